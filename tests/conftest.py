@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all tests share: where the code is found, the loopback guard, repeatable hypothesis runs.
+
+Runs on Python 3.6 with pytest 7.0 and later, for the tests of managed-node code.
+"""
+
+import os
+import runpy
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Generator, List
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".cache"
+COLLECTIONS = CACHE / "collections"
+GUARD = ROOT / "tests" / "guard"
+
+runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_collection"](str(ROOT), str(COLLECTIONS))
+sys.path[:0] = [str(COLLECTIONS), str(ROOT / "roles" / "azure_simulator" / "files"), str(GUARD)]
+
+import loopback_guard  # noqa: E402 - found on the path set above
+
+hypothesis.settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("repeatable")
+
+
+class _RefusalLog:
+    """The refusals of this process and of all its children, in the order of their happening."""
+
+    def __init__(self) -> None:
+        handle, self._path = tempfile.mkstemp(prefix="loopback-guard-")
+        os.close(handle)
+        self._read = 0
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    def take(self) -> List[str]:
+        """Return the refusals since the last call."""
+        with open(self._path, encoding="utf-8") as stream:
+            stream.seek(self._read)
+            lines = stream.read().splitlines()
+            self._read = stream.tell()
+        return lines
+
+    def remove(self) -> None:
+        os.unlink(self._path)
+
+
+_refusals = _RefusalLog()
+
+
+def pytest_configure() -> None:
+    """Set what child processes inherit: the guard, this checkout as the collection, nothing of the user's own."""
+    loopback_guard.install()
+    os.environ[loopback_guard.LOG_VARIABLE] = _refusals.path
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(GUARD), os.environ.get("PYTHONPATH")]))
+    os.environ["ANSIBLE_CONFIG"] = str(ROOT / "tests" / "ansible.cfg")
+    os.environ["ANSIBLE_PYTHON_INTERPRETER"] = sys.executable
+    os.environ["ANSIBLE_REMOTE_TMP"] = str(CACHE / "ansible" / "tmp")
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        for variable in (name, name.upper()):
+            os.environ.pop(variable, None)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, None]:
+    """Fail the test during which something was refused, whatever became of the error."""
+    outcome = yield
+    report = outcome.get_result()
+    refused = _refusals.take()
+    if refused:
+        report.outcome = "failed"
+        report.longrepr = "\n".join([str(report.longrepr or ""), *refused]).strip()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run for what was refused after the last test, then leave nothing behind."""
+    refused = _refusals.take()
+    if refused:
+        print("\n" + "\n".join(refused))
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    _refusals.remove()
+
+
+@pytest.fixture
+def take_refusals() -> Callable[[], List[str]]:
+    """For tests of the guard itself: return what was refused so far, which then does not fail the test."""
+    return _refusals.take
