@@ -1,0 +1,412 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""How is IMDS asked?
+
+The one module of the core that does I/O: plain HTTP to the Instance Metadata Service, over a
+connection that is kept, with retries on exactly the answers that deserve one, and never for longer
+than the caller allows. No proxy is ever used, whatever the environment says.
+
+Sources: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events and
+https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service
+"""
+
+import http.client
+import json
+import random
+import socket
+import time
+from datetime import datetime, timezone
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence
+from urllib.parse import urlsplit
+
+from .document import NEWEST_API_VERSION, Document, DocumentError, parse_date, parse_document, parse_json
+
+DEFAULT_ENDPOINT = "http://169.254.169.254"
+DEFAULT_TIMEOUT = 150.0
+DEFAULT_CONNECT_TIMEOUT = 5.0
+INSTANCE_API_VERSION = "2021-12-13"
+
+EVENTS_PATH = "/metadata/scheduledevents"
+COMPUTE_PATH = "/metadata/instance/compute"
+
+# 410: the service is moving. 429: over 5 requests a second, by anything on this VM.
+_PASSING_STATUSES = frozenset([410, 429]) | frozenset(range(500, 600))
+_RETRIED_STATUSES = {
+    # 404: nobody has asked for the events of this VM before, and the service is not enabled yet.
+    EVENTS_PATH: _PASSING_STATUSES | frozenset([404]),
+    COMPUTE_PATH: _PASSING_STATUSES,
+}
+
+_FIRST_BACKOFF = 0.5  # seconds
+_LONGEST_BACKOFF = 10.0  # seconds
+# 10,000 events are about 4 MiB.
+_LARGEST_ANSWER = 16 * 1024 * 1024  # bytes
+_CHUNK = 64 * 1024  # bytes
+_LONGEST_QUOTE = 300  # characters
+
+
+class ImdsError(Exception):
+    """IMDS could not be asked, or refused. The message says what was asked, what came back, what to do.
+
+    `attempts` counts the requests that were tried, and `last_outcome` says what became of the last one.
+    """
+
+    def __init__(self, message: str, attempts: int, last_outcome: str) -> None:
+        super().__init__(message)
+        self.attempts = attempts
+        self.last_outcome = last_outcome
+
+
+class Unreachable(ImdsError):
+    """No connection was ever made: most likely no Azure VM."""
+
+
+class OutOfTime(ImdsError):
+    """The time limit ended before an answer came that could be used.
+
+    `retry_after` is for how many seconds the last answer asked not to be asked again; None if it did not.
+    """
+
+    def __init__(self, message: str, attempts: int, last_outcome: str, retry_after: Optional[float] = None) -> None:
+        super().__init__(message, attempts, last_outcome)
+        self.retry_after = retry_after
+
+
+class Refused(ImdsError):
+    """IMDS answered with a status that another try would not change, which is `status`."""
+
+    def __init__(self, message: str, attempts: int, last_outcome: str, status: int) -> None:
+        super().__init__(message, attempts, last_outcome)
+        self.status = status
+
+
+class Answer(NamedTuple):
+    """One HTTP answer."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+    attempts: int = 1
+
+
+class Deadline:
+    """A moment on a monotonic clock by which work must be done. Several requests may share one."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def remaining(self) -> float:
+        """Seconds left; zero or less when it has passed."""
+        return self._end - self._clock()
+
+
+class ImdsClient:
+    """Asks one IMDS, over one connection, which is opened when needed. A context manager; not thread-safe.
+
+    :param endpoint: `http://HOST[:PORT][/PREFIX]`
+    :param api_version: of Scheduled Events
+    :param connect_timeout: seconds within which the first connection must stand. Until one has, this is
+        the limit for all tries together; after that, the limit for each new connection
+    :param clock: monotonic, in seconds
+    :param wall_clock: seconds since the epoch, for a `Retry-After` that is a date
+    :param jitter: gives a number from 0 to 1
+    :raises ValueError: if the endpoint is not of that form
+    """
+
+    def __init__(
+        self,
+        endpoint: str = DEFAULT_ENDPOINT,
+        api_version: str = NEWEST_API_VERSION,
+        connect_timeout: float = DEFAULT_CONNECT_TIMEOUT,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        host, port, self._prefix = split_endpoint(endpoint)
+        self.endpoint = endpoint.rstrip("/")
+        self.api_version = api_version
+        self.connect_timeout = connect_timeout
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._sleep = sleep
+        self._jitter = jitter
+        self._was_reached = False
+        self._connection = _Connection(host, port)
+
+    def __enter__(self) -> "ImdsClient":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. The next request opens another."""
+        self._connection.close()
+
+    def read_document(self, deadline: Deadline) -> Document:
+        """Ask for the events of this VM's scope. The first call ever may take two minutes: it enables the service.
+
+        :raises ImdsError: if there is no answer that can be used within the deadline
+        :raises DocumentError: if the answer is not a document
+        """
+        answer = self._request("GET", EVENTS_PATH, self.api_version, deadline)
+        try:
+            return parse_document(answer.body, self.api_version)
+        except DocumentError as error:
+            raise self._unusable(error) from None
+
+    def approve(self, event_ids: Sequence[str], deadline: Deadline) -> None:
+        """Let these events start now, for all of their resources. Safe to repeat.
+
+        :param event_ids: exactly as the document writes them
+        :raises ImdsError: if IMDS did not accept within the deadline
+        """
+        body = json.dumps({"StartRequests": [{"EventId": event_id} for event_id in event_ids]}).encode("ascii")
+        self._request("POST", EVENTS_PATH, self.api_version, deadline, body)
+
+    def read_compute(self, deadline: Deadline) -> Dict[str, Any]:
+        """Ask who this VM is: `name`, `vmId`, `resourceId`, `vmScaleSetName`, `zone` and more.
+
+        :raises ImdsError: if there is no answer that can be used within the deadline
+        :raises DocumentError: if the answer is not a JSON object
+        """
+        answer = self._request("GET", COMPUTE_PATH, INSTANCE_API_VERSION, deadline)
+        try:
+            content = parse_json(answer.body)
+            if not isinstance(content, dict):
+                raise DocumentError("not instance metadata: expected a JSON object")
+        except DocumentError as error:
+            raise self._unusable(error) from None
+        return content
+
+    def read_vm_name(self, deadline: Deadline) -> str:
+        """Ask for the Azure name of this VM, which events use. It is not the hostname.
+
+        :raises ImdsError: if there is no answer that can be used within the deadline
+        :raises DocumentError: if the answer has no name in it
+        """
+        try:
+            name = self.read_compute(deadline).get("name")
+        except Refused as error:
+            raise Refused(
+                "%s. The name of this VM is not known: set vm_name" % error,
+                error.attempts,
+                error.last_outcome,
+                error.status,
+            ) from None
+        if not isinstance(name, str) or not name:
+            raise DocumentError("IMDS at %s does not say the name of this VM: set vm_name" % self.endpoint)
+        return name
+
+    def _unusable(self, error: DocumentError) -> DocumentError:
+        return DocumentError("The answer of IMDS at %s cannot be used: %s" % (self.endpoint, error))
+
+    def _request(
+        self, method: str, path: str, api_version: str, deadline: Deadline, body: Optional[bytes] = None
+    ) -> Answer:
+        target = "%s?api-version=%s" % (path, api_version)
+        asked = "%s %s%s" % (method, self.endpoint, target)
+        began = self._clock()
+        attempts = 0
+        while True:
+            attempts += 1
+            reused = self._connection.sock is not None
+            wait = self._backoff(attempts)
+            retry_after = 0.0
+            try:
+                answer = self._exchange(method, self._prefix + target, body, began, deadline)
+            except (OSError, http.client.HTTPException) as error:
+                outcome = _describe_error(error)
+                if reused and _is_hangup(error):
+                    # The server had closed a connection that stood idle: nothing failed, and nothing to wait for.
+                    wait = 0.0
+            else:
+                outcome = _describe_answer(answer)
+                if 200 <= answer.status < 300:
+                    return answer._replace(attempts=attempts)
+                if answer.status not in _RETRIED_STATUSES[path]:
+                    raise _refused(asked, answer, attempts, outcome)
+                retry_after = self._retry_after(answer)
+                wait = max(wait, retry_after)
+            waited = self._clock() - began
+            if not self._was_reached and waited + wait >= self.connect_timeout:
+                raise Unreachable(
+                    "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to"
+                    " the address of its IMDS, or connect_timeout higher"
+                    % (self.endpoint, self.connect_timeout, _times(attempts), outcome),
+                    attempts,
+                    outcome,
+                )
+            if wait >= deadline.remaining():
+                raise OutOfTime(
+                    "%s had no usable answer within %g s (%s, the last: %s): try again later, or set timeout higher"
+                    % (asked, deadline.seconds, _times(attempts), outcome),
+                    attempts,
+                    outcome,
+                    retry_after if retry_after > 0 else None,
+                )
+            self._sleep(wait)
+
+    def _exchange(self, method: str, target: str, body: Optional[bytes], began: float, deadline: Deadline) -> Answer:
+        if self._connection.sock is None:
+            limit = self.connect_timeout
+            if not self._was_reached:
+                limit -= self._clock() - began
+            self._connection.open(min(limit, deadline.remaining()))
+            self._was_reached = True
+        self._connection.deadline = deadline
+        headers = {"Metadata": "true", "Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            self._connection.request(method, target, body=body, headers=headers)
+            response = self._connection.getresponse()
+            return Answer(
+                status=response.status,
+                reason=response.reason,
+                headers={name.lower(): value for name, value in response.getheaders()},
+                body=_read_body(response),
+            )
+        except BaseException:
+            # Whatever of the answer is still on its way must not be taken for the next one.
+            self._connection.close()
+            raise
+
+    def _backoff(self, attempts: int) -> float:
+        longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(attempts - 1, 10))
+        return longest * (0.5 + 0.5 * self._jitter())
+
+    def _retry_after(self, answer: Answer) -> float:
+        value = answer.headers.get("retry-after", "").strip()
+        # Not isdigit, which takes a superscript for a digit where float does not.
+        if value.isdecimal() and len(value) < 10:
+            return float(value)
+        try:
+            return (parse_date(value) - datetime.fromtimestamp(self._wall_clock(), timezone.utc)).total_seconds()
+        except ValueError:
+            return 0.0
+
+
+def split_endpoint(endpoint: str) -> "tuple[str, int, str]":
+    """Take `http://HOST[:PORT][/PREFIX]` apart into host, port and prefix.
+
+    :raises ValueError: if it is anything else. IMDS speaks neither TLS nor passwords
+    """
+    parts = urlsplit(endpoint)
+    if parts.scheme != "http":
+        raise ValueError("must begin with http://, for IMDS speaks nothing else")
+    if not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("must have the form http://HOST[:PORT]")
+    if any(character <= " " or character > "~" for character in endpoint):
+        raise ValueError("must not have spaces or characters beyond ASCII in it")
+    # .port raises a ValueError of its own, which says what is wrong.
+    return parts.hostname, 80 if parts.port is None else parts.port, parts.path.rstrip("/")
+
+
+class _Connection(http.client.HTTPConnection):
+    """An HTTP connection on which every single read and write ends by the deadline.
+
+    A socket timeout alone bounds each call, so that a server which sends a byte now and then could hold
+    a reader for ever.
+    """
+
+    deadline = None  # type: Optional[Deadline]
+
+    def open(self, timeout: float) -> None:
+        """Connect, within so many seconds."""
+        if timeout <= 0:
+            raise socket.timeout("timed out")
+        plain = socket.create_connection((self.host, self.port), timeout)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock = _DeadlineSocket(plain.family, plain.type, plain.proto, fileno=plain.detach())
+        self.sock.connection = self
+
+
+class _DeadlineSocket(socket.socket):
+    connection = None  # type: Any
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        self._allow_what_is_left()
+        return super().recv_into(*args, **kwargs)
+
+    def sendall(self, *args: Any, **kwargs: Any) -> None:
+        self._allow_what_is_left()
+        super().sendall(*args, **kwargs)
+
+    def _allow_what_is_left(self) -> None:
+        remaining = self.connection.deadline.remaining()
+        if remaining <= 0:
+            raise socket.timeout("timed out")
+        self.settimeout(remaining)
+
+
+def _read_body(response: http.client.HTTPResponse) -> bytes:
+    if response.length is not None:
+        if response.length > _LARGEST_ANSWER:
+            raise _too_large()
+        return response.read()
+    body = bytearray()
+    while len(body) <= _LARGEST_ANSWER:
+        chunk = response.read(_CHUNK)
+        if not chunk:
+            return bytes(body)
+        body += chunk
+    raise _too_large()
+
+
+def _too_large() -> DocumentError:
+    return DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20))
+
+
+def _is_hangup(error: Exception) -> bool:
+    return isinstance(error, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError))
+
+
+def _describe_error(error: Exception) -> str:
+    if isinstance(error, socket.timeout):
+        return "no answer in time"
+    return "%s: %s" % (type(error).__name__, error) if str(error) else type(error).__name__
+
+
+def _describe_answer(answer: Answer) -> str:
+    said = _error_text(answer)
+    return "%d %s%s" % (answer.status, answer.reason, ": %s" % said if said else "")
+
+
+def _refused(asked: str, answer: Answer, attempts: int, outcome: str) -> Refused:
+    advice = ""
+    versions = _supported_versions(answer)
+    if versions and EVENTS_PATH in asked:
+        advice = ". Set api_version to one that it knows; the newest are %s" % versions
+    elif "location" in answer.headers:
+        advice = ". Redirects are not followed: set endpoint to IMDS itself"
+    return Refused("%s was refused: %s%s" % (asked, outcome, advice), attempts, outcome, answer.status)
+
+
+def _error_text(answer: Answer) -> str:
+    said = _field_of(answer, "error")
+    text = said if isinstance(said, str) else answer.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace")
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
+
+
+def _supported_versions(answer: Answer) -> str:
+    versions = _field_of(answer, "newest-versions")
+    return ", ".join(str(version) for version in versions) if isinstance(versions, list) else ""
+
+
+def _field_of(answer: Answer, name: str) -> Any:
+    try:
+        content = parse_json(answer.body)
+    except DocumentError:
+        return None
+    return content.get(name) if isinstance(content, dict) else None
+
+
+def _times(attempts: int) -> str:
+    return "1 attempt" if attempts == 1 else "%d attempts" % attempts

@@ -1,0 +1,381 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is an event?
+
+The document that `GET /metadata/scheduledevents` answers, read strictly where a mistake could harm
+(what is not a document is never "no events") and generously where the service has varied over the
+years: both date forms, numbers as strings, fields that a version does not have yet, types, statuses
+and fields that it does not have yet today.
+
+Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
+"""
+
+import json
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+# Oldest first. Each adds to the one before it.
+API_VERSIONS = (
+    "2017-03-01",
+    "2017-08-01",
+    "2017-11-01",
+    "2019-01-01",
+    "2019-04-01",
+    "2019-08-01",
+    "2020-07-01",
+)
+NEWEST_API_VERSION = API_VERSIONS[-1]
+
+# The preview is the only version that writes an underscore before the names in Resources.
+UNDERSCORED_NAMES_API_VERSION = API_VERSIONS[0]
+
+# The most destructive first: of two events at the same instant the earlier one here is the more urgent.
+EVENT_TYPES = ("Preempt", "Terminate", "Redeploy", "Reboot", "Freeze")
+EVENT_SOURCES = ("Platform", "User")
+SCHEDULED = "Scheduled"
+STARTED = "Started"
+EVENT_STATUSES = (SCHEDULED, STARTED)
+
+_KNOWN_FIELDS = frozenset(
+    (
+        "EventId",
+        "EventType",
+        "EventStatus",
+        "EventSource",
+        "ResourceType",
+        "Resources",
+        "Description",
+        "DurationInSeconds",
+        "NotBefore",
+    )
+)
+# A field that we do not know is handed on as it came, and a wrong value is quoted: both are written as JSON
+# once more. Deeper than this nobody means it, and the writer's own recursion would end before the reader's did.
+_DEEPEST_VALUE = 32  # levels
+_LONGEST_NUMBER = 18  # digits
+_LONGEST_QUOTE = 200
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+# Mon, 19 Sep 2016 18:29:47 GMT. strptime would read the names by the locale of the machine.
+_RFC_1123 = re.compile(
+    r"(?:[a-z]{3}, )?([0-9]{1,2}) ([a-z]{3}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) (?:gmt|utc|z|[+-]0000)\Z"
+)
+# 2016-09-19T18:29:47Z, with or without a fraction. Without a zone it is UTC: IMDS knows no other.
+_ISO_8601 = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[t ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?"
+    r"(?:z|([+-])([0-9]{2}):?([0-9]{2}))?\Z"
+)
+
+
+class DocumentError(ValueError):
+    """What was read is not a document of Scheduled Events. The message says where and why."""
+
+
+class Event(NamedTuple):
+    """One event, in Azure's own field names and values.
+
+    `event_type`, `event_status` and `event_source` may hold values that this version does not know.
+    `None` stands for what the service did not say (an older api-version, an empty `NotBefore`).
+    """
+
+    event_id: str
+    event_type: str
+    event_status: str
+    resources: Tuple[str, ...]
+    not_before: Optional[datetime] = None
+    """Earliest start, UTC."""
+    event_source: Optional[str] = None
+    resource_type: Optional[str] = None
+    description: Optional[str] = None
+    duration_in_seconds: Optional[int] = None
+    """Expected interruption; 0 is none, -1 is unknown to Azure."""
+    other_fields: Mapping[str, Any] = {}
+    """Fields that this version does not know, as they came."""
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Announced, not yet begun: the only time at which an approval means anything."""
+        return self.event_status == SCHEDULED
+
+    @property
+    def is_started(self) -> bool:
+        """Under way. Not the end: an event that is over is no longer listed."""
+        return self.event_status == STARTED
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it hits more than one VM, so that one approval decides for all of them."""
+        return len({name.lower() for name in self.resources}) > 1
+
+    @property
+    def leader(self) -> Optional[str]:
+        """The VM that approves for all: the first of the resources. None if no resource is named."""
+        return self.resources[0] if self.resources else None
+
+    def affects(self, vm_name: str) -> bool:
+        """Whether it hits the VM of this Azure name: the whole name, without case, never a part of it."""
+        return any(same_name(name, vm_name) for name in self.resources)
+
+    def is_led_by(self, vm_name: str) -> bool:
+        """Whether this VM is the one to approve it."""
+        return self.leader is not None and same_name(self.leader, vm_name)
+
+    def seconds_until_start(self, now: datetime) -> Optional[int]:
+        """Whole seconds of notice left at `now`: 0 once started or overdue, None when Azure did not say."""
+        if self.is_started:
+            return 0
+        if self.not_before is None:
+            return None
+        return max(0, (self.not_before - now) // timedelta(seconds=1))
+
+
+class Document(NamedTuple):
+    """All events that this VM is told of, at one moment."""
+
+    incarnation: int
+    """Changes with the events. Compare for different, never for greater: it may start again."""
+    events: Tuple[Event, ...]
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two VM names, or two event ids, mean the same: equal as a whole, without case."""
+    return one.lower() == other.lower()
+
+
+def in_order_of_urgency(events: Iterable[Event]) -> List[Event]:
+    """Sort: what has started, then what may start at any moment, then by the earliest start.
+
+    At the same instant the more destructive type comes first; the event id settles the rest, so that
+    the order is the same wherever it is computed.
+    """
+    return sorted(events, key=_urgency)
+
+
+def _urgency(event: Event) -> Tuple[int, float, int, str]:
+    if event.is_started:
+        group, start = 0, 0.0
+    elif event.not_before is None:
+        group, start = 1, 0.0
+    else:
+        group, start = 2, event.not_before.timestamp()
+    harm = EVENT_TYPES.index(event.event_type) if event.event_type in EVENT_TYPES else len(EVENT_TYPES)
+    return group, start, harm, event.event_id.lower()
+
+
+def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSION) -> Document:
+    """Read a document.
+
+    :param body: what `GET /metadata/scheduledevents` answered with status 200
+    :param api_version: the version that was asked for
+    :raises DocumentError: if it is anything but a document, an error body included
+    """
+    content = parse_json(body)
+    if not isinstance(content, dict):
+        raise DocumentError("not a document of Scheduled Events: expected a JSON object, got %s" % _quote(content))
+    if "Events" not in content:
+        raise DocumentError("not a document of Scheduled Events: it has no Events: %s" % _quote(content))
+    events = content["Events"]
+    if not isinstance(events, list):
+        raise DocumentError("Events: expected a list, got %s" % _quote(events))
+    if "DocumentIncarnation" not in content:
+        raise DocumentError("not a document of Scheduled Events: it has no DocumentIncarnation")
+    return Document(
+        incarnation=_integer(content["DocumentIncarnation"], "DocumentIncarnation"),
+        events=tuple(_parse_event(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
+    )
+
+
+def parse_json(body: Union[bytes, str]) -> Any:
+    """Read JSON from anything that a server may have sent.
+
+    :raises DocumentError: if it is not JSON in UTF-8, or nested beyond reason
+    """
+    try:
+        # Bytes are decoded here: json would guess UTF-16 and UTF-32 as well, which IMDS never sends.
+        text = body.decode("utf-8-sig") if isinstance(body, bytes) else body
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise DocumentError("not JSON that can be read: nested too deeply") from None
+    except ValueError as error:
+        raise DocumentError("not JSON: %s: %s" % (error, _quote(body))) from None
+
+
+def parse_date(text: str) -> datetime:
+    """Read `Mon, 19 Sep 2016 18:29:47 GMT` or `2016-09-19T18:29:47Z`, to the second.
+
+    :returns: the instant, in UTC
+    :raises ValueError: if it is neither form, or no such date
+    """
+    lowered = text.strip().lower()
+    match = _RFC_1123.match(lowered)
+    if match:
+        day, month, year, hour, minute, second = match.groups()
+        if month in _MONTHS:
+            return _utc(year, _MONTHS.index(month) + 1, day, hour, minute, second)
+    match = _ISO_8601.match(lowered)
+    if match:
+        sign, hours, minutes = match.groups()[6:]
+        local = _utc(*match.groups()[:6])
+        if sign is None:
+            return local
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        try:
+            return local - offset if sign == "+" else local + offset
+        except OverflowError:
+            raise ValueError("date out of range") from None
+    raise ValueError("neither an RFC 1123 nor an ISO 8601 date")
+
+
+def format_date(instant: datetime) -> str:
+    """Write an instant as RFC 3339 in UTC, to the second: `2016-09-19T18:29:47Z`."""
+    # isoformat, unlike strftime, writes years before 1000 with four digits everywhere.
+    return instant.astimezone(timezone.utc).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+
+
+def event_as_azure(event: Event) -> Dict[str, Any]:
+    """Write an event in Azure's own field names, so that `parse_document` reads the same event again."""
+    fields = {
+        "EventId": event.event_id,
+        "EventType": event.event_type,
+        "EventStatus": event.event_status,
+        "EventSource": event.event_source,
+        "ResourceType": event.resource_type,
+        "Resources": list(event.resources),
+        "Description": event.description,
+        "DurationInSeconds": event.duration_in_seconds,
+        "NotBefore": None if event.not_before is None else format_date(event.not_before),
+    }  # type: Dict[str, Any]
+    return dict(event.other_fields, **{name: value for name, value in fields.items() if value is not None})
+
+
+def event_as_dict(event: Event, vm_name: str, now: datetime) -> Dict[str, Any]:
+    """Write an event as the modules and the lookup return it, seen from the VM `vm_name` at `now`.
+
+    `other_fields` is there only when Azure sent fields that this version does not know.
+    """
+    result = {
+        "event_id": event.event_id,
+        "event_type": event.event_type,
+        "event_status": event.event_status,
+        "event_source": event.event_source,
+        "resource_type": event.resource_type,
+        "resources": list(event.resources),
+        "description": event.description,
+        "duration_in_seconds": event.duration_in_seconds,
+        "not_before": None if event.not_before is None else format_date(event.not_before),
+        "seconds_until_start": event.seconds_until_start(now),
+        "affects_this_vm": event.affects(vm_name),
+        "shared": event.is_shared,
+        "leader": event.leader,
+        "this_vm_leads": event.is_led_by(vm_name),
+    }  # type: Dict[str, Any]
+    if event.other_fields:
+        result["other_fields"] = dict(event.other_fields)
+    return result
+
+
+def _parse_event(content: Any, path: str, api_version: str) -> Event:
+    if not isinstance(content, dict):
+        raise DocumentError("%s: expected an object, got %s" % (path, _quote(content)))
+    other_fields = {name: value for name, value in content.items() if name not in _KNOWN_FIELDS}
+    for name, value in other_fields.items():
+        if _is_deeper_than(_DEEPEST_VALUE, value):
+            raise DocumentError("%s.%s: nested deeper than %d levels" % (path, name, _DEEPEST_VALUE))
+    return Event(
+        event_id=_required_text(content, "EventId", path),
+        event_type=_required_text(content, "EventType", path),
+        event_status=_required_text(content, "EventStatus", path),
+        resources=_parse_resources(content, path, api_version),
+        not_before=_optional_date(content, "NotBefore", path),
+        event_source=_optional_text(content, "EventSource", path),
+        resource_type=_optional_text(content, "ResourceType", path),
+        description=_optional_text(content, "Description", path),
+        duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
+        other_fields=other_fields,
+    )
+
+
+def _parse_resources(content: Dict[str, Any], path: str, api_version: str) -> Tuple[str, ...]:
+    names = content.get("Resources")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DocumentError("%s.Resources: expected a list of VM names, got %s" % (path, _quote(names)))
+    if api_version == UNDERSCORED_NAMES_API_VERSION:
+        # No VM name begins with an underscore of its own, so nothing is lost.
+        return tuple(name[1:] if name.startswith("_") else name for name in names)
+    return tuple(names)
+
+
+def _required_text(content: Dict[str, Any], name: str, path: str) -> str:
+    value = content.get(name)
+    if not isinstance(value, str) or not value:
+        raise DocumentError("%s.%s: expected text, got %s" % (path, name, _quote(value)))
+    return value
+
+
+def _optional_text(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
+    value = content.get(name)
+    if value is not None and not isinstance(value, str):
+        raise DocumentError("%s.%s: expected text, got %s" % (path, name, _quote(value)))
+    return value
+
+
+def _optional_integer(content: Dict[str, Any], name: str, path: str) -> Optional[int]:
+    value = content.get(name)
+    if value is None or value == "":
+        return None
+    return _integer(value, "%s.%s" % (path, name))
+
+
+def _optional_date(content: Dict[str, Any], name: str, path: str) -> Optional[datetime]:
+    value = _optional_text(content, name, path)
+    if value is None or not value.strip():
+        return None
+    try:
+        return parse_date(value)
+    except ValueError as error:
+        raise DocumentError("%s.%s: %s: %s" % (path, name, error, _quote(value))) from None
+
+
+def _integer(value: Any, path: str) -> int:
+    number = None
+    if isinstance(value, str):
+        if len(value) <= _LONGEST_NUMBER and _INTEGER.match(value.strip()):
+            number = int(value)
+    elif isinstance(value, float):
+        if value.is_integer():
+            number = int(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    if number is None or abs(number) >= 10**_LONGEST_NUMBER:
+        raise DocumentError("%s: expected a whole number, got %s" % (path, _quote(value)))
+    return number
+
+
+def _utc(year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any) -> datetime:
+    # A leap second has no datetime of its own; the second before it is the safe side of a deadline.
+    return datetime(int(year), int(month), int(day), int(hour), int(minute), min(int(second), 59), tzinfo=timezone.utc)
+
+
+def _is_deeper_than(levels: int, value: Any) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    children = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper_than(levels - 1, child) for child in children)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError("%s is not a JSON number" % name)
+
+
+def _quote(value: Any) -> str:
+    """Show a value in an error: enough to recognise it, however large it is."""
+    if isinstance(value, (bytes, str)):
+        # Cut before repr: a body may be megabytes long.
+        shown = repr(value[: _LONGEST_QUOTE + 1])
+    elif _is_deeper_than(_DEEPEST_VALUE, value):
+        shown = "something nested deeper than %d levels" % _DEEPEST_VALUE
+    else:
+        shown = json.dumps(value)
+    return shown if len(shown) <= _LONGEST_QUOTE else shown[:_LONGEST_QUOTE] + "…"

@@ -1,0 +1,269 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What do the modules and the lookup do, from start to end?
+
+One function for each, from options that were checked to the result that is returned. They reach the
+outside through an `ImdsClient` and the clocks they are given, and know nothing of Ansible.
+"""
+
+import time
+from datetime import datetime, timezone
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from .approval import NOT_LISTED, Verdict, WaitingTerminate, judge, waiting_terminates, why_over
+from .client import Deadline, ImdsClient, ImdsError, Refused
+from .document import STARTED, Document, DocumentError, Event, event_as_dict, in_order_of_urgency, same_name
+from .options import Connection
+from .selection import Selection, affecting_any_of
+
+_POLL_INTERVAL = 1.0  # seconds; Microsoft recommends one request a second
+
+EventDict = Dict[str, Any]
+
+
+class Clocks(NamedTuple):
+    """The time, as the operations see it."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    utc_now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
+
+
+class ApprovalRefused(Exception):
+    """Nothing was approved, because an event was asked for that this VM must not approve."""
+
+
+class StillScheduled(Exception):
+    """The approval was sent, but not all of the events started in time. `result` is what was done."""
+
+    def __init__(self, message: str, result: "Approval") -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class Listing(NamedTuple):
+    """The events that were chosen, as they are returned."""
+
+    vm_name: str
+    document_incarnation: int
+    events: List[EventDict]
+
+
+class Approval(NamedTuple):
+    """What an approval did, or in check mode would do."""
+
+    changed: bool
+    vm_name: str
+    approved: List[EventDict]
+    skipped: List[EventDict]
+    """Each with its `reason`."""
+    events: List[EventDict]
+    """The chosen events as they were last read."""
+    before: Dict[str, str]
+    """Status of each chosen event, by its id."""
+    after: Dict[str, str]
+    """The same as last read; where it was not read again, what is expected."""
+    warnings: List[str]
+
+
+def open_client(connection: Connection) -> ImdsClient:
+    """Make the client that these options describe."""
+    return ImdsClient(connection.endpoint, connection.api_version, connection.connect_timeout)
+
+
+def list_events(
+    client: ImdsClient,
+    connection: Connection,
+    selection: Selection,
+    vm_names: Sequence[str] = (),
+    clocks: Clocks = Clocks(),
+) -> Listing:
+    """Read the events of this VM's scope and choose among them.
+
+    :param vm_names: only events that hit one of these; none: all
+    :raises ImdsError, DocumentError: see `ImdsClient`
+    """
+    vm_name, document = _read(client, connection, Deadline(connection.timeout, clocks.monotonic))
+    events = _choose(document, selection, vm_name)
+    if vm_names:
+        events = affecting_any_of(events, vm_names)
+    return Listing(vm_name, document.incarnation, _as_dicts(events, vm_name, clocks.utc_now()))
+
+
+def approve_events(
+    client: ImdsClient,
+    connection: Connection,
+    selection: Selection,
+    scope: str,
+    wait_timeout: Optional[float] = None,
+    dry_run: bool = False,
+    clocks: Clocks = Clocks(),
+) -> Approval:
+    """Approve the chosen events, as far as the scope allows, in one request.
+
+    What is under way already, or no longer listed, is skipped with the reason.
+
+    :param scope: see `approval.judge`
+    :param wait_timeout: seconds to wait until each approved event has started or is gone; None: do not wait
+    :param dry_run: decide, but approve nothing
+    :raises ApprovalRefused: if the scope is `own` and an event of others was chosen; nothing was approved then
+    :raises StillScheduled: if the wait ran out
+    :raises ImdsError, DocumentError: see `ImdsClient`
+    """
+    deadline = Deadline(connection.timeout, clocks.monotonic)
+    vm_name, document = _read(client, connection, deadline)
+    chosen = _choose(document, selection, vm_name)
+    judgement = judge(chosen, vm_name, scope)
+    if judgement.refused:
+        raise ApprovalRefused(_explain_refusal(judgement.refused, vm_name))
+
+    approved, skipped = judgement.approve, judgement.skipped
+    unlisted = _unlisted(selection, chosen, document)
+    warnings = [_describe_wait(waiting) for waiting in waiting_terminates(approved, document.events)]
+    before = {event.event_id: event.event_status for event in chosen}
+    expected = "Scheduled, approved" if wait_timeout is None else STARTED
+    after = dict(before, **{event.event_id: expected for event in approved})
+    late = []  # type: List[Event]
+    trouble = ""
+    if approved and not dry_run:
+        approved, overtaken, document = _send(client, approved, document, deadline)
+        skipped += overtaken
+        if wait_timeout is not None:
+            document, late, trouble = _wait_for_start(client, connection, approved, document, wait_timeout, clocks)
+            after.update((event.event_id, _status_now(event, document)) for event in approved)
+        after.update((verdict.event.event_id, _status_now(verdict.event, document)) for verdict in overtaken)
+
+    now = clocks.utc_now()
+    result = Approval(
+        changed=bool(approved),
+        vm_name=vm_name,
+        approved=_as_dicts(approved, vm_name, now),
+        skipped=[dict(event_as_dict(event, vm_name, now), reason=reason) for event, reason in skipped] + unlisted,
+        events=_as_dicts([one for one in (_find(event, document) for event in chosen) if one], vm_name, now),
+        before=before,
+        after=after,
+        warnings=warnings,
+    )
+    if late:
+        raise StillScheduled(
+            "Approved, but not started within %g s: %s%s. Azure starts an approved event when it can: wait longer"
+            " with wait_timeout, or watch it with scheduled_events_info"
+            % (wait_timeout or 0, ", ".join(event.event_id for event in late), trouble),
+            result,
+        )
+    return result
+
+
+def _read(client: ImdsClient, connection: Connection, deadline: Deadline) -> Tuple[str, Document]:
+    vm_name = connection.vm_name or client.read_vm_name(deadline)
+    return vm_name, client.read_document(deadline)
+
+
+def _choose(document: Document, selection: Selection, vm_name: str) -> List[Event]:
+    return [event for event in document.events if selection.chooses(event, vm_name)]
+
+
+def _send(
+    client: ImdsClient, approved: Tuple[Event, ...], document: Document, deadline: Deadline
+) -> Tuple[Tuple[Event, ...], Tuple[Verdict, ...], Document]:
+    """Approve all in one request; if IMDS refuses, without those that began or ended since they were read."""
+    overtaken = ()  # type: Tuple[Verdict, ...]
+    while approved:
+        try:
+            client.approve([event.event_id for event in approved], deadline)
+            break
+        except Refused:
+            document = client.read_document(deadline)
+            over = tuple(event for event in approved if not _is_scheduled(event, document))
+            if not over:
+                raise
+            overtaken += tuple(Verdict(event, _why_over(event, document)) for event in over)
+            approved = tuple(event for event in approved if event not in over)
+    return approved, overtaken, document
+
+
+def _wait_for_start(
+    client: ImdsClient,
+    connection: Connection,
+    approved: Tuple[Event, ...],
+    document: Document,
+    wait_timeout: float,
+    clocks: Clocks,
+) -> Tuple[Document, List[Event], str]:
+    """Poll until none of the approved events is still scheduled.
+
+    :returns: the last document; the events that have not started; what went wrong with the last read, if anything
+    """
+    limit = Deadline(wait_timeout, clocks.monotonic)
+    late = list(approved)
+    trouble = ""
+    while late and limit.remaining() > 0:
+        clocks.sleep(min(_POLL_INTERVAL, limit.remaining()))
+        patience = max(_POLL_INTERVAL, min(connection.timeout, limit.remaining()))
+        try:
+            document = client.read_document(Deadline(patience, clocks.monotonic))
+        except (ImdsError, DocumentError) as error:
+            # The approval is out: a failure now must not hide that, and the next poll may answer.
+            trouble = " (%s)" % error
+            continue
+        trouble = ""
+        late = [event for event in late if _is_scheduled(event, document)]
+    return document, late, trouble
+
+
+def _find(event: Event, document: Document) -> Optional[Event]:
+    for listed in document.events:
+        if same_name(listed.event_id, event.event_id):
+            return listed
+    return None
+
+
+def _is_scheduled(event: Event, document: Document) -> bool:
+    listed = _find(event, document)
+    return listed is not None and listed.is_scheduled
+
+
+def _status_now(event: Event, document: Document) -> str:
+    listed = _find(event, document)
+    return listed.event_status if listed else "gone"
+
+
+def _why_over(event: Event, document: Document) -> str:
+    listed = _find(event, document)
+    return why_over(listed) if listed else NOT_LISTED
+
+
+def _unlisted(selection: Selection, chosen: Sequence[Event], document: Document) -> List[EventDict]:
+    """The ids that were asked for by name but not chosen, each once and with the reason."""
+    listed = {event.event_id.lower() for event in document.events}
+    answered = {event.event_id.lower() for event in chosen}
+    unlisted = []
+    for event_id in selection.event_ids or ():
+        if event_id.lower() not in answered:
+            answered.add(event_id.lower())
+            reason = "left out by the other filters" if event_id.lower() in listed else NOT_LISTED
+            unlisted.append({"event_id": event_id, "reason": reason})
+    return unlisted
+
+
+def _as_dicts(events: Iterable[Event], vm_name: str, now: datetime) -> List[EventDict]:
+    return [event_as_dict(event, vm_name, now) for event in in_order_of_urgency(events)]
+
+
+def _describe_wait(waiting: WaitingTerminate) -> str:
+    return "Terminate %s will not start early before these are approved too, or have run out of time: %s" % (
+        _describe(waiting.event),
+        ", ".join(_describe(event) for event in waiting.waits_for),
+    )
+
+
+def _explain_refusal(refused: Sequence[Verdict], vm_name: str) -> str:
+    return (
+        "Nothing was approved, because scope is own and this VM is %s, but chosen were: %s. An approval lets Azure"
+        " begin on every VM of the event. Choose only events of this VM (affecting: this_vm), or set scope to leader"
+        " or any" % (vm_name, "; ".join("%s, which %s" % (event.event_id, reason) for event, reason in refused))
+    )
+
+
+def _describe(event: Event) -> str:
+    return "%s of %s" % (event.event_id, " and ".join(event.resources))

@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What may a user set?
+
+The options that the modules, the lookup and whatever else asks IMDS have in common, checked before
+anything is touched. Every error names the option, its value and the remedy.
+"""
+
+import re
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+
+from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
+from .document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, NEWEST_API_VERSION
+from .selection import AFFECTING, ANY, Selection, any_of
+
+LONGEST_TIME = 86400  # seconds; longer than any event stays
+
+_API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+
+
+class OptionError(ValueError):
+    """An option has a value that cannot be meant. The message names the option, the value and the remedy."""
+
+
+class Connection(NamedTuple):
+    """How to reach IMDS. All times are in seconds."""
+
+    endpoint: str = DEFAULT_ENDPOINT
+    api_version: str = NEWEST_API_VERSION
+    timeout: float = DEFAULT_TIMEOUT
+    connect_timeout: float = DEFAULT_CONNECT_TIMEOUT
+    vm_name: Optional[str] = None
+    """None: ask IMDS."""
+
+
+def read_connection(options: Mapping[str, Any]) -> Connection:
+    """Check the connection options.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    endpoint = options["endpoint"]
+    try:
+        split_endpoint(endpoint)
+    except ValueError as error:
+        raise OptionError("endpoint: %r %s. The default is %s" % (endpoint, error, DEFAULT_ENDPOINT)) from None
+    api_version = options["api_version"]
+    if not _API_VERSION.match(api_version):
+        raise OptionError("api_version: %r is not a date like %s" % (api_version, NEWEST_API_VERSION))
+    return Connection(
+        endpoint=endpoint,
+        api_version=api_version,
+        timeout=read_seconds(options, "timeout"),
+        connect_timeout=read_seconds(options, "connect_timeout"),
+        vm_name=_read_vm_name(options.get("vm_name")),
+    )
+
+
+def read_selection(options: Mapping[str, Any]) -> Selection:
+    """Check the options that choose events.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    affecting = options.get("affecting") or ANY
+    _check_words("affecting", [affecting], AFFECTING)
+    for name, allowed in (
+        ("event_types", EVENT_TYPES),
+        ("event_sources", EVENT_SOURCES),
+        ("event_statuses", EVENT_STATUSES),
+    ):
+        _check_words(name, options.get(name) or (), allowed)
+    event_ids = options.get("event_ids")
+    for event_id in event_ids or ():
+        if not event_id.strip():
+            raise OptionError(
+                "event_ids: %r is not an event id. Give those that scheduled_events_info returns" % event_id
+            )
+    return Selection(
+        event_ids=None if event_ids is None else tuple(event_id.strip() for event_id in event_ids),
+        event_types=any_of(options.get("event_types")),
+        event_sources=any_of(options.get("event_sources")),
+        event_statuses=any_of(options.get("event_statuses")),
+        affecting=affecting,
+    )
+
+
+def read_vm_names(names: Sequence[Any]) -> List[str]:
+    """Check names of VMs.
+
+    :raises OptionError: on the first that cannot be one
+    """
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise OptionError("%r is not the name of a VM. Give Azure's names, as text" % (name,))
+    return [name.strip() for name in names]
+
+
+def read_seconds(options: Mapping[str, Any], name: str) -> float:
+    """Check a time.
+
+    :raises OptionError: if it is not above 0 and at most a day
+    """
+    value = float(options[name])
+    # Written so that a NaN fails as well.
+    if not 0 < value <= LONGEST_TIME:
+        raise OptionError("%s: %g is not a time. Give seconds, above 0 and up to %d" % (name, value, LONGEST_TIME))
+    return value
+
+
+def _read_vm_name(value: Optional[str]) -> Optional[str]:
+    if value is None:
+        return None
+    if not value.strip():
+        raise OptionError("vm_name: %r is empty. Give the VM's name in Azure, or leave it out to ask IMDS" % value)
+    return value.strip()
+
+
+def _check_words(name: str, words: Sequence[str], allowed: Sequence[str]) -> None:
+    for word in words:
+        if word not in allowed:
+            raise OptionError("%s: %r is not one of %s" % (name, word, ", ".join(allowed)))

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may approve which?"""
+
+from datetime import datetime, timedelta, timezone
+from typing import Any, List, Optional, Tuple
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import (
+    NOT_LISTED,
+    SCOPES,
+    Verdict,
+    judge,
+    waiting_terminates,
+    why_over,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    Event,
+    in_order_of_urgency,
+)
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+NOON = datetime(2026, 11, 3, 12, tzinfo=timezone.utc)
+
+
+def event(event_id: str, *resources: str, **fields: Any) -> Event:
+    """A scheduled Reboot of these VMs, but for the given fields."""
+    return Event(event_id, "Reboot", "Scheduled", resources, NOON)._replace(**fields)
+
+
+MINE = event("mine", "web_1")
+LED = event("led", "WEB_1", "web_2")
+FOLLOWED = event("followed", "web_2", "web_1")
+OTHERS = event("others", "web_2", "web_10")
+STARTED = event("started", "web_1", event_status="Started")
+
+
+class TestScopeOwn:
+    def test_given_events_of_this_vm_then_they_are_approved_shared_or_not(self) -> None:
+        judgement = judge([MINE, LED, FOLLOWED], "web_1", "own")
+
+        assert judgement.approve == (FOLLOWED, LED, MINE)
+        assert (judgement.skipped, judgement.refused) == ((), ())
+
+    def test_given_an_event_of_others_then_it_is_refused(self) -> None:
+        judgement = judge([MINE, OTHERS], "web_1", "own")
+
+        assert judgement.approve == (MINE,)
+        assert judgement.refused == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
+
+    def test_given_a_started_event_of_others_then_it_is_a_mistake_all_the_same(self) -> None:
+        started = OTHERS._replace(event_status="Started")
+
+        assert judge([started], "web_1", "own").refused == (
+            Verdict(started, "does not affect web_1, but web_2, web_10"),
+        )
+
+    def test_given_an_event_that_names_nobody_then_it_is_refused(self) -> None:
+        assert judge([event("nobody")], "web_1", "own").refused[0].reason == (
+            "does not affect web_1, but nothing that it names"
+        )
+
+    def test_given_an_event_that_has_started_then_it_is_skipped(self) -> None:
+        judgement = judge([STARTED], "web_1", "own")
+
+        assert judgement.skipped == (Verdict(STARTED, "already started"),)
+        assert (judgement.approve, judgement.refused) == ((), ())
+
+
+class TestScopeLeader:
+    def test_given_events_that_this_vm_leads_then_they_are_approved(self) -> None:
+        judgement = judge([MINE, LED], "web_1", "leader")
+
+        assert judgement.approve == tuple(in_order_of_urgency([MINE, LED]))
+
+    def test_given_an_event_that_another_leads_then_it_is_skipped_and_the_leader_named(self) -> None:
+        assert judge([FOLLOWED], "web_1", "leader") == ((), (Verdict(FOLLOWED, "led by web_2, not by web_1"),), ())
+
+    def test_given_an_event_of_others_then_it_is_skipped(self) -> None:
+        judgement = judge([OTHERS], "web_1", "leader")
+
+        assert judgement.skipped == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
+        assert judgement.refused == ()
+
+
+class TestScopeAny:
+    def test_given_any_scheduled_events_then_all_are_approved_the_most_urgent_first(self) -> None:
+        urgent = event("urgent", "web_9", not_before=NOON - timedelta(seconds=1))
+
+        judgement = judge([OTHERS, MINE, urgent], "web_1", "any")
+
+        assert [one.event_id for one in judgement.approve] == ["urgent", "mine", "others"]
+
+    def test_given_events_that_are_not_scheduled_then_they_are_skipped_with_the_reason(self) -> None:
+        paused = event("paused", "web_2", event_status="Paused")
+
+        assert judge([STARTED, paused], "web_1", "any").skipped == (
+            Verdict(STARTED, "already started"),
+            Verdict(paused, "its status is Paused: nothing to approve"),
+        )
+
+
+def test_given_an_unknown_scope_then_the_error_names_it_and_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="scope: 'mine' is not one of own, leader, any"):
+        judge([], "web_1", "mine")
+
+
+def test_why_an_event_that_is_gone_is_skipped_is_said_in_full() -> None:
+    assert NOT_LISTED == "not listed: it has ended, was withdrawn or never was"
+    assert why_over(STARTED) == "already started"
+
+
+class TestForAnyEvents:
+    @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES), st.sampled_from(SCOPES))
+    def test_only_scheduled_events_are_approved(self, events: List[Event], vm_name: str, scope: str) -> None:
+        assert all(one.event_status == "Scheduled" for one in judge(events, vm_name, scope).approve)
+
+    @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES))
+    def test_under_own_only_events_that_hit_this_vm_are_approved(self, events: List[Event], vm_name: str) -> None:
+        for one in judge(events, vm_name, "own").approve:
+            assert vm_name.lower() in [name.lower() for name in one.resources]
+
+    @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES))
+    def test_under_leader_only_events_that_this_vm_leads_are_approved(self, events: List[Event], vm_name: str) -> None:
+        for one in judge(events, vm_name, "leader").approve:
+            assert one.resources[0].lower() == vm_name.lower()
+
+    @given(strategies.event_lists)
+    def test_under_leader_at_most_one_vm_approves_an_event(self, events: List[Event]) -> None:
+        machines = {name.lower() for name in strategies.VM_NAMES}
+
+        for one in events:
+            approvers = [name for name in machines if judge([one], name, "leader").approve]
+            assert len(approvers) == (1 if one.event_status == "Scheduled" and one.resources else 0)
+
+    @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES), st.sampled_from(SCOPES))
+    def test_each_event_lands_in_exactly_one_place_in_order_of_urgency(
+        self, events: List[Event], vm_name: str, scope: str
+    ) -> None:
+        judgement = judge(events, vm_name, scope)
+        approve = list(judgement.approve)
+        skipped = [verdict.event for verdict in judgement.skipped]
+        refused = [verdict.event for verdict in judgement.refused]
+
+        assert in_order_of_urgency(approve + skipped + refused) == in_order_of_urgency(events)
+        for place in (approve, skipped, refused):
+            assert place == in_order_of_urgency(place)
+
+    @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES), st.sampled_from(SCOPES))
+    def test_nothing_is_refused_but_under_own_and_every_other_no_has_its_reason(
+        self, events: List[Event], vm_name: str, scope: str
+    ) -> None:
+        judgement = judge(events, vm_name, scope)
+
+        assert scope == "own" or not judgement.refused
+        assert all(verdict.reason for verdict in judgement.skipped + judgement.refused)
+
+
+def terminate(event_id: str, not_before: Optional[datetime] = NOON, **fields: Any) -> Event:
+    """A scheduled Terminate of the VM that is named as the event is."""
+    return event(event_id, event_id, event_type="Terminate", not_before=not_before, **fields)
+
+
+def waits(approved: List[Event], listed: List[Event]) -> List[Tuple[str, List[str]]]:
+    """What waits for what, by id."""
+    return [
+        (waiting.event.event_id, [one.event_id for one in waiting.waits_for])
+        for waiting in waiting_terminates(approved, listed)
+    ]
+
+
+class TestTerminates:
+    def test_given_an_earlier_unapproved_terminate_then_the_later_one_waits_for_it(self) -> None:
+        earlier, later = terminate("earlier"), terminate("later", NOON + timedelta(seconds=1))
+
+        assert waits([later], [earlier, later]) == [("later", ["earlier"])]
+
+    def test_given_a_later_unapproved_terminate_then_the_earlier_one_does_not_wait(self) -> None:
+        earlier, later = terminate("earlier"), terminate("later", NOON + timedelta(seconds=1))
+
+        assert waits([earlier], [earlier, later]) == []
+
+    def test_given_the_same_instant_then_all_must_be_approved_or_none_goes_early(self) -> None:
+        one, two, three = terminate("one"), terminate("two"), terminate("three")
+
+        assert waits([two], [one, two, three]) == [("two", ["one", "three"])]
+        assert waits([one, two, three], [one, two, three]) == []
+
+    def test_given_all_earlier_ones_are_approved_in_the_same_call_then_nothing_waits(self) -> None:
+        earlier, later = terminate("earlier"), terminate("later", NOON + timedelta(seconds=1))
+
+        assert waits([later, earlier], [earlier, later]) == []
+
+    def test_given_an_id_in_another_case_then_it_is_the_same_event(self) -> None:
+        assert waits([terminate("one")], [terminate("ONE")]) == []
+
+    def test_given_an_unknown_start_on_either_side_then_it_is_taken_to_hold_back(self) -> None:
+        known, unknown = terminate("known"), terminate("unknown", None)
+
+        assert waits([known], [known, unknown]) == [("known", ["unknown"])]
+        assert waits([unknown], [known, unknown]) == [("unknown", ["known"])]
+
+    def test_given_a_terminate_that_has_started_or_another_type_then_nothing_waits_for_it(self) -> None:
+        started = terminate("started", NOON - timedelta(seconds=1), event_status="Started")
+        reboot = event("reboot", "web_1", not_before=NOON - timedelta(seconds=1))
+        mine = terminate("mine")
+
+        assert waits([mine], [started, reboot, mine]) == []
+
+    def test_given_an_approved_event_of_another_type_then_it_does_not_wait(self) -> None:
+        assert waits([MINE], [MINE, terminate("earlier", NOON - timedelta(seconds=1))]) == []
+
+    def test_what_is_waited_for_is_named_in_order_of_urgency(self) -> None:
+        first, second = terminate("z", NOON - timedelta(seconds=9)), terminate("a", NOON - timedelta(seconds=1))
+
+        assert waits([terminate("mine")], [second, first]) == [("mine", ["z", "a"])]

@@ -1,0 +1,640 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is an event?"""
+
+import json
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    API_VERSIONS,
+    Document,
+    DocumentError,
+    Event,
+    event_as_azure,
+    event_as_dict,
+    format_date,
+    in_order_of_urgency,
+    parse_date,
+    parse_document,
+    parse_json,
+)
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
+DOCUMENTS = FIXTURES / "documents"
+NOT_DOCUMENTS = FIXTURES / "not_documents"
+
+NOW = datetime(2026, 11, 3, 4, 0, 9, tzinfo=timezone.utc)
+NOT_BEFORE = datetime(2026, 11, 3, 4, 15, 9, tzinfo=timezone.utc)
+LIVE_MIGRATION = "Virtual machine is being paused because of a memory-preserving Live Migration operation."
+
+
+def fixture_event(**fields: Any) -> Event:
+    """The event of all fixtures, but for these fields."""
+    common = Event(
+        event_id="3B0A7C1E-52D4-4B8F-9E61-0C7D2F4A8B15",
+        event_type="Reboot",
+        event_status="Scheduled",
+        resources=("shop_3", "shop_7"),
+        not_before=NOT_BEFORE,
+        resource_type="VirtualMachine",
+    )
+    return common._replace(**fields)
+
+
+STARTED = fixture_event(
+    event_status="Started", not_before=None, description="", event_source="Platform", duration_in_seconds=-1
+)
+
+PARSED: Dict[str, Document] = {
+    "2017-03-01": Document(1, (fixture_event(),)),
+    "2017-08-01": Document(2, (fixture_event(),)),
+    "2017-11-01": Document(4, (fixture_event(event_type="Preempt", resources=("spot_12",)),)),
+    "2019-01-01": Document(5, (fixture_event(event_type="Terminate", resources=("shop_3",)),)),
+    "2019-04-01": Document(6, (fixture_event(event_type="Freeze", description=LIVE_MIGRATION),)),
+    "2019-08-01": Document(
+        9,
+        (fixture_event(event_type="Redeploy", description="Virtual machine is being moved.", event_source="User"),),
+    ),
+    "2020-07-01": Document(
+        11,
+        (
+            fixture_event(
+                event_type="Freeze", description=LIVE_MIGRATION, event_source="Platform", duration_in_seconds=5
+            ),
+        ),
+    ),
+    "no_events": Document(12, ()),
+    "started": Document(13, (STARTED,)),
+    "started_with_date": Document(13, (STARTED._replace(not_before=NOT_BEFORE),)),
+    "mock_server": Document(
+        3,
+        (
+            fixture_event(
+                event_id="0f6d1c52-9a3e-4c07-b1d8-6e25a97f4410",
+                event_type="Redeploy",
+                resources=("vm-mock",),
+                event_source="Platform",
+                description="Mock maintenance.",
+                duration_in_seconds=9,
+            ),
+        ),
+    ),
+    "numbers_as_strings": Document(
+        14, (fixture_event(description="d", event_source="Platform", duration_in_seconds=30),)
+    ),
+    "unknown": Document(
+        15,
+        (
+            fixture_event(
+                event_type="Defragment",
+                event_status="Paused",
+                event_source="Moon",
+                duration_in_seconds=0,
+                other_fields={"Severity": 3, "Hints": {"Rack": ["r1", None]}},
+            ),
+        ),
+    ),
+}
+
+
+def one_event(**fields: Any) -> Dict[str, Any]:
+    """A document of one event with the required fields and these; a field that is `...` is left out."""
+    event = dict({"EventId": "A", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": ["web_0"]}, **fields)
+    return {
+        "DocumentIncarnation": 1,
+        "Events": [{name: value for name, value in event.items() if value is not ...}],
+    }
+
+
+def parse_one(**fields: Any) -> Event:
+    """Parse a document of one event with the required fields and these."""
+    return parse_document(json.dumps(one_event(**fields))).events[0]
+
+
+class TestDocumentsThatWereSeen:
+    @pytest.mark.parametrize("name", sorted(PARSED))
+    def test_given_a_document_in_a_form_of_azure_then_every_field_is_read(self, name: str) -> None:
+        api_version = name if name in API_VERSIONS else "2020-07-01"
+
+        assert parse_document((DOCUMENTS / (name + ".json")).read_bytes(), api_version) == PARSED[name]
+
+    @pytest.mark.parametrize("name", sorted(PARSED))
+    def test_given_an_event_when_written_as_azure_writes_it_then_the_same_event_is_read_again(self, name: str) -> None:
+        for event in PARSED[name].events:
+            written = {"DocumentIncarnation": 0, "Events": [event_as_azure(event)]}
+            assert parse_document(json.dumps(written)).events == (event,)
+
+    def test_every_fixture_and_every_api_version_is_among_them(self) -> None:
+        assert {path.stem for path in DOCUMENTS.glob("*.json")} == set(PARSED)
+        assert set(API_VERSIONS) <= set(PARSED)
+
+    def test_given_a_byte_order_mark_then_it_is_no_part_of_the_document(self) -> None:
+        assert parse_document(b"\xef\xbb\xbf" + (DOCUMENTS / "no_events.json").read_bytes()) == Document(12, ())
+
+    def test_given_a_later_version_then_an_underscore_belongs_to_the_name(self) -> None:
+        body = (DOCUMENTS / "2017-03-01.json").read_bytes()
+
+        assert parse_document(body, "2017-08-01").events[0].resources == ("_shop_3", "_shop_7")
+
+    def test_given_the_preview_without_underscores_then_names_stay_whole(self) -> None:
+        body = (DOCUMENTS / "2017-08-01.json").read_bytes()
+
+        assert parse_document(body, "2017-03-01").events[0].resources == ("shop_3", "shop_7")
+
+    def test_given_the_preview_then_only_the_one_underscore_that_it_adds_is_taken_away(self) -> None:
+        body = json.dumps(one_event(Resources=["__web"]))
+
+        assert parse_document(body, "2017-03-01").events[0].resources == ("_web",)
+
+
+class TestFields:
+    @pytest.mark.parametrize(
+        "missing",
+        ["NotBefore", "EventSource", "ResourceType", "Description", "DurationInSeconds"],
+    )
+    @pytest.mark.parametrize("absent", [..., None])
+    def test_given_a_field_that_a_version_may_lack_then_it_is_none(self, missing: str, absent: Any) -> None:
+        event = parse_one(**{missing: absent})
+
+        assert event == Event("A", "Reboot", "Scheduled", ("web_0",))
+
+    @pytest.mark.parametrize("written", ["", " "])
+    def test_given_an_empty_not_before_then_the_start_is_unknown(self, written: str) -> None:
+        assert parse_one(NotBefore=written).not_before is None
+
+    def test_given_an_empty_duration_then_it_is_unknown(self) -> None:
+        assert parse_one(DurationInSeconds="").duration_in_seconds is None
+
+    @pytest.mark.parametrize(
+        ("written", "number"), [(-1, -1), (0, 0), ("-1", -1), ("0", 0), ("+7", 7), (" 7 ", 7), (7.0, 7)]
+    )
+    def test_given_a_number_in_any_form_then_it_is_an_int(self, written: Any, number: int) -> None:
+        assert parse_one(DurationInSeconds=written).duration_in_seconds == number
+
+    def test_trap_7_no_impact_and_unknown_impact_and_not_said_are_three_different_things(self) -> None:
+        durations = [parse_one(DurationInSeconds=written).duration_in_seconds for written in (0, -1, ...)]
+
+        assert durations == [0, -1, None]
+
+    @pytest.mark.parametrize("written", ["soon", "1.5", 1.5, True, [], {}, "9" * 19, 10**18, -(10**18), 1e300, "٣"])
+    def test_given_no_number_then_the_error_names_the_field_and_the_value(self, written: Any) -> None:
+        with pytest.raises(DocumentError) as error:
+            parse_one(DurationInSeconds=written)
+
+        assert "Events[0].DurationInSeconds: expected a whole number, got " in str(error.value)
+        assert (repr(written) if isinstance(written, str) else json.dumps(written)) in str(error.value)
+
+    def test_given_an_infinite_number_then_it_is_no_number(self) -> None:
+        with pytest.raises(DocumentError, match="DocumentIncarnation: expected a whole number, got Infinity"):
+            parse_document('{"DocumentIncarnation": 1e999, "Events": []}')
+
+    @pytest.mark.parametrize("name", ["EventId", "EventType", "EventStatus"])
+    @pytest.mark.parametrize("value", [..., None, "", 7, ["A"]])
+    def test_given_an_event_without_a_field_that_every_version_has_then_the_error_names_it(
+        self, name: str, value: Any
+    ) -> None:
+        with pytest.raises(DocumentError, match=r"Events\[0\]\.%s: expected text, got " % name):
+            parse_one(**{name: value})
+
+    @pytest.mark.parametrize("name", ["NotBefore", "EventSource", "ResourceType", "Description"])
+    def test_given_an_optional_field_that_is_no_text_then_the_error_names_it(self, name: str) -> None:
+        with pytest.raises(DocumentError, match=r"Events\[0\]\.%s: expected text, got 7" % name):
+            parse_one(**{name: 7})
+
+    @pytest.mark.parametrize("value", [..., None, "web_0", {"web_0": 1}, ["web_0", 7], [None]])
+    def test_given_resources_that_are_no_list_of_names_then_the_error_names_them(self, value: Any) -> None:
+        with pytest.raises(DocumentError, match=r"Events\[0\]\.Resources: expected a list of VM names, got "):
+            parse_one(Resources=value)
+
+    @pytest.mark.parametrize("value", ["tomorrow", "Tue, 31 Feb 2026 04:15:09 GMT", "9999-12-31T23:59:59-01:00"])
+    def test_given_a_date_that_is_none_then_the_error_names_the_field_and_the_value(self, value: str) -> None:
+        with pytest.raises(DocumentError) as error:
+            parse_one(NotBefore=value)
+
+        assert str(error.value).startswith("Events[0].NotBefore: ")
+        assert str(error.value).endswith(": %r" % value)
+
+    def test_given_the_second_event_is_wrong_then_the_error_counts_to_it(self) -> None:
+        content = one_event()
+        content["Events"].append("Reboot")
+
+        with pytest.raises(DocumentError, match=r"Events\[1\]: expected an object, got 'Reboot'"):
+            parse_document(json.dumps(content))
+
+    def test_given_an_unknown_field_of_reasonable_depth_then_it_is_carried_through(self) -> None:
+        hint = nested(32)
+
+        assert parse_one(Hint=hint).other_fields == {"Hint": hint}
+
+    @pytest.mark.parametrize("levels", [33, 200])
+    def test_given_an_unknown_field_nested_beyond_reason_then_the_error_names_it(self, levels: int) -> None:
+        with pytest.raises(DocumentError, match=r"Events\[0\]\.Hint: nested deeper than 32 levels"):
+            parse_one(Hint=nested(levels))
+
+
+def nested(levels: int) -> Any:
+    """Lists and objects in turn, so many of them in each other."""
+    value: Any = "core"
+    for level in range(levels):
+        value = [value] if level % 2 else {"in": value}
+    return value
+
+
+def with_value(text: str) -> str:
+    """A document whose incarnation is this JSON text."""
+    return '{"DocumentIncarnation": %s, "Events": []}' % text
+
+
+NOT_A_DOCUMENT: List[Tuple[Any, str]] = [
+    (b"", "not JSON"),
+    (b" ", "not JSON"),
+    (b"{", "not JSON"),
+    (b'{"DocumentIncarnation": 1, "Events": [{"EventId": "A", ', "not JSON"),
+    (b'{"DocumentIncarnation": 1, "Events": []} trailing', "not JSON"),
+    (b"\xff\xfe{}", "not JSON"),
+    (b'{"DocumentIncarnation": 1, "Events": ["\xc3\x28"]}', "not JSON"),
+    ('{"DocumentIncarnation": 1, "Events": []}'.encode("utf-16"), "not JSON"),
+    (with_value("NaN"), "not JSON: NaN is not a JSON number"),
+    (with_value("Infinity"), "not JSON: Infinity is not a JSON number"),
+    (with_value("-Infinity"), "not JSON: -Infinity is not a JSON number"),
+    (b"null", "expected a JSON object, got null"),
+    (b"[]", "expected a JSON object, got []"),
+    (b'"Events"', "expected a JSON object, got 'Events'"),
+    (b"0", "expected a JSON object, got 0"),
+    (b"{}", "it has no Events: {}"),
+    (b'{"DocumentIncarnation": 1}', "it has no Events"),
+    (b'{"DocumentIncarnation": 1, "events": []}', "it has no Events"),
+    (b'{"DocumentIncarnation": 1, "Events": null}', "Events: expected a list, got null"),
+    (b'{"DocumentIncarnation": 1, "Events": {}}', "Events: expected a list, got {}"),
+    (b'{"DocumentIncarnation": 1, "Events": ""}', "Events: expected a list, got ''"),
+    (b'{"Events": []}', "it has no DocumentIncarnation"),
+    (with_value("null"), "DocumentIncarnation: expected a whole number, got null"),
+    (with_value('"one"'), "DocumentIncarnation: expected a whole number, got 'one'"),
+]
+
+
+# Where in a document a value may be wrong.
+FRAMES = [
+    "%s",
+    '{"DocumentIncarnation": %s, "Events": []}',
+    '{"DocumentIncarnation": 1, "Events": {"wrong": %s}}',
+    '{"DocumentIncarnation": 1, "Events": [%s]}',
+    json.dumps(one_event(EventId="%s")).replace('"%s"', "%s"),
+    json.dumps(one_event(NotBefore="%s")).replace('"%s"', "%s"),
+    json.dumps(one_event(DurationInSeconds="%s")).replace('"%s"', "%s"),
+]
+
+
+class TestWhatIsNotADocument:
+    @pytest.mark.parametrize(("body", "reason"), NOT_A_DOCUMENT, ids=lambda value: repr(value)[:40])
+    def test_given_no_document_then_the_error_says_what_it_is_instead(self, body: Any, reason: str) -> None:
+        with pytest.raises(DocumentError) as error:
+            parse_document(body)
+
+        assert reason in str(error.value)
+
+    @pytest.mark.parametrize("name", ["bad_request.json", "arm_error.json", "login.html"])
+    def test_trap_3_given_an_error_body_then_it_is_an_error_and_never_no_events(self, name: str) -> None:
+        with pytest.raises(DocumentError):
+            parse_document((NOT_DOCUMENTS / name).read_bytes())
+
+    @pytest.mark.parametrize("name", sorted(PARSED))
+    def test_given_a_document_cut_off_at_any_byte_then_it_is_an_error(self, name: str) -> None:
+        body = (DOCUMENTS / (name + ".json")).read_bytes().rstrip()
+
+        for length in range(len(body)):
+            with pytest.raises(DocumentError):
+                parse_document(body[:length])
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"[" * (10 * 2**20),
+            b'{"Events":' * 2**20,
+            b'{"DocumentIncarnation": 1, "Events": ' + b"[" * (5 * 2**20) + b"]" * (5 * 2**20) + b"}",
+        ],
+        ids=["lists", "objects", "closed"],
+    )
+    def test_given_ten_megabytes_of_nesting_then_it_is_one_clear_and_short_error(self, body: bytes) -> None:
+        with pytest.raises(DocumentError, match="nested too deeply") as error:
+            parse_document(body)
+
+        assert len(str(error.value)) < 500
+
+    @pytest.mark.parametrize("frame", FRAMES)
+    def test_given_a_wrong_value_nested_beyond_reason_then_the_error_says_that_instead_of_quoting_it(
+        self, frame: str
+    ) -> None:
+        with pytest.raises(DocumentError, match=", got something nested deeper than 32 levels"):
+            parse_document(frame % as_lists(34))
+
+    @pytest.mark.parametrize("frame", FRAMES)
+    def test_given_a_wrong_value_nested_about_as_deeply_as_json_can_be_read_then_it_is_one_clear_error(
+        self, frame: str
+    ) -> None:
+        deepest = deepest_that_can_be_read()
+
+        messages = set()
+        for levels in range(deepest - 30, deepest + 30):
+            with pytest.raises(DocumentError) as error:
+                parse_document(frame % as_lists(levels))
+            messages.add(str(error.value).rpartition(", got ")[2])
+
+        assert messages == {"not JSON that can be read: nested too deeply", "something nested deeper than 32 levels"}
+
+    def test_given_megabytes_of_rubbish_then_the_error_quotes_no_more_than_is_of_use(self) -> None:
+        with pytest.raises(DocumentError) as error:
+            parse_document(b"<" * 2**20)
+
+        assert "<<<<" in str(error.value)
+        assert str(error.value).endswith("…")
+        assert len(str(error.value)) < 500
+
+    @given(strategies.json_values)
+    def test_any_json_value_is_a_document_or_one_clear_error(self, value: Any) -> None:
+        document_or_error(json.dumps(value))
+
+    @given(st.dictionaries(st.sampled_from(["DocumentIncarnation", "Events", "Else"]), strategies.json_values))
+    def test_any_json_in_the_frame_of_a_document_is_a_document_or_one_clear_error(self, value: Any) -> None:
+        document_or_error(json.dumps(value))
+
+    @given(
+        st.fixed_dictionaries(
+            {
+                name: st.one_of(strategies.json_values, st.text(), st.integers(), st.just("Reboot"))
+                for name in ("EventId", "EventType", "EventStatus", "NotBefore", "DurationInSeconds", "Description")
+            }
+        ),
+        strategies.json_values | st.just(["web_0"]),
+    )
+    def test_any_json_in_the_frame_of_an_event_is_an_event_or_one_clear_error(
+        self, fields: Dict[str, Any], resources: Any
+    ) -> None:
+        document_or_error(json.dumps(one_event(Resources=resources, **fields)))
+
+    @given(st.binary(max_size=200))
+    def test_any_bytes_are_a_document_or_one_clear_error(self, body: bytes) -> None:
+        document_or_error(body)
+
+    @given(st.sampled_from(sorted(PARSED)), st.data())
+    def test_a_document_with_any_bytes_changed_is_a_document_or_one_clear_error(
+        self, name: str, data: st.DataObject
+    ) -> None:
+        body = (DOCUMENTS / (name + ".json")).read_bytes()
+        start = data.draw(st.integers(0, len(body)))
+        end = data.draw(st.integers(start, len(body)))
+
+        document_or_error(body[:start] + data.draw(st.binary(max_size=8)) + body[end:])
+
+
+def document_or_error(body: Any) -> None:
+    """Parse; anything but a document or a DocumentError fails the test."""
+    try:
+        result = parse_document(body)
+    except DocumentError:
+        return
+    for event in result.events:
+        json.dumps(event_as_dict(event, "web_0", NOW))
+
+
+def as_lists(levels: int) -> str:
+    """So many lists in each other, as JSON."""
+    return "[" * levels + "]" * levels
+
+
+def deepest_that_can_be_read() -> int:
+    """Find the nesting at which this Python's JSON reader gives up."""
+    can, cannot = 0, 10**6
+    while cannot - can > 1:
+        levels = (can + cannot) // 2
+        try:
+            parse_json(as_lists(levels))
+            can = levels
+        except DocumentError:
+            cannot = levels
+    return can
+
+
+class TestWhatIsWrittenIsRead:
+    @given(strategies.documents, st.booleans(), st.booleans(), st.booleans())
+    def test_a_generated_document_is_read_as_what_was_generated(
+        self, document: Document, iso_dates: bool, numbers_as_text: bool, empty_for_none: bool
+    ) -> None:
+        written = strategies.as_azure_writes(document, iso_dates, numbers_as_text, empty_for_none)
+
+        assert parse_document(json.dumps(written).encode("ascii")) == document
+        assert parse_document(json.dumps(written, ensure_ascii=False).encode("utf-8")) == document
+
+
+class TestDates:
+    @given(strategies.instants)
+    def test_an_rfc_1123_date_is_read_back(self, instant: datetime) -> None:
+        assert parse_date(format_datetime(instant, usegmt=True)) == instant
+
+    @given(strategies.instants, st.integers(-14 * 60, 14 * 60))
+    def test_an_iso_date_of_any_zone_is_read_back(self, instant: datetime, minutes: int) -> None:
+        local = instant.astimezone(timezone(timedelta(minutes=minutes)))
+
+        assert parse_date(local.isoformat()) == instant
+        assert parse_date(local.isoformat()).utcoffset() == timedelta(0)
+
+    @given(strategies.instants)
+    def test_what_we_write_is_read_back(self, instant: datetime) -> None:
+        assert parse_date(format_date(instant)) == instant
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Tue, 03 Nov 2026 04:15:09 GMT",
+            "tue, 3 nov 2026 04:15:09 gmt",
+            "03 Nov 2026 04:15:09 UTC",
+            "Tue, 03 Nov 2026 04:15:09 +0000",
+            " Tue, 03 Nov 2026 04:15:09 GMT ",
+            "2026-11-03T04:15:09Z",
+            "2026-11-03t04:15:09z",
+            "2026-11-03 04:15:09",
+            "2026-11-03T04:15:09.999Z",
+            "2026-11-03T04:15:09.1234567Z",
+            "2026-11-03T05:15:09+01:00",
+            "2026-11-02T23:45:09-0430",
+        ],
+    )
+    def test_given_any_form_of_one_instant_then_it_is_that_instant(self, text: str) -> None:
+        assert parse_date(text) == NOT_BEFORE
+
+    def test_given_a_leap_second_then_it_is_the_second_before(self) -> None:
+        assert parse_date("Sat, 31 Dec 2016 23:59:60 GMT") == datetime(2016, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "now",
+            "1478146509",
+            "Tue, 03 Foo 2026 04:15:09 GMT",
+            "Tue, 31 Feb 2026 04:15:09 GMT",
+            "Tue, 03 Nov 2026 24:15:09 GMT",
+            "Tue, 03 Nov 2026 04:15:09 CET",
+            "Tue, 03 Nov 2026 04:15:09",
+            "Tue, 03 Nov 26 04:15:09 GMT",
+            "2026-11-03",
+            "2026-13-03T04:15:09Z",
+            "0000-01-01T00:00:00Z",
+            "2026-11-03T04:15:09Z later",
+            "0001-01-01T00:00:00+01:00",
+            "9999-12-31T23:59:59-01:00",
+            "٢٠٢٦-11-03T04:15:09Z",
+        ],
+    )
+    def test_given_no_date_then_it_is_a_value_error(self, text: str) -> None:
+        with pytest.raises(ValueError, match=r"date|must be in|out of range"):
+            parse_date(text)
+
+    def test_given_an_instant_of_another_zone_then_it_is_written_in_utc_to_the_second(self) -> None:
+        local = NOT_BEFORE.replace(microsecond=7).astimezone(timezone(timedelta(hours=-8)))
+
+        assert format_date(local) == "2026-11-03T04:15:09Z"
+
+
+class TestTheEvent:
+    def test_given_scheduled_then_it_can_be_approved_and_has_not_begun(self) -> None:
+        event = fixture_event(event_status="Scheduled")
+
+        assert event.is_scheduled
+        assert not event.is_started
+
+    def test_given_started_then_it_is_under_way(self) -> None:
+        event = fixture_event(event_status="Started")
+
+        assert event.is_started
+        assert not event.is_scheduled
+
+    def test_given_a_status_of_the_future_then_it_is_neither(self) -> None:
+        event = fixture_event(event_status="Paused")
+
+        assert not event.is_started
+        assert not event.is_scheduled
+
+    @pytest.mark.parametrize(
+        ("resources", "shared"),
+        [((), False), (("a",), False), (("a", "A"), False), (("a", "b"), True), (("web_1", "web_10"), True)],
+    )
+    def test_it_is_shared_when_it_hits_two_machines(self, resources: Tuple[str, ...], shared: bool) -> None:
+        assert fixture_event(resources=resources).is_shared is shared
+
+    def test_the_first_of_the_resources_leads_in_any_case(self) -> None:
+        event = fixture_event(resources=("Web_1", "web_0"))
+
+        assert event.leader == "Web_1"
+        assert event.is_led_by("wEB_1")
+        assert not event.is_led_by("web_0")
+
+    def test_given_no_resources_then_nobody_leads_and_nobody_is_hit(self) -> None:
+        event = fixture_event(resources=())
+
+        assert event.leader is None
+        assert not event.is_led_by("")
+        assert not event.affects("")
+
+    def test_trap_8_names_match_whole_and_without_case(self) -> None:
+        event = fixture_event(resources=("web_10", "DB"))
+
+        assert event.affects("WEB_10")
+        assert event.affects("db")
+        for other in ("web_1", "web_", "eb_10", "web_100", "web-10", "", "db "):
+            assert not event.affects(other)
+
+    @pytest.mark.parametrize(
+        ("event", "seconds"),
+        [
+            (fixture_event(), 900),
+            (fixture_event(not_before=NOW + timedelta(seconds=0.9)), 0),
+            (fixture_event(not_before=NOW), 0),
+            (fixture_event(not_before=NOW - timedelta(days=1)), 0),
+            (fixture_event(not_before=NOW + timedelta(days=7)), 604800),
+            (fixture_event(not_before=None), None),
+            (fixture_event(event_status="Started"), 0),
+            (fixture_event(event_status="Started", not_before=None), 0),
+        ],
+    )
+    def test_seconds_until_start_are_whole_and_never_negative(self, event: Event, seconds: Any) -> None:
+        assert event.seconds_until_start(NOW) == seconds
+
+    def test_given_all_fields_then_the_dict_has_each_of_them_seen_from_this_vm(self) -> None:
+        event = PARSED["2020-07-01"].events[0]
+
+        assert event_as_dict(event, "SHOP_7", NOW) == {
+            "event_id": "3B0A7C1E-52D4-4B8F-9E61-0C7D2F4A8B15",
+            "event_type": "Freeze",
+            "event_status": "Scheduled",
+            "event_source": "Platform",
+            "resource_type": "VirtualMachine",
+            "resources": ["shop_3", "shop_7"],
+            "description": LIVE_MIGRATION,
+            "duration_in_seconds": 5,
+            "not_before": "2026-11-03T04:15:09Z",
+            "seconds_until_start": 900,
+            "affects_this_vm": True,
+            "shared": True,
+            "leader": "shop_3",
+            "this_vm_leads": False,
+        }
+
+    def test_given_an_event_of_the_least_then_the_dict_has_the_same_keys(self) -> None:
+        least = event_as_dict(Event("A", "Reboot", "Scheduled", ()), "web_0", NOW)
+
+        assert set(least) == set(event_as_dict(PARSED["2020-07-01"].events[0], "web_0", NOW))
+        assert least["resources"] == []
+        assert {name for name, value in least.items() if value is None} == {
+            "event_source",
+            "resource_type",
+            "description",
+            "duration_in_seconds",
+            "not_before",
+            "seconds_until_start",
+            "leader",
+        }
+
+    def test_given_fields_of_the_future_then_the_dict_hands_them_on(self) -> None:
+        event = PARSED["unknown"].events[0]
+
+        assert event_as_dict(event, "shop_3", NOW)["other_fields"] == {"Severity": 3, "Hints": {"Rack": ["r1", None]}}
+
+
+class TestUrgency:
+    def test_started_comes_first_then_unknown_start_then_by_start_then_by_harm_then_by_id(self) -> None:
+        later = NOT_BEFORE + timedelta(seconds=1)
+        expected = [
+            Event("z-started", "Freeze", "Started", (), later),
+            Event("y-any-moment", "Freeze", "Scheduled", ()),
+            Event("x-preempt", "Preempt", "Scheduled", (), NOT_BEFORE),
+            Event("w-terminate", "Terminate", "Scheduled", (), NOT_BEFORE),
+            Event("v-redeploy", "Redeploy", "Scheduled", (), NOT_BEFORE),
+            Event("u-reboot", "Reboot", "Scheduled", (), NOT_BEFORE),
+            Event("t-freeze", "Freeze", "Scheduled", (), NOT_BEFORE),
+            Event("s-unknown", "Defragment", "Scheduled", (), NOT_BEFORE),
+            Event("a", "Preempt", "Scheduled", (), later),
+            Event("B", "Preempt", "Scheduled", (), later),
+            Event("c", "Preempt", "Scheduled", (), later),
+        ]
+
+        assert in_order_of_urgency(reversed(expected)) == expected
+
+    @given(strategies.event_lists, st.randoms())
+    def test_the_order_is_total_and_does_not_depend_on_the_order_of_the_input(
+        self, events: List[Event], random: Any
+    ) -> None:
+        shuffled = list(events)
+        random.shuffle(shuffled)
+
+        assert in_order_of_urgency(shuffled) == in_order_of_urgency(events)
+        assert sorted(event.event_id for event in in_order_of_urgency(events)) == sorted(
+            event.event_id for event in events
+        )
