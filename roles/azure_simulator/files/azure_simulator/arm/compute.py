@@ -1,0 +1,699 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Microsoft.Compute: scale sets, instances, VMs and availability sets over HTTP."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from . import versions
+from .config import NOBODY, ScaleSetConfig, duration
+from .errors import ArmError, invalid, not_found, precondition_failed
+from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, enabled, iso, merge, network_id
+from .operations import FAILED, SUCCEEDED, Operation
+from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+
+PROVIDER = "Microsoft.Compute"
+
+_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute"
+_ALL = "/subscriptions/{subscription}/providers/Microsoft.Compute"
+_SET = f"{_GROUP}/virtualMachineScaleSets/{{set}}"
+_INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
+_VM = f"{_GROUP}/virtualMachines/{{vm}}"
+_AVAILABILITY_SET = f"{_GROUP}/availabilitySets/{{name}}"
+
+_OS_IMAGE_TIMEOUT = "PT15M"
+_MISSING = object()
+
+
+class Compute:
+    """The handlers of the provider."""
+
+    def __init__(self, estate: Estate, links: Links, pager: Pager) -> None:
+        self._estate = estate
+        self._links = links
+        self._pager = pager
+
+    def routes(self, router: Router) -> None:
+        """Make them known."""
+        for method, template, handler in (
+            ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_all_sets),
+            ("GET", f"{_GROUP}/virtualMachineScaleSets", self.list_sets),
+            ("GET", _SET, self.get_set),
+            ("PUT", _SET, self.put_set),
+            ("PATCH", _SET, self.patch_set),
+            ("DELETE", _SET, self.delete_set),
+            ("POST", f"{_SET}/manualupgrade", self.upgrade),
+            ("POST", f"{_SET}/delete", self.delete_instances),
+            ("POST", f"{_SET}/osRollingUpgrade", self.start_rolling),
+            ("GET", f"{_SET}/rollingUpgrades/latest", self.rolling),
+            ("POST", f"{_SET}/rollingUpgrades/cancel", self.cancel_rolling),
+            ("GET", f"{_SET}/virtualMachines", self.list_instances),
+            ("GET", _INSTANCE, self.get_instance),
+            ("PUT", _INSTANCE, self.put_instance),
+            ("DELETE", _INSTANCE, self.delete_instance),
+            ("POST", f"{_INSTANCE}/simulateEviction", self.evict_instance),
+            ("GET", f"{_ALL}/virtualMachines", self.list_all_vms),
+            ("GET", f"{_GROUP}/virtualMachines", self.list_vms),
+            ("GET", _VM, self.get_vm),
+            ("PATCH", _VM, self.patch_vm),
+            ("DELETE", _VM, self.delete_vm),
+            ("POST", f"{_VM}/simulateEviction", self.evict_vm),
+            ("GET", f"{_ALL}/availabilitySets", self.list_all_availability_sets),
+            ("GET", f"{_GROUP}/availabilitySets", self.list_availability_sets),
+            ("GET", _AVAILABILITY_SET, self.get_availability_set),
+            ("PUT", _AVAILABILITY_SET, self.put_availability_set),
+            ("PATCH", _AVAILABILITY_SET, self.patch_availability_set),
+        ):
+            router.add(method, template, PROVIDER, handler)
+
+    # -- scale sets ---------------------------------------------------------------------------------
+
+    def list_all_sets(self, request: ArmRequest) -> ArmAnswer:
+        """All sets of a subscription."""
+        subscription = request.names["subscription"].lower()
+        sets = [s for s in self._estate.sets.values() if s.subscription.lower() == subscription]
+        return self._pager.page(request, [self._show_set(s, request.version) for s in sets])
+
+    def list_sets(self, request: ArmRequest) -> ArmAnswer:
+        """All sets of a resource group."""
+        owner = (request.names["subscription"].lower(), request.names["group"].lower())
+        sets = [s for s in self._estate.sets.values() if (s.subscription.lower(), s.group.lower()) == owner]
+        return self._pager.page(request, [self._show_set(s, request.version) for s in sets])
+
+    def get_set(self, request: ArmRequest) -> ArmAnswer:
+        """One set."""
+        scale_set = self._set(request)
+        return ArmAnswer(200, self._show_set(scale_set, request.version), self._etag(scale_set, request))
+
+    def patch_set(self, request: ArmRequest) -> ArmAnswer:
+        """Merge a few members into a set."""
+        scale_set = self._set(request)
+        document = request.document()
+        properties = document.get("properties", {})
+        versions.check_members(
+            properties, "VirtualMachineScaleSetUpdateProperties", versions.SET_UPDATE, request.version
+        )
+        self._match(request, scale_set)
+        merged = copy.deepcopy(scale_set.properties)
+        merge(merged, properties)
+        _check_set(merged)
+        return self._change_set(request, scale_set, merged, document)
+
+    def put_set(self, request: ArmRequest) -> ArmAnswer:
+        """Replace a set, or create it."""
+        document = request.document()
+        properties = document.get("properties") or {}
+        versions.check_members(properties, "VirtualMachineScaleSetProperties", versions.SET, request.version)
+        _check_set(properties)
+        if not isinstance(document.get("location"), str):
+            message = "The location property is required for this definition."
+            raise ArmError(400, "LocationRequired", message, "location")
+        existing = self._estate.sets.get(self._set_id(request))
+        if existing is None:
+            return self._create_set(request, document)
+        self._match(request, existing)
+        if document["location"].lower().replace(" ", "") != existing.location:
+            raise ArmError(
+                409,
+                "InvalidResourceLocation",
+                f"The resource '{existing.name}' already exists in location '{existing.location}'.",
+            )
+        mode = properties.get("orchestrationMode", existing.properties["orchestrationMode"])
+        if mode != existing.properties["orchestrationMode"]:
+            raise ArmError(
+                409,
+                "PropertyChangeNotAllowed",
+                "Changing property 'orchestrationMode' is not allowed.",
+                "orchestrationMode",
+            )
+        kept = {key: existing.properties[key] for key in ("orchestrationMode", "uniqueId", "timeCreated")}
+        replaced = {**copy.deepcopy(properties), **kept}
+        replaced.pop("provisioningState", None)
+        replaced.setdefault("singlePlacementGroup", existing.properties.get("singlePlacementGroup"))
+        replaced.setdefault("virtualMachineProfile", {})
+        return self._change_set(request, existing, replaced, {"tags": {}, **document})
+
+    def _change_set(
+        self, request: ArmRequest, scale_set: ScaleSet, properties: dict[str, Any], document: Mapping[str, Any]
+    ) -> ArmAnswer:
+        def change() -> None:
+            _complete(properties)
+            created = scale_set.profile.get("timeCreated")
+            scale_set.properties = properties
+            if created is not None:
+                scale_set.profile["timeCreated"] = created
+            if "tags" in document:
+                scale_set.tags = dict(document["tags"] or {})
+            if "sku" in document:
+                merge(scale_set.sku, document["sku"] or {})
+
+        operation = self._estate.change_set(scale_set, change, request.wanted)
+        return self._under_way(request, scale_set, operation, 200)
+
+    def _create_set(self, request: ArmRequest, document: dict[str, Any]) -> ArmAnswer:
+        properties = copy.deepcopy(document.get("properties") or {})
+        sku = document.get("sku") or {}
+        config = ScaleSetConfig(
+            name=request.names["set"],
+            resource_group=request.names["group"],
+            subscription_id=request.names["subscription"],
+            location=document["location"].lower().replace(" ", ""),
+            flexible=properties.get("orchestrationMode") == "Flexible",
+            upgrade_mode="Manual",
+            spot=False,
+            zones=tuple(document.get("zones") or ()),
+            vm_size=sku.get("name", "Standard_D2s_v5"),
+            terminate_notification=None,
+            outdated=frozenset(),
+            tags=document.get("tags") or {},
+            properties={},
+            new_addresses=(),
+        )
+        properties.setdefault("orchestrationMode", "Uniform")
+        properties.setdefault("upgradePolicy", {"mode": "Manual"})
+        properties.setdefault("singlePlacementGroup", not config.flexible)
+        _complete(properties)
+        world = self._estate.world
+        properties["timeCreated"] = iso(world.clock.wall(world.now))
+        properties["uniqueId"] = NOBODY
+        scale_set = ScaleSet(config, properties, world.now)
+        merge(scale_set.sku, sku)
+        operation = self._estate.create_set(scale_set, int(sku.get("capacity", 0)), request.wanted)
+        return self._under_way(request, scale_set, operation, 201)
+
+    def _under_way(self, request: ArmRequest, scale_set: ScaleSet, operation: Operation, status: int) -> ArmAnswer:
+        headers = self._links.asynchronous(request, operation, scale_set.subscription)
+        body = self._show_set(scale_set, request.version)
+        return ArmAnswer(status, body, {**headers, **self._etag(scale_set, request)})
+
+    def delete_set(self, request: ArmRequest) -> ArmAnswer:
+        """Delete a set and all its instances."""
+        scale_set = self._estate.sets.get(self._set_id(request))
+        if scale_set is None:
+            return ArmAnswer(204)
+        operation = self._estate.delete_set(scale_set, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+    def upgrade(self, request: ArmRequest) -> ArmAnswer:
+        """Bring instances to the latest model."""
+        scale_set = self._set(request)
+        operation = self._estate.upgrade(scale_set, _instance_ids(request, required=True), request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+    def delete_instances(self, request: ArmRequest) -> ArmAnswer:
+        """Delete several instances."""
+        scale_set = self._set(request)
+        machines = self._estate.instances(scale_set, _instance_ids(request, required=True))
+        operation = self._estate.delete(machines, scale_set.resource_id, scale_set.location, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+    def start_rolling(self, request: ArmRequest) -> ArmAnswer:
+        """Upgrade all instances batch by batch."""
+        scale_set = self._set(request)
+        operation = self._estate.start_rolling(scale_set, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+    def cancel_rolling(self, request: ArmRequest) -> ArmAnswer:
+        """Call the rolling upgrade off."""
+        scale_set = self._set(request)
+        operation = self._estate.cancel_rolling(scale_set, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+    def rolling(self, request: ArmRequest) -> ArmAnswer:
+        """How far the latest rolling upgrade is."""
+        scale_set = self._set(request)
+        rolling = scale_set.rolling
+        if rolling is None:
+            raise ArmError(404, "NotFound", f"There is no rolling upgrade of '{scale_set.name}'.")
+        when = self._estate.world.clock.wall
+        return ArmAnswer(
+            200,
+            {
+                "location": scale_set.location,
+                "type": "Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades",
+                "properties": {
+                    "policy": rolling.policy,
+                    "runningStatus": {
+                        "code": rolling.code,
+                        "startTime": iso(when(rolling.started)),
+                        "lastAction": rolling.last_action,
+                        "lastActionTime": iso(when(rolling.last_action_at)),
+                    },
+                    "progress": {
+                        "successfulInstanceCount": rolling.successful,
+                        "failedInstanceCount": rolling.failed,
+                        "inProgressInstanceCount": len(rolling.running),
+                        "pendingInstanceCount": len(rolling.pending),
+                    },
+                },
+            },
+        )
+
+    # -- instances ----------------------------------------------------------------------------------
+
+    def list_instances(self, request: ArmRequest) -> ArmAnswer:
+        """All instances of a set."""
+        scale_set = self._set(request)
+        shown = [self._show_instance(scale_set, m, request) for m in scale_set.machines.values()]
+        return self._pager.page(request, shown)
+
+    def get_instance(self, request: ArmRequest) -> ArmAnswer:
+        """One instance."""
+        scale_set, machine = self._instance(request)
+        return ArmAnswer(200, self._show_instance(scale_set, machine, request), self._etag(machine, request))
+
+    def put_instance(self, request: ArmRequest) -> ArmAnswer:
+        """Change an instance's network or protection, without its set."""
+        scale_set, machine = self._instance(request)
+        document = request.document()
+        self._match(request, machine)
+        properties = document.get("properties") or {}
+        if "networkProfileConfiguration" in properties:
+            machine.network = copy.deepcopy(properties["networkProfileConfiguration"] or {})
+        if "protectionPolicy" in properties:
+            machine.properties["protectionPolicy"] = copy.deepcopy(properties["protectionPolicy"] or {})
+        if "tags" in document:
+            machine.tags = dict(document["tags"] or {})
+        operation = self._change_machine(request, machine, scale_set.location)
+        headers = self._links.asynchronous(request, operation, scale_set.subscription)
+        body = self._show_instance(scale_set, machine, request)
+        return ArmAnswer(200, body, {**headers, **self._etag(machine, request)})
+
+    def delete_instance(self, request: ArmRequest) -> ArmAnswer:
+        """Delete one instance."""
+        scale_set, machine = self._instance(request)
+        operation = self._estate.delete([machine], scale_set.resource_id, scale_set.location, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+    def evict_instance(self, request: ArmRequest) -> ArmAnswer:
+        """Evict a Spot instance."""
+        _unused, machine = self._instance(request)
+        self._estate.evict(machine)
+        return ArmAnswer(204)
+
+    # -- VMs ------------------------------------------------------------------------------------------
+
+    def list_all_vms(self, request: ArmRequest) -> ArmAnswer:
+        """All VMs of a subscription; instances of uniform sets are none."""
+        subscription = request.names["subscription"].lower()
+        return self._pager.page(
+            request, [self._show_vm(m, request) for m in self._vms() if m.vm.subscription_id.lower() == subscription]
+        )
+
+    def list_vms(self, request: ArmRequest) -> ArmAnswer:
+        """All VMs of a resource group."""
+        owner = (request.names["subscription"].lower(), request.names["group"].lower())
+        found = [m for m in self._vms() if (m.vm.subscription_id.lower(), m.vm.resource_group.lower()) == owner]
+        return self._pager.page(request, [self._show_vm(m, request) for m in found])
+
+    def get_vm(self, request: ArmRequest) -> ArmAnswer:
+        """One VM."""
+        machine = self._vm(request)
+        return ArmAnswer(200, self._show_vm(machine, request), self._etag(machine, request))
+
+    def patch_vm(self, request: ArmRequest) -> ArmAnswer:
+        """Merge a few members into a VM."""
+        machine = self._vm(request)
+        document = request.document()
+        patch = dict(document.get("properties") or {})
+        versions.check_members(patch, "Properties", versions.MACHINE, request.version)
+        self._match(request, machine)
+        profile = copy.deepcopy(machine.events_profile)
+        if "scheduledEventsProfile" in patch:
+            merge(profile, patch.pop("scheduledEventsProfile") or {})
+            _check_profile(profile)
+            _complete_profile(profile)
+        policy = copy.deepcopy(machine.properties)
+        merge(policy, patch)
+        _check_policy(policy.get("scheduledEventsPolicy"))
+        machine.events_profile, machine.properties = profile, policy
+        if "tags" in document:
+            machine.tags = dict(document["tags"] or {})
+        operation = self._change_machine(request, machine, machine.vm.location)
+        headers = self._links.asynchronous(request, operation, machine.vm.subscription_id)
+        return ArmAnswer(200, self._show_vm(machine, request), {**headers, **self._etag(machine, request)})
+
+    def delete_vm(self, request: ArmRequest) -> ArmAnswer:
+        """Delete a VM."""
+        machine = self._estate.machines.get(request.names["vm"].lower())
+        if machine is None or not self._is_here(machine, request):
+            return ArmAnswer(204)
+        operation = self._estate.delete([machine], machine.vm.resource_id, machine.vm.location, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, machine.vm.subscription_id))
+
+    def evict_vm(self, request: ArmRequest) -> ArmAnswer:
+        """Evict a Spot VM."""
+        self._estate.evict(self._vm(request))
+        return ArmAnswer(204)
+
+    def _change_machine(self, request: ArmRequest, machine: Machine, location: str) -> Operation:
+        machine.etag += 1
+        machine.provisioning_state = "Updating"
+
+        def done(status: str) -> None:
+            if machine.provisioning_state == "Updating":
+                machine.provisioning_state = status
+
+        estate = self._estate
+        return estate.operations.begin(
+            "update",
+            machine.vm.resource_id,
+            PROVIDER,
+            location,
+            done,
+            estate.config.operation_seconds,
+            wanted=request.wanted,
+        )
+
+    # -- availability sets ------------------------------------------------------------------------------
+
+    def list_all_availability_sets(self, request: ArmRequest) -> ArmAnswer:
+        """All availability sets of a subscription."""
+        subscription = request.names["subscription"].lower()
+        found = [a for a in self._estate.availability_sets.values() if a.subscription.lower() == subscription]
+        return self._pager.page(request, [self._show_availability_set(a, request.version) for a in found])
+
+    def list_availability_sets(self, request: ArmRequest) -> ArmAnswer:
+        """All availability sets of a resource group."""
+        owner = (request.names["subscription"].lower(), request.names["group"].lower())
+        found = [
+            a for a in self._estate.availability_sets.values() if (a.subscription.lower(), a.group.lower()) == owner
+        ]
+        return self._pager.page(request, [self._show_availability_set(a, request.version) for a in found])
+
+    def get_availability_set(self, request: ArmRequest) -> ArmAnswer:
+        """One availability set."""
+        return ArmAnswer(200, self._show_availability_set(self._availability_set(request), request.version))
+
+    def patch_availability_set(self, request: ArmRequest) -> ArmAnswer:
+        """Merge a few members into an availability set; done at once."""
+        return self._change_availability_set(request, replace=False)
+
+    def put_availability_set(self, request: ArmRequest) -> ArmAnswer:
+        """Replace an availability set; done at once."""
+        return self._change_availability_set(request, replace=True)
+
+    def _change_availability_set(self, request: ArmRequest, replace: bool) -> ArmAnswer:
+        found = self._availability_set(request)
+        document = request.document()
+        patch = dict(document.get("properties") or {})
+        versions.check_members(patch, "AvailabilitySetProperties", versions.AVAILABILITY_SET, request.version)
+        patch.pop("virtualMachines", None)
+        properties = copy.deepcopy(found.properties)
+        if replace:
+            properties = {key: properties[key] for key in ("platformUpdateDomainCount", "platformFaultDomainCount")}
+        merge(properties, patch)
+        _check_policy(properties.get("scheduledEventsPolicy"))
+        found.properties = properties
+        if "tags" in document or replace:
+            found.tags = dict(document.get("tags") or {})
+        return ArmAnswer(200, self._show_availability_set(found, request.version))
+
+    # -- who is meant -------------------------------------------------------------------------------------
+
+    def _set_id(self, request: ArmRequest) -> str:
+        names = request.names
+        return compute_id(names["subscription"], names["group"], "virtualMachineScaleSets", names["set"]).lower()
+
+    def _set(self, request: ArmRequest) -> ScaleSet:
+        scale_set = self._estate.sets.get(self._set_id(request))
+        if scale_set is None:
+            names = request.names
+            raise not_found("Microsoft.Compute/virtualMachineScaleSets", names["set"], names["group"])
+        return scale_set
+
+    def _instance(self, request: ArmRequest) -> tuple[ScaleSet, Machine]:
+        scale_set = self._set(request)
+        wanted = request.names["instance"].lower()
+        for instance_id, machine in scale_set.machines.items():
+            if instance_id.lower() == wanted:
+                return scale_set, machine
+        raise ArmError(
+            404,
+            "NotFound",
+            f"The entity was not found in this Azure location: instance '{request.names['instance']}' of "
+            f"'{scale_set.name}'.",
+        )
+
+    def _vms(self) -> list[Machine]:
+        return [m for m in self._estate.machines.values() if m.vm.instance_number is None]
+
+    @staticmethod
+    def _is_here(machine: Machine, request: ArmRequest) -> bool:
+        owner = (request.names["subscription"].lower(), request.names["group"].lower())
+        at = (machine.vm.subscription_id.lower(), machine.vm.resource_group.lower())
+        return machine.vm.instance_number is None and at == owner
+
+    def _vm(self, request: ArmRequest) -> Machine:
+        machine = self._estate.machines.get(request.names["vm"].lower())
+        if machine is None or not self._is_here(machine, request):
+            raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
+        return machine
+
+    def _availability_set(self, request: ArmRequest) -> AvailabilitySet:
+        names = request.names
+        key = compute_id(names["subscription"], names["group"], "availabilitySets", names["name"]).lower()
+        if key not in self._estate.availability_sets:
+            raise not_found("Microsoft.Compute/availabilitySets", names["name"], names["group"])
+        return self._estate.availability_sets[key]
+
+    # -- ETags ------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _etag(resource: ScaleSet | Machine, request: ArmRequest) -> dict[str, str]:
+        return {"ETag": f'"{resource.etag}"'} if request.version >= versions.ETAGS_SINCE else {}
+
+    @staticmethod
+    def _match(request: ArmRequest, resource: ScaleSet | Machine) -> None:
+        """Refuse a change of something that has changed since it was read."""
+        if request.concurrent_edit:
+            resource.etag += 1
+        given = request.headers.get("If-Match")
+        current = f'"{resource.etag}"'
+        if request.version >= versions.ETAGS_SINCE and given not in (None, "*", current):
+            raise precondition_failed(str(given), current)
+
+    # -- what is shown ------------------------------------------------------------------------------------------
+
+    def _show_set(self, scale_set: ScaleSet, version: str) -> dict[str, Any]:
+        properties = versions.hide_members(copy.deepcopy(scale_set.properties), versions.SET, version)
+        properties["provisioningState"] = scale_set.provisioning_state
+        shown: dict[str, Any] = {
+            "name": scale_set.name,
+            "id": scale_set.resource_id,
+            "type": "Microsoft.Compute/virtualMachineScaleSets",
+            "location": scale_set.location,
+            "tags": scale_set.tags,
+            "sku": dict(scale_set.sku),
+        }
+        if scale_set.zones:
+            shown["zones"] = scale_set.zones
+        if version >= versions.ETAGS_SINCE:
+            shown["etag"] = f'"{scale_set.etag}"'
+        shown["properties"] = properties
+        return shown
+
+    def _show_instance(self, scale_set: ScaleSet, machine: Machine, request: ArmRequest) -> dict[str, Any]:
+        vm = machine.vm
+        world = self._estate.world
+        nic = _nic_id(scale_set, machine)
+        properties: dict[str, Any] = {
+            "latestModelApplied": scale_set.latest(machine),
+            "modelDefinitionApplied": "VirtualMachineScaleSet",
+            "networkProfileConfiguration": copy.deepcopy(machine.network),
+            "hardwareProfile": {"vmSize": vm.vm_size},
+            "vmId": vm.vm_id,
+            "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
+            "networkProfile": {"networkInterfaces": [{"id": nic, "properties": {"primary": True}}]},
+            "provisioningState": machine.provisioning_state,
+            "timeCreated": iso(world.clock.wall(machine.created)),
+            **copy.deepcopy(machine.properties),
+        }
+        if request.query.get("$expand", "").lower() == "instanceview":
+            properties["instanceView"] = _instance_view(machine, world.vms[vm.name].state)
+        shown: dict[str, Any] = {
+            "name": vm.name,
+            "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
+            "type": "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
+            "location": scale_set.location,
+            "tags": machine.tags,
+            "instanceId": machine.instance_id,
+            "sku": {"name": vm.vm_size, "tier": "Standard"},
+            "properties": properties,
+        }
+        if vm.zone:
+            shown["zones"] = [vm.zone]
+        if request.version >= versions.ETAGS_SINCE:
+            shown["etag"] = f'"{machine.etag}"'
+        return shown
+
+    def _show_vm(self, machine: Machine, request: ArmRequest) -> dict[str, Any]:
+        vm = machine.vm
+        world = self._estate.world
+        group = (vm.subscription_id, vm.resource_group)
+        properties: dict[str, Any] = {
+            "hardwareProfile": {"vmSize": vm.vm_size},
+            "vmId": vm.vm_id,
+            "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
+            "networkProfile": {
+                "networkInterfaces": [
+                    {"id": network_id(*group, "networkInterfaces", f"{vm.name}-nic"), "properties": {"primary": True}}
+                ]
+            },
+            "provisioningState": machine.provisioning_state,
+            "timeCreated": iso(world.clock.wall(machine.created)),
+            **copy.deepcopy(machine.properties),
+        }
+        if machine.events_profile:
+            properties["scheduledEventsProfile"] = copy.deepcopy(machine.events_profile)
+        if vm.availability_set:
+            properties["availabilitySet"] = {"id": compute_id(*group, "availabilitySets", vm.availability_set.upper())}
+        if vm.scale_set:
+            properties["virtualMachineScaleSet"] = {"id": compute_id(*group, "virtualMachineScaleSets", vm.scale_set)}
+        if vm.spot:
+            properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
+        if request.query.get("$expand", "").lower() == "instanceview":
+            properties["instanceView"] = _instance_view(machine, world.vms[vm.name].state)
+        shown: dict[str, Any] = {
+            "name": vm.name,
+            "id": compute_id(*group, "virtualMachines", vm.name),
+            "type": "Microsoft.Compute/virtualMachines",
+            "location": vm.location,
+            "tags": machine.tags,
+            "properties": versions.hide_members(properties, versions.MACHINE, request.version),
+        }
+        if vm.zone:
+            shown["zones"] = [vm.zone]
+        if request.version >= versions.ETAGS_SINCE:
+            shown["etag"] = f'"{machine.etag}"'
+        return shown
+
+    def _show_availability_set(self, found: AvailabilitySet, version: str) -> dict[str, Any]:
+        members = [
+            {"id": compute_id(m.vm.subscription_id, m.vm.resource_group, "virtualMachines", m.name).upper()}
+            for m in self._estate.machines.values()
+            if (m.vm.subscription_id, m.vm.resource_group, m.vm.availability_set)
+            == (found.subscription, found.group, found.name)
+        ]
+        properties = versions.hide_members(copy.deepcopy(found.properties), versions.AVAILABILITY_SET, version)
+        return {
+            "name": found.name,
+            "id": found.resource_id,
+            "type": "Microsoft.Compute/availabilitySets",
+            "location": found.location,
+            "tags": found.tags,
+            "sku": {"name": "Aligned"},
+            "properties": {**properties, "virtualMachines": members},
+        }
+
+
+def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:
+    if scale_set.flexible:
+        group = (machine.vm.subscription_id, machine.vm.resource_group)
+        return network_id(*group, "networkInterfaces", f"{machine.name}-nic")
+    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}/networkInterfaces/{scale_set.name}-nic"
+
+
+def _instance_view(machine: Machine, state: str) -> dict[str, Any]:
+    """What runs, as far as Azure tells: a frozen machine looks running to it."""
+    power = {"rebooting": "VM starting", "redeploying": "VM starting"}.get(state, "VM running")
+    provisioning = machine.provisioning_state
+    return {
+        "computerName": machine.vm.computer_name,
+        "statuses": [
+            {
+                "code": f"ProvisioningState/{provisioning.lower()}",
+                "level": "Error" if provisioning == FAILED else "Info",
+                "displayStatus": "Provisioning succeeded" if provisioning == SUCCEEDED else provisioning,
+            },
+            {"code": f"PowerState/{power.split()[-1]}", "level": "Info", "displayStatus": power},
+        ],
+    }
+
+
+def _instance_ids(request: ArmRequest, required: bool) -> list[str]:
+    document = request.document()
+    ids = document.get("instanceIds", _MISSING)
+    if ids is _MISSING and required:
+        raise invalid("instanceIds", "Required parameter 'instanceIds' is missing (null).")
+    if not isinstance(ids, list) or not ids or not all(isinstance(item, str) for item in ids):
+        raise invalid("instanceIds", "The value of parameter instanceIds is invalid.")
+    return list(ids)
+
+
+# -- what values may be ----------------------------------------------------------------------------------------
+
+
+def _check_set(properties: Mapping[str, Any]) -> None:
+    profile = properties.get("virtualMachineProfile") or {}
+    _check_profile(profile.get("scheduledEventsProfile"))
+    _check_policy(properties.get("scheduledEventsPolicy"))
+
+
+def _check_profile(profile: object) -> None:
+    """Refuse notifications whose timeouts cannot be."""
+    if not isinstance(profile, dict):
+        return
+    terminate = profile.get("terminateNotificationProfile")
+    if isinstance(terminate, dict):
+        _check_switch(terminate, "enable", "terminateNotificationProfile")
+        given = terminate.get("notBeforeTimeout")
+        seconds = 300 if given is None else duration(given)
+        if seconds is None or not 300 <= seconds <= 900:
+            raise invalid(
+                "terminateNotificationProfile.notBeforeTimeout",
+                f"The value '{given}' of parameter 'terminateNotificationProfile.notBeforeTimeout' is out of range. "
+                "The value must be between 'PT5M' and 'PT15M', both inclusive.",
+            )
+    image = profile.get("osImageNotificationProfile")
+    if isinstance(image, dict):
+        _check_switch(image, "enable", "osImageNotificationProfile")
+        given = image.get("notBeforeTimeout")
+        if given is not None and duration(given) != duration(_OS_IMAGE_TIMEOUT):
+            raise invalid(
+                "osImageNotificationProfile.notBeforeTimeout",
+                f"The value '{given}' of parameter 'osImageNotificationProfile.notBeforeTimeout' is invalid. "
+                "The value must be 'PT15M'.",
+            )
+
+
+def _check_policy(policy: object) -> None:
+    """Refuse a scheduledEventsPolicy whose switches are none."""
+    if not isinstance(policy, dict):
+        return
+    for name in ("userInitiatedReboot", "userInitiatedRedeploy", "allInstancesDown"):
+        if isinstance(policy.get(name), dict):
+            _check_switch(policy[name], "automaticallyApprove", f"scheduledEventsPolicy.{name}")
+    targets = policy.get("scheduledEventsAdditionalPublishingTargets") or {}
+    if isinstance(targets.get("eventGridAndResourceGraph"), dict):
+        _check_switch(targets["eventGridAndResourceGraph"], "enable", "eventGridAndResourceGraph")
+
+
+def _check_switch(owner: dict[str, Any], name: str, path: str) -> None:
+    value = owner.get(name)
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        owner[name] = enabled(value)
+        return
+    raise invalid(f"{path}.{name}", f"The value of parameter {path}.{name} is invalid.")
+
+
+def _complete(properties: dict[str, Any]) -> None:
+    profile = properties.get("virtualMachineProfile") or {}
+    _complete_profile(profile.get("scheduledEventsProfile"))
+
+
+def _complete_profile(profile: object) -> None:
+    """Fill in the timeouts that Compute fills in."""
+    if not isinstance(profile, dict):
+        return
+    for name, default in (
+        ("terminateNotificationProfile", "PT5M"),
+        ("osImageNotificationProfile", _OS_IMAGE_TIMEOUT),
+    ):
+        if isinstance(profile.get(name), dict):
+            profile[name].setdefault("notBeforeTimeout", default)

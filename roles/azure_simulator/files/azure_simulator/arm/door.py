@@ -1,0 +1,232 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The HTTP door of Resource Manager: who may come in, and what goes wrong on request."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Callable
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from aiohttp import web
+
+from ..config import Config, VmConfig
+from ..faults import SPOILING, Fault, FaultDesk
+from ..record import Record
+from ..wire import fail, spoil
+from ..world import World
+from . import faults, versions
+from .compute import Compute
+from .config import ArmConfig
+from .errors import ArmError
+from .estate import Estate, iso
+from .faults import ArmFaultPlan
+from .graph import Graph, Publisher
+from .maintenance import Maintenance
+from .network import Network, pools_of
+from .operations import FAILED, IN_PROGRESS, SUCCEEDED, Operations
+from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .sign_in import SignIn
+from .throttle import Throttle
+
+_POLLING = "/subscriptions/{subscription}/providers/{provider}/locations/{location}/operations/{operation}"
+_BODY_KEPT = 65536
+"""Bytes of a body that the log keeps."""
+
+
+class Arm:
+    """Resource Manager and the sign-in service beside it."""
+
+    def __init__(
+        self,
+        config: Config,
+        arm: ArmConfig,
+        world: World,
+        record: Record,
+        adopt: Callable[[VmConfig], None],
+        real: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.config = arm
+        self.faults = FaultDesk(arm.faults, prefix="arm-fault")
+        self.operations = Operations(world, config.seed)
+        self._world = world
+        self._record = record
+        self._ids = random.Random(f"{config.seed}/requests")
+        self._links = Links(arm.retry_after)
+        self._throttle = Throttle(arm, real)
+        self._sign_in = SignIn(arm, config.seed, wall)
+        self._router = Router()
+        pager = Pager(arm.page_size)
+        self.estate = Estate(
+            arm, config.vms, world, self.operations, self.faults, config.seed, lambda names: pools_of(arm, names), adopt
+        )
+        publisher = Publisher(self.estate, world, arm)
+        Compute(self.estate, self._links, pager).routes(self._router)
+        Network(arm, self.estate, config.vms, self.operations, self._links, pager).routes(self._router)
+        Maintenance(world, publisher).routes(self._router)
+        Graph(publisher, arm, real).routes(self._router)
+        self._router.add("GET", _POLLING, "", self._poll)
+
+    # -- one request --------------------------------------------------------------------------------------
+
+    async def handle(self, raw: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        request = await _read(raw)
+        self._world.sync()
+        fault = self._strike(request, faults.ERROR, *faults.WIRE_KINDS)
+        plan = fault.plan.wire if fault is not None else None
+        if fault is not None and plan is not None and not plan.lets_through:
+            self._note(request, plan.status if plan.kind == "status" else plan.kind, fault=fault.fault_id)
+            return fail(plan, {})
+        answer = self._answer(request, fault)
+        if fault is not None and plan is not None:
+            self._note(request, plan.kind, fault=fault.fault_id)
+            if plan.kind in SPOILING:
+                return spoil(plan, answer.status, _headers(answer), _encode(answer.body))
+            return fail(plan, {})
+        self._note(request, answer.status, fault=fault.fault_id if fault else None)
+        return web.Response(status=answer.status, body=_encode(answer.body), headers=_headers(answer))
+
+    def _strike(self, request: ArmRequest, *kinds: str) -> Fault[ArmFaultPlan] | None:
+        return self.faults.strike(lambda plan: plan.hits(request.method, request.path, kinds))
+
+    def _answer(self, request: ArmRequest, fault: Fault[ArmFaultPlan] | None) -> ArmAnswer:
+        headers: dict[str, str] = {}
+        try:
+            answer = self._sign_in.answer(request)
+            if answer is None:
+                request.caller = self._sign_in.caller(request)
+                answer = self._managed(request, fault, headers)
+        except ArmError as error:
+            answer = ArmAnswer(error.status, error.body(), error.headers)
+        request_id = str(uuid.UUID(int=self._ids.getrandbits(128), version=4))
+        standard = {
+            "x-ms-request-id": request_id,
+            "x-ms-correlation-request-id": request.headers.get("x-ms-correlation-request-id", request_id),
+            "x-ms-routing-request-id": f"SIMULATOR:{request_id}",
+            "Cache-Control": "no-cache",
+            "Pragma": "no-cache",
+            "Expires": "-1",
+            "X-Content-Type-Options": "nosniff",
+            "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+        }
+        if "x-ms-client-request-id" in request.headers:
+            standard["x-ms-client-request-id"] = request.headers["x-ms-client-request-id"]
+        return answer._replace(headers={**standard, **headers, **answer.headers})
+
+    def _managed(self, request: ArmRequest, fault: Fault[ArmFaultPlan] | None, headers: dict[str, str]) -> ArmAnswer:
+        """The answer to somebody who has signed in. ``headers`` take what every answer carries."""
+        if fault is not None and fault.plan.kind == faults.ERROR:
+            raise fault.plan.failure(request.caller, request.path, request.method)
+        route, names = self._router.find(request.method, request.path)
+        request.names = names
+        provider = route.provider or names["provider"]
+        if provider.lower() not in versions.SUPPORTED:
+            raise ArmError(404, "InvalidResourceNamespace", f"The resource namespace '{provider}' is invalid.")
+        version = request.query.get("api-version")
+        versions.check(provider, _resource_type(request.path), "westeurope", version)
+        request.version = version or ""
+        self._check_scope(names)
+        headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller))
+        if route.method != "GET":
+            verdict = self._strike(request, faults.OPERATION)
+            request.wanted = verdict.plan.verdict() if verdict is not None else None
+            edit = self._strike(request, faults.CONCURRENT_EDIT)
+            request.concurrent_edit = edit is not None
+        return route.handler(request)
+
+    def _check_scope(self, names: Mapping[str, str]) -> None:
+        subscription = names.get("subscription")
+        if subscription is None:
+            return
+        if subscription.lower() not in self.estate.subscriptions():
+            message = f"The subscription '{subscription}' could not be found."
+            raise ArmError(404, "SubscriptionNotFound", message)
+        group = names.get("group")
+        if group is not None and group.lower() not in self.estate.groups(subscription):
+            message = f"Resource group '{group}' could not be found."
+            raise ArmError(404, "ResourceGroupNotFound", message)
+
+    def _poll(self, request: ArmRequest) -> ArmAnswer:
+        """How an operation goes on: its status, or with ``monitor`` the answer that was put off."""
+        operation = self.operations.get(request.names["operation"])
+        if operation is None:
+            raise ArmError(404, "NotFound", f"The operation '{request.names['operation']}' was not found.")
+        again = {} if operation.over else {"Retry-After": str(self.config.retry_after)}
+        if request.query.get("monitor") != "true":
+            return ArmAnswer(200, operation.body(self._world.clock.wall, iso), again)
+        if operation.status == IN_PROGRESS:
+            return ArmAnswer(202, None, {"Location": f"{request.base}{_target(request)}", **again})
+        if operation.status == SUCCEEDED:
+            return ArmAnswer(204) if operation.result is None else ArmAnswer(200, operation.result)
+        error = operation.error or ArmError(409, operation.status, f"The operation ended as {operation.status}.")
+        return ArmAnswer(409 if operation.status == FAILED else error.status, error.body())
+
+    # -- what is told ---------------------------------------------------------------------------------------
+
+    def _note(self, request: ArmRequest, result: int | str, **more: Any) -> None:
+        """Remember a request; what was written is kept too, but for the secrets of signing in."""
+        if request.method != "GET" and request.path.lower().startswith(("/subscriptions/", "/providers/")):
+            more["body"] = request.body[:_BODY_KEPT].decode("utf-8", "replace")
+            more["if_match"] = request.headers.get("If-Match")
+        self._record.add(
+            "request",
+            door="arm",
+            method=request.method,
+            path=request.path,
+            api_version=request.query.get("api-version"),
+            status=result if isinstance(result, int) else None,
+            what="answered" if isinstance(result, int) else result,
+            **{key: value for key, value in more.items() if value is not None},
+        )
+
+    def status(self) -> dict[str, Any]:
+        """The estate and its operations, for the control API."""
+        wall = self._world.clock.wall
+        return {
+            "scale_sets": self.estate.record(),
+            "operations": [
+                {"kind": operation.kind, "target": operation.target, **operation.body(wall, iso)}
+                for operation in self.operations.all()
+            ],
+            "faults": self.faults.records(),
+        }
+
+
+def _target(request: ArmRequest) -> str:
+    return request.path + "?" + "&".join(f"{key}={value}" for key, value in request.query.items())
+
+
+def _resource_type(path: str) -> str:
+    segments = path.strip("/").split("/")
+    lower = [segment.lower() for segment in segments]
+    if "providers" not in lower:
+        return ""
+    return "/".join(segments[lower.index("providers") + 2 :: 2])
+
+
+async def _read(raw: web.BaseRequest) -> ArmRequest:
+    parts = urlsplit(raw.raw_path)
+    host = raw.headers.get("Host", "localhost")
+    return ArmRequest(
+        method=raw.method,
+        path=unquote(parts.path).rstrip("/"),
+        query=dict(parse_qsl(parts.query, keep_blank_values=True)),
+        headers=raw.headers,
+        body=await raw.read(),
+        base=f"{'https' if raw.secure else 'http'}://{host}",
+    )
+
+
+def _encode(body: Any) -> bytes:
+    return b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
+
+
+def _headers(answer: ArmAnswer) -> dict[str, str]:
+    content = {} if answer.body is None else {"Content-Type": "application/json; charset=utf-8"}
+    return {**content, **answer.headers}

@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Resource Manager says when it refuses, in its own words and envelopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class ArmError(Exception):
+    """A refusal. ``wrapped`` is False for the few answers that come without ``error`` around them."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        target: str | None = None,
+        details: Sequence[Mapping[str, Any]] = (),
+        headers: Mapping[str, str] | None = None,
+        wrapped: bool = True,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.target = target
+        self.details = list(details)
+        self.headers = dict(headers or {})
+        self.wrapped = wrapped
+
+    def inner(self) -> dict[str, Any]:
+        """The error itself, as an operation's status shows it too."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.target is not None:
+            error["target"] = self.target
+        if self.details:
+            error["details"] = self.details
+        return error
+
+    def body(self) -> dict[str, Any]:
+        """The whole answer."""
+        return {"error": self.inner()} if self.wrapped else self.inner()
+
+
+def invalid(target: str, message: str) -> ArmError:
+    """A value that cannot be."""
+    return ArmError(400, "InvalidParameter", message, target)
+
+
+def unknown_member(member: str, owner: str, path: str) -> ArmError:
+    """A member that the body's type has not, in this api-version or at all."""
+    message = f"Could not find member '{member}' on object of type '{owner}'. Path '{path}', line 1, position 1."
+    return ArmError(400, "BadRequest", message, path)
+
+
+def not_found(resource_type: str, name: str, group: str) -> ArmError:
+    """No such resource."""
+    return ArmError(
+        404,
+        "ResourceNotFound",
+        f"The Resource '{resource_type}/{name}' under resource group '{group}' was not found. "
+        "For more details please go to https://aka.ms/ARMResourceNotFoundFix",
+    )
+
+
+def precondition_failed(given: str, current: str) -> ArmError:
+    """An If-Match of Compute that does not match."""
+    return ArmError(
+        412,
+        "PreconditionFailed",
+        f"The condition '{given}' set in the If-Match header is not met: the ETag of the resource is '{current}'.",
+    )
+
+
+def etag_mismatch(given: str, current: str, resource_id: str) -> ArmError:
+    """An If-Match of Network that does not match."""
+    message = f"Etag provided in if-match header {given} does not match etag {current} of resource {resource_id}"
+    return ArmError(
+        412,
+        "PreconditionFailed",
+        "Precondition failed.",
+        details=[{"code": "PreconditionFailedEtagMismatch", "message": f"{message} in NRP data store.", "details": []}],
+    )
+
+
+def forbidden(client: str, action: str, scope: str) -> ArmError:
+    """A caller without the permission."""
+    return ArmError(
+        403,
+        "AuthorizationFailed",
+        f"The client '{client}' with object id '{client}' does not have authorization to perform action '{action}' "
+        f"over scope '{scope}' or the scope is invalid. "
+        "If access was recently granted, please refresh your credentials.",
+    )
+
+
+def conflict(message: str) -> ArmError:
+    """Something else is going on with the resource."""
+    return ArmError(409, "OperationNotAllowed", message)
+
+
+def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
+    """Compute's own limit; as a rule without ``error`` around it."""
+    return ArmError(
+        429,
+        "OperationNotAllowed",
+        "The server rejected the request because too many requests have been received for this subscription.",
+        details=[
+            {
+                "code": "TooManyRequests",
+                "target": group,
+                "message": f'{{"operationGroup":"{group}","allowedRequestCount":0,"measuredRequestCount":1}}',
+            }
+        ],
+        headers={
+            "Retry-After": str(retry_after),
+            "x-ms-ratelimit-remaining-resource": f"Microsoft.Compute/{group};0",
+        },
+        wrapped=wrapped,
+    )
+
+
+def busy(retry_after: int) -> ArmError:
+    """The other reason for 429: another operation holds the resource."""
+    message = "The request failed due to conflict with a concurrent request. Please retry later."
+    return ArmError(
+        429,
+        "RetryableError",
+        "A retryable error occurred.",
+        details=[{"code": "RetryableErrorDueToAnotherOperation", "message": message}],
+        headers={"Retry-After": str(retry_after)},
+    )

@@ -1,0 +1,732 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The estate: scale sets, their instances, VMs and availability sets, and what their owner may do to them.
+
+A model without HTTP. It acts on the world (a deletion raises Terminate, an eviction Preempt) and
+hears from it when machines are gone.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import Any, Callable
+
+from ..config import VmConfig
+from ..events import CANCELED as WITHDRAWN
+from ..events import Wish
+from ..faults import FaultDesk
+from ..world import DELETED, Change, World
+from .config import ArmConfig, ResourceConfig, ScaleSetConfig, duration
+from .errors import ArmError, conflict
+from .faults import ArmFaultPlan
+from .operations import CANCELED, SUCCEEDED, Operation, Operations, Outcome
+
+CREATING = "Creating"
+UPDATING = "Updating"
+DELETING = "Deleting"
+
+_BATCH_PERCENT = 20
+_UNHEALTHY_PERCENT = 20
+
+
+def iso(instant: float) -> str:
+    """A wall-clock instant as Compute writes it."""
+    return datetime.fromtimestamp(instant, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f0+00:00")
+
+
+def merge(into: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Merge a PATCH: objects member by member, null removes, everything else is replaced."""
+    for name, value in patch.items():
+        if value is None:
+            into.pop(name, None)
+        elif isinstance(value, dict) and isinstance(into.get(name), dict):
+            merge(into[name], value)
+        else:
+            into[name] = copy.deepcopy(value)
+
+
+def enabled(text: object) -> bool:
+    """A switch as Compute reads it: true, or the word for it."""
+    return text is True or (isinstance(text, str) and text.lower() == "true")
+
+
+def notification(seconds: str) -> dict[str, Any]:
+    """A scheduledEventsProfile with terminate notifications."""
+    return {"terminateNotificationProfile": {"notBeforeTimeout": seconds, "enable": True}}
+
+
+class Machine:
+    """A VM as its owner sees it: an instance of a scale set, or one that stands alone."""
+
+    def __init__(self, vm: VmConfig, instance_id: str, created: float) -> None:
+        self.vm = vm
+        self.instance_id = instance_id
+        self.created = created
+        self.events_profile: dict[str, Any] = {}
+        self.properties: dict[str, Any] = {}
+        self.network: dict[str, Any] = {}  # its networkProfileConfiguration, in a uniform set
+        self.tags: dict[str, str] = dict(vm.tags)
+        self.model = 0
+        self.etag = 1
+        self.provisioning_state = SUCCEEDED
+
+    @property
+    def name(self) -> str:
+        """The VM's name, as in an event's Resources."""
+        return self.vm.name
+
+    def notice(self) -> float | None:
+        """The seconds that a Terminate would give it; None when its deletion raises none."""
+        profile = self.events_profile.get("terminateNotificationProfile") or {}
+        if self.vm.spot or not enabled(profile.get("enable")):
+            return None
+        return duration(profile.get("notBeforeTimeout", "PT5M"))
+
+
+class Rolling:
+    """A rolling upgrade: its batches, and how far it is. Instants are simulated."""
+
+    def __init__(self, pending: list[Machine], started: float, policy: dict[str, Any]) -> None:
+        self.pending = pending
+        self.running: list[Machine] = []
+        self.successful = 0
+        self.failed = 0
+        self.total = len(pending)
+        self.started = started
+        self.code = "RollingForward"
+        self.last_action = "Start"
+        self.last_action_at = started
+        self.policy = policy
+
+    @property
+    def over(self) -> bool:
+        """True once it has ended, in whatever way."""
+        return self.code != "RollingForward"
+
+
+class ScaleSet:
+    """A scale set: its model, and instances that may not have it yet."""
+
+    def __init__(self, config: ScaleSetConfig, properties: dict[str, Any], created: float) -> None:
+        self.config = config
+        self.name = config.name
+        self.group = config.resource_group
+        self.subscription = config.subscription_id
+        self.location = config.location
+        self.flexible = config.flexible
+        self.created = created
+        self.properties = properties
+        self.tags: dict[str, str] = dict(config.tags)
+        self.sku: dict[str, Any] = {"name": config.vm_size, "tier": "Standard", "capacity": 0}
+        self.zones = list(config.zones)
+        self.model = 1
+        self.etag = 1
+        self.provisioning_state = SUCCEEDED
+        self.machines: dict[str, Machine] = {}
+        self.rolling: Rolling | None = None
+        self.operation: Operation | None = None
+        self.addresses = list(config.new_addresses)
+        self.next_number = 0
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """The virtualMachineProfile: what an instance gets when it is brought to the latest model."""
+        profile: dict[str, Any] = self.properties.setdefault("virtualMachineProfile", {})
+        return profile
+
+    @property
+    def mode(self) -> str:
+        """Manual, Automatic or Rolling."""
+        return str(self.properties.get("upgradePolicy", {}).get("mode", "Manual"))
+
+    def latest(self, machine: Machine) -> bool:
+        """Whether an instance has the latest model."""
+        return machine.model == self.model
+
+    def give_latest(self, machine: Machine) -> None:
+        """Let an instance have the model as it is now."""
+        machine.model = self.model
+        machine.events_profile = copy.deepcopy(self.profile.get("scheduledEventsProfile") or {})
+        machine.network = copy.deepcopy(self.profile.get("networkProfile") or {})
+        machine.network.pop("networkApiVersion", None)
+        machine.etag += 1
+
+    @property
+    def resource_id(self) -> str:
+        """Its id."""
+        return compute_id(self.subscription, self.group, "virtualMachineScaleSets", self.name)
+
+
+class AvailabilitySet:
+    """An availability set."""
+
+    def __init__(self, first: VmConfig, config: ResourceConfig | None) -> None:
+        self.name = first.availability_set
+        self.group = first.resource_group
+        self.subscription = first.subscription_id
+        self.location = first.location
+        self.tags: dict[str, str] = {}
+        self.properties: dict[str, Any] = {"platformUpdateDomainCount": 5, "platformFaultDomainCount": 3}
+        if config is not None:
+            merge(self.properties, config.properties)
+
+    @property
+    def resource_id(self) -> str:
+        """Its id."""
+        return compute_id(self.subscription, self.group, "availabilitySets", self.name)
+
+
+def compute_id(subscription: str, group: str, kind: str, name: str) -> str:
+    """The id of something of Microsoft.Compute."""
+    return f"/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/{kind}/{name}"
+
+
+def network_id(subscription: str, group: str, kind: str, name: str) -> str:
+    """The id of something of Microsoft.Network."""
+    return f"/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/{kind}/{name}"
+
+
+class Estate:
+    """Everything the subscriptions hold of Compute."""
+
+    def __init__(
+        self,
+        config: ArmConfig,
+        vms: Mapping[str, VmConfig],
+        world: World,
+        operations: Operations,
+        faults: FaultDesk[ArmFaultPlan],
+        seed: int,
+        pools_of: Callable[[Iterable[str]], list[str]],
+        adopt: Callable[[VmConfig], None],
+    ) -> None:
+        self.config = config
+        self.world = world
+        self.operations = operations
+        self.faults = faults
+        self.sets: dict[str, ScaleSet] = {}
+        self.machines: dict[str, Machine] = {}  # by lower-case VM name
+        self.availability_sets: dict[str, AvailabilitySet] = {}
+        self._set_of: dict[str, ScaleSet] = {}
+        self._seed = seed
+        self._pools_of = pools_of
+        self.appeared: list[Callable[[Machine], None]] = []
+        """Who wants to hear of machines that came into being after the start."""
+        self._adopt = adopt
+        for set_config in config.scale_sets:
+            members = [vm.name for vm in vms.values() if _belongs(vm, set_config)]
+            scale_set = ScaleSet(set_config, self._set_properties(set_config, members), world.now)
+            self.sets[scale_set.resource_id.lower()] = scale_set
+        for vm in vms.values():
+            self._settle(vm, config.virtual_machines.get(vm.name))
+        world.listen(self._heard)
+
+    # -- how it begins ----------------------------------------------------------------------------
+
+    def _settle(self, vm: VmConfig, config: ResourceConfig | None) -> None:
+        scale_set = next((s for s in self.sets.values() if _belongs(vm, s.config)), None)
+        machine = self._new_machine(vm, scale_set)
+        if scale_set is not None:
+            scale_set.give_latest(machine)
+            if vm.name in scale_set.config.outdated:
+                machine.model = 0
+                machine.events_profile = {}
+            scale_set.sku["capacity"] += 1
+        if config is not None:
+            if config.terminate_notification is not None:
+                machine.events_profile = notification(config.terminate_notification)
+            merge(machine.properties, config.properties)
+            merge(machine.events_profile, machine.properties.pop("scheduledEventsProfile", {}))
+        machine.etag = 1
+        if vm.availability_set:
+            key = compute_id(vm.subscription_id, vm.resource_group, "availabilitySets", vm.availability_set).lower()
+            if key not in self.availability_sets:
+                own = self.config.availability_sets.get(vm.availability_set)
+                self.availability_sets[key] = AvailabilitySet(vm, own)
+
+    def _new_machine(self, vm: VmConfig, scale_set: ScaleSet | None) -> Machine:
+        number = vm.instance_number
+        machine = Machine(vm, vm.name if number is None else str(number), self.world.now)
+        self.machines[vm.name.lower()] = machine
+        if scale_set is not None:
+            self._set_of[vm.name.lower()] = scale_set
+            scale_set.machines[machine.instance_id] = machine
+            scale_set.next_number = max(scale_set.next_number, (number or 0) + 1)
+        return machine
+
+    def _set_properties(self, config: ScaleSetConfig, members: Iterable[str]) -> dict[str, Any]:
+        chance = random.Random(f"{self._seed}/scale set/{config.resource_group}/{config.name}".lower())
+        created = iso(self.world.clock.wall(self.world.now))
+        upgrade: dict[str, Any] = {"mode": config.upgrade_mode}
+        if config.upgrade_mode == "Rolling":
+            upgrade["rollingUpgradePolicy"] = {
+                "maxBatchInstancePercent": _BATCH_PERCENT,
+                "maxUnhealthyInstancePercent": _UNHEALTHY_PERCENT,
+                "maxUnhealthyUpgradedInstancePercent": _UNHEALTHY_PERCENT,
+                "pauseTimeBetweenBatches": "PT0S",
+            }
+        profile: dict[str, Any] = {
+            "osProfile": {"computerNamePrefix": config.name, "adminUsername": "azureuser", "secrets": []},
+            "storageProfile": {
+                "osDisk": {"osType": "Linux", "createOption": "FromImage", "caching": "ReadWrite", "diskSizeGB": 30},
+                "imageReference": {
+                    "publisher": "Canonical",
+                    "offer": "ubuntu-24_04-lts",
+                    "sku": "server",
+                    "version": "latest",
+                },
+            },
+            "networkProfile": {"networkInterfaceConfigurations": [self._interface(config, members)]},
+            "timeCreated": created,
+        }
+        if config.flexible:
+            profile["networkProfile"]["networkApiVersion"] = "2020-11-01"
+        if config.spot:
+            profile |= {"priority": "Spot", "evictionPolicy": "Delete"}
+        if config.terminate_notification is not None:
+            profile["scheduledEventsProfile"] = notification(config.terminate_notification)
+        properties: dict[str, Any] = {
+            "singlePlacementGroup": not config.flexible,
+            "orchestrationMode": "Flexible" if config.flexible else "Uniform",
+            "upgradePolicy": upgrade,
+            "virtualMachineProfile": profile,
+            "platformFaultDomainCount": 1 if config.flexible else 5,
+            "uniqueId": str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+            "timeCreated": created,
+        }
+        if not config.flexible:
+            properties |= {"overprovision": False, "doNotRunExtensionsOnOverprovisionedVMs": False}
+        merge(properties, config.properties)
+        return properties
+
+    def _interface(self, config: ScaleSetConfig, members: Iterable[str]) -> dict[str, Any]:
+        members = list(members)
+        group = (config.subscription_id, config.resource_group)
+        return {
+            "name": f"{config.name}-nic",
+            "properties": {
+                "primary": True,
+                "enableAcceleratedNetworking": False,
+                "enableIPForwarding": False,
+                "dnsSettings": {"dnsServers": []},
+                "ipConfigurations": [
+                    {
+                        "name": f"{config.name}-ip",
+                        "properties": {
+                            "primary": True,
+                            "privateIPAddressVersion": "IPv4",
+                            "subnet": {"id": network_id(*group, "virtualNetworks", "vnet/subnets/default")},
+                            "loadBalancerBackendAddressPools": [{"id": pool} for pool in self._pools_of(members)],
+                            "applicationGatewayBackendAddressPools": [],
+                        },
+                    }
+                ],
+            },
+        }
+
+    # -- who is who ---------------------------------------------------------------------------------
+
+    def set_of(self, machine: Machine) -> ScaleSet | None:
+        """The scale set that a machine is an instance of."""
+        return self._set_of.get(machine.name.lower())
+
+    def groups(self, subscription: str) -> set[str]:
+        """The names of a subscription's resource groups, in lower case."""
+        subscription = subscription.lower()
+        found = {s.group.lower() for s in self.sets.values() if s.subscription.lower() == subscription}
+        found |= {
+            m.vm.resource_group.lower() for m in self.machines.values() if m.vm.subscription_id.lower() == subscription
+        }
+        for resource in (*self.config.load_balancers, *self.config.application_gateways):
+            if resource.subscription_id.lower() == subscription:
+                found.add(resource.resource_group.lower())
+        return found
+
+    def subscriptions(self) -> set[str]:
+        """All subscriptions, in lower case."""
+        found = {s.subscription.lower() for s in self.sets.values()}
+        found |= {m.vm.subscription_id.lower() for m in self.machines.values()}
+        found |= {r.subscription_id.lower() for r in (*self.config.load_balancers, *self.config.application_gateways)}
+        return found
+
+    # -- operations -----------------------------------------------------------------------------------
+
+    def _begin(
+        self,
+        kind: str,
+        target: str,
+        location: str,
+        done: Callable[[str], None],
+        wanted: Outcome | None,
+        seconds: float | None = None,
+        waits_for: Iterable[str] = (),
+    ) -> Operation:
+        return self.operations.begin(kind, target, "Microsoft.Compute", location, done, seconds, waits_for, wanted)
+
+    def preempt(self, scale_set: ScaleSet) -> None:
+        """A newer change to a set ends an older one."""
+        if scale_set.operation is not None and not scale_set.operation.over:
+            self.operations.end(
+                scale_set.operation,
+                CANCELED,
+                ArmError(
+                    409,
+                    "OperationPreempted",
+                    "Operation execution has been preempted by a more recent operation.",
+                ),
+            )
+
+    # -- changes of a scale set -----------------------------------------------------------------------
+
+    def change_set(self, scale_set: ScaleSet, change: Callable[[], None], wanted: Outcome | None) -> Operation:
+        """Change a set; its instances follow as the upgrade policy has it."""
+        self.preempt(scale_set)
+        before = copy.deepcopy(scale_set.profile)
+        capacity = scale_set.sku["capacity"]
+        change()
+        if before != scale_set.profile:
+            scale_set.model += 1
+            scale_set.profile["timeCreated"] = iso(self.world.clock.wall(self.world.now))
+        scale_set.etag += 1
+        scale_set.provisioning_state = UPDATING
+        gone = self._resize(scale_set, capacity)
+
+        def done(status: str) -> None:
+            scale_set.provisioning_state = status
+            for machine in scale_set.machines.values():
+                if machine.provisioning_state == CREATING:
+                    machine.provisioning_state = SUCCEEDED
+            if status == SUCCEEDED:
+                self._roll_out(scale_set)
+
+        scale_set.operation = self._begin(
+            "update", scale_set.resource_id, scale_set.location, done, wanted, self.config.operation_seconds, gone
+        )
+        return scale_set.operation
+
+    def create_set(self, scale_set: ScaleSet, capacity: int, wanted: Outcome | None) -> Operation:
+        """Bring a set into being, with as many instances."""
+        self.sets[scale_set.resource_id.lower()] = scale_set
+        scale_set.provisioning_state = CREATING
+        scale_set.sku["capacity"] = capacity
+        self._resize(scale_set, 0)
+
+        def done(status: str) -> None:
+            scale_set.provisioning_state = status
+            for machine in scale_set.machines.values():
+                machine.provisioning_state = SUCCEEDED
+
+        scale_set.operation = self._begin(
+            "create", scale_set.resource_id, scale_set.location, done, wanted, self.config.operation_seconds
+        )
+        return scale_set.operation
+
+    def _resize(self, scale_set: ScaleSet, capacity: int) -> list[str]:
+        """Follow a change of capacity; returns the names of those who go."""
+        wanted = int(scale_set.sku["capacity"])
+        for _unused in range(wanted - capacity):
+            self._grow(scale_set)
+        if wanted >= capacity:
+            return []
+        staying = [m for m in scale_set.machines.values() if m.provisioning_state != DELETING]
+        leaving = staying[wanted - capacity :]
+        for machine in leaving:
+            self._let_go(machine)
+        return [machine.name for machine in leaving]
+
+    def _grow(self, scale_set: ScaleSet) -> None:
+        number = scale_set.next_number
+        scale_set.next_number += 1
+        chance = random.Random(f"{self._seed}/instance/{scale_set.resource_id}/{number}".lower())
+        tail = f"{chance.getrandbits(32):08x}" if scale_set.flexible else str(number)
+        vm = VmConfig(
+            name=f"{scale_set.name}_{tail}",
+            address=scale_set.addresses.pop(0) if scale_set.addresses else "",
+            vm_id=str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+            client_id=str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+            resource_group=scale_set.group,
+            subscription_id=scale_set.subscription,
+            location=scale_set.location,
+            zone=scale_set.zones[number % len(scale_set.zones)] if scale_set.zones else "",
+            scale_set=scale_set.name,
+            vm_size=str(scale_set.sku.get("name", "Standard_D2s_v5")),
+            spot=scale_set.profile.get("priority") == "Spot",
+            computer_name=f"{scale_set.name}_{tail}",
+        )
+        machine = self._new_machine(vm, scale_set)
+        machine.provisioning_state = CREATING
+        scale_set.give_latest(machine)
+        self._adopt(vm)
+        for hear in self.appeared:
+            hear(machine)
+
+    # -- to the latest model ----------------------------------------------------------------------------
+
+    def _roll_out(self, scale_set: ScaleSet) -> None:
+        """After a change of the model: what the upgrade policy does of itself."""
+        outdated = self._outdated(scale_set)
+        if scale_set.mode == "Automatic":
+            for machine in outdated:
+                self._update(scale_set, machine)
+        elif scale_set.mode == "Rolling" and outdated:
+            if scale_set.rolling is not None and not scale_set.rolling.over:
+                self._stop_rolling(scale_set, scale_set.rolling)
+            self.start_rolling(scale_set, None)
+
+    def _outdated(self, scale_set: ScaleSet) -> list[Machine]:
+        return [
+            machine
+            for machine in scale_set.machines.values()
+            if not scale_set.latest(machine) and machine.provisioning_state != DELETING
+        ]
+
+    def _update(self, scale_set: ScaleSet, machine: Machine) -> None:
+        """Bring an instance to the latest model, which takes its time."""
+        machine.provisioning_state = UPDATING
+
+        def done() -> None:
+            self._updated(scale_set, machine)
+
+        self.world.at(self.world.now + self.config.instance_seconds, done)
+
+    def _updated(self, scale_set: ScaleSet, machine: Machine) -> bool:
+        if machine.provisioning_state == DELETING:
+            return True
+        machine.provisioning_state = SUCCEEDED
+        if self.faults.strike(lambda plan: plan.holds_back(machine.name)) is not None:
+            return False
+        scale_set.give_latest(machine)
+        return True
+
+    def upgrade(self, scale_set: ScaleSet, instance_ids: list[str], wanted: Outcome | None) -> Operation:
+        """Bring instances to the latest model: these, or all for ``*``."""
+        if scale_set.rolling is not None and not scale_set.rolling.over:
+            raise conflict(
+                f"The operation 'manualupgrade' is not allowed: a rolling upgrade of '{scale_set.name}' is in progress."
+            )
+        machines = self.instances(scale_set, instance_ids)
+        for machine in machines:
+            machine.provisioning_state = UPDATING
+
+        def done(status: str) -> None:
+            for machine in machines:
+                if status == SUCCEEDED:
+                    self._updated(scale_set, machine)
+                elif machine.provisioning_state == UPDATING:
+                    machine.provisioning_state = status
+
+        return self._begin(
+            "manualupgrade", scale_set.resource_id, scale_set.location, done, wanted, self.config.instance_seconds
+        )
+
+    def instances(self, scale_set: ScaleSet, instance_ids: list[str]) -> list[Machine]:
+        """The instances of these ids; refuses ids that there are none of."""
+        if instance_ids == ["*"]:
+            return [m for m in scale_set.machines.values() if m.provisioning_state != DELETING]
+        by_id = {key.lower(): machine for key, machine in scale_set.machines.items()}
+        missing = [key for key in instance_ids if key.lower() not in by_id]
+        if missing:
+            raise ArmError(
+                400,
+                "InvalidParameter",
+                f"The provided instanceId {missing[0]} is not an active Virtual Machine Scale Set VM instanceId.",
+                "instanceIds",
+            )
+        return [by_id[key.lower()] for key in instance_ids]
+
+    def start_rolling(self, scale_set: ScaleSet, wanted: Outcome | None) -> Operation:
+        """Upgrade all outdated instances batch by batch; the operation ends when the upgrade does."""
+        if scale_set.rolling is not None and not scale_set.rolling.over:
+            raise conflict(f"A rolling upgrade of '{scale_set.name}' is in progress already.")
+        policy = dict(scale_set.properties.get("upgradePolicy", {}).get("rollingUpgradePolicy") or {})
+        rolling = scale_set.rolling = Rolling(self._outdated(scale_set), self.world.now, policy)
+        operation = self._begin(
+            "rollingUpgrade", scale_set.resource_id, scale_set.location, lambda _status: None, wanted
+        )
+        self._next_batch(scale_set, rolling, operation)
+        return operation
+
+    def _next_batch(self, scale_set: ScaleSet, rolling: Rolling, operation: Operation) -> None:
+        if rolling.over:
+            return
+        if not rolling.pending:
+            rolling.code = "Completed"
+            self.operations.end(operation)
+            return
+        percent = rolling.policy.get("maxBatchInstancePercent", _BATCH_PERCENT)
+        size = max(1, math.floor(rolling.total * percent / 100))
+        rolling.running, rolling.pending = rolling.pending[:size], rolling.pending[size:]
+        for machine in rolling.running:
+            machine.provisioning_state = UPDATING
+        self.world.at(
+            self.world.now + self.config.instance_seconds, lambda: self._batch_done(scale_set, rolling, operation)
+        )
+
+    def _batch_done(self, scale_set: ScaleSet, rolling: Rolling, operation: Operation) -> None:
+        for machine in rolling.running:
+            if self._updated(scale_set, machine):
+                rolling.successful += 1
+            else:
+                rolling.failed += 1
+        rolling.running = []
+        if rolling.over:
+            return
+        allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", _UNHEALTHY_PERCENT)
+        if rolling.failed * 100 > allowed * max(1, rolling.successful + rolling.failed):
+            rolling.code = "Faulted"
+            message = (
+                "Rolling Upgrade failed after exceeding the MaxUnhealthyUpgradedInstancePercent value defined in the "
+                "RollingUpgradePolicy."
+            )
+            self.operations.end(
+                operation,
+                "Failed",
+                ArmError(409, "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade", message),
+            )
+            return
+        pause = duration(rolling.policy.get("pauseTimeBetweenBatches")) or 0
+        self.world.at(self.world.now + pause, lambda: self._next_batch(scale_set, rolling, operation))
+
+    def cancel_rolling(self, scale_set: ScaleSet, wanted: Outcome | None) -> Operation:
+        """Call a rolling upgrade off; the batch under way is still finished."""
+        rolling = scale_set.rolling
+        if rolling is None or rolling.over:
+            raise conflict(f"There is no rolling upgrade of '{scale_set.name}' to cancel.")
+        self._stop_rolling(scale_set, rolling)
+        return self._begin(
+            "cancel", scale_set.resource_id, scale_set.location, lambda _s: None, wanted, self.config.operation_seconds
+        )
+
+    def _stop_rolling(self, scale_set: ScaleSet, rolling: Rolling) -> None:
+        rolling.code = "Cancelled"
+        rolling.last_action = "Cancel"
+        rolling.last_action_at = self.world.now
+        for operation in self.operations.all():
+            if operation.kind == "rollingUpgrade" and operation.target == scale_set.resource_id:
+                self.operations.end(
+                    operation, CANCELED, ArmError(409, "OperationCanceled", "The rolling upgrade was canceled.")
+                )
+
+    # -- the end of machines --------------------------------------------------------------------------------
+
+    def delete(self, machines: list[Machine], target: str, location: str, wanted: Outcome | None) -> Operation:
+        """Delete machines; the operation ends when they are gone, which is when their Terminates let them go."""
+        operation = self._begin(
+            "delete", target, location, lambda _status: None, wanted, waits_for=[machine.name for machine in machines]
+        )
+        for machine in machines:
+            scale_set = self.set_of(machine)
+            if scale_set is not None and machine.provisioning_state != DELETING:
+                scale_set.sku["capacity"] -= 1
+            self._let_go(machine)
+        if not machines:
+            self.operations.end(operation)
+        return operation
+
+    def delete_set(self, scale_set: ScaleSet, wanted: Outcome | None) -> Operation:
+        """Delete a set with all that is in it."""
+        self.preempt(scale_set)
+        scale_set.provisioning_state = DELETING
+        machines = list(scale_set.machines.values())
+
+        def done(status: str) -> None:
+            if status == SUCCEEDED:
+                self.sets.pop(scale_set.resource_id.lower(), None)
+            else:
+                scale_set.provisioning_state = status
+
+        operation = self._begin(
+            "delete",
+            scale_set.resource_id,
+            scale_set.location,
+            done,
+            wanted,
+            seconds=None if machines else self.config.operation_seconds,
+            waits_for=[machine.name for machine in machines],
+        )
+        for machine in machines:
+            self._let_go(machine)
+        return operation
+
+    def _let_go(self, machine: Machine) -> None:
+        """Announce a Terminate if the machine's own model says so; without it, it goes soon."""
+        if machine.provisioning_state == DELETING:
+            return
+        machine.provisioning_state = DELETING
+        notice = machine.notice()
+        if notice is None:
+            self.world.at(self.world.now + self.config.operation_seconds, lambda: self.world.remove_vm(machine.name))
+        else:
+            life = self.world.lives["Terminate"]._replace(notice=notice)
+            self.world.create(Wish("Terminate", (machine.name,), life))
+
+    def evict(self, machine: Machine) -> None:
+        """Really evict a Spot machine."""
+        if not machine.vm.spot:
+            raise conflict(
+                f"The operation 'simulateEviction' is not allowed on VM '{machine.name}': it is not a Spot VM."
+            )
+        if machine.provisioning_state == DELETING:
+            raise conflict(f"VM '{machine.name}' is being deleted.")
+        self.world.create(Wish("Preempt", (machine.name,), self.world.lives["Preempt"]))
+
+    def _heard(self, change: Change) -> None:
+        """A machine is gone, whoever wanted it to, or stays after all because its Terminate was withdrawn."""
+        if change.event is not None and change.what == WITHDRAWN and change.event.event_type == "Terminate":
+            self._spare(change.event.resources)
+        if change.kind != "impact" or change.what != DELETED or change.vm is None:
+            return
+        machine = self.machines.pop(change.vm.lower(), None)
+        if machine is None:
+            return
+        scale_set = self._set_of.pop(change.vm.lower(), None)
+        if scale_set is not None:
+            scale_set.machines.pop(machine.instance_id, None)
+            if machine.provisioning_state != DELETING:
+                scale_set.sku["capacity"] -= 1
+        self.operations.gone(machine.name)
+
+    def _spare(self, names: Iterable[str]) -> None:
+        for name in names:
+            machine = self.machines.get(name.lower())
+            if machine is None or self.world.vms[name].deleted or machine.provisioning_state != DELETING:
+                continue
+            machine.provisioning_state = SUCCEEDED
+            scale_set = self.set_of(machine)
+            if scale_set is not None:
+                scale_set.sku["capacity"] += 1
+            self.operations.spared(name)
+
+    # -- at a glance ------------------------------------------------------------------------------------------
+
+    def record(self) -> dict[str, Any]:
+        """Scale sets and VMs, for the control API."""
+        return {
+            scale_set.name: {
+                "resource_id": scale_set.resource_id,
+                "provisioning_state": scale_set.provisioning_state,
+                "capacity": scale_set.sku["capacity"],
+                "instances": {
+                    machine.name: {
+                        "latest_model": scale_set.latest(machine),
+                        "provisioning_state": machine.provisioning_state,
+                        "terminate_notice": machine.notice(),
+                    }
+                    for machine in scale_set.machines.values()
+                },
+            }
+            for scale_set in self.sets.values()
+        }
+
+
+def _belongs(vm: VmConfig, config: ScaleSetConfig) -> bool:
+    return (
+        vm.scale_set.lower() == config.name.lower()
+        and vm.resource_group.lower() == config.resource_group.lower()
+        and vm.subscription_id.lower() == config.subscription_id.lower()
+    )

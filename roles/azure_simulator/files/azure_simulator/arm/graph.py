@@ -1,0 +1,236 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Azure Resource Graph: scheduled events as rows that stay as history, and queries over them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from email.utils import formatdate
+from typing import Any, Callable
+
+from ..events import SCHEDULED, Event
+from ..world import Change, World
+from .config import ArmConfig, LimitConfig
+from .errors import ArmError
+from .estate import Estate, enabled
+from .kusto import QueryError, run
+from .routing import ArmAnswer, ArmRequest, Router
+from .throttle import Bucket
+
+PROVIDER = "Microsoft.ResourceGraph"
+
+TYPE = "microsoft.maintenance/scheduledevents"
+_TABLE = "maintenanceresources"
+_MOST = 1000
+_OBJECTS_SINCE = "2021-03-01"
+_QUOTA = LimitConfig(15, 3)  # documented: 15 queries in 5 seconds
+_COLUMNS = {str: "string", int: "integer", dict: "object", list: "object", type(None): "string"}
+
+
+class Publisher:
+    """Keeps a row of every event whose resource publishes its events, as it was told of last."""
+
+    def __init__(self, estate: Estate, world: World, config: ArmConfig) -> None:
+        self._estate = estate
+        self._world = world
+        self._tenant = config.tenant_id
+        self.rows: dict[str, dict[str, Any]] = {}
+        self._owners: dict[str, set[str]] = {}
+        world.listen(self._heard)
+
+    def owners(self, event: Event) -> set[str]:
+        """The resources that an event may be acknowledged at, in lower case; none when it is not published."""
+        return self._owners.get(event.event_id, set())
+
+    def _heard(self, change: Change) -> None:
+        event = change.event
+        if change.kind != "event" or event is None:
+            return
+        if event.event_id in self.rows:
+            self.rows[event.event_id]["properties"] = self._properties(event)
+            return
+        kind, name, properties = self._owner(event)
+        if not _publishes(properties):
+            return
+        vm = self._world.vms[event.resources[0]].config
+        self.rows[event.event_id] = self._row(event, kind, name)
+        machines = {f"/virtualmachines/{resource}".lower() for resource in event.resources}
+        prefix = f"/{vm.subscription_id}/{vm.resource_group}".lower()
+        self._owners[event.event_id] = {prefix + tail for tail in {*machines, f"/{kind}/{name}".lower()}}
+
+    def _owner(self, event: Event) -> tuple[str, str, dict[str, Any]]:
+        """The resource whose policy counts: the scale set, the availability set, or the VM alone."""
+        vm = self._world.vms[event.resources[0]].config
+        if vm.scale_set:
+            for scale_set in self._estate.sets.values():
+                if (scale_set.subscription, scale_set.group, scale_set.name) == (
+                    vm.subscription_id,
+                    vm.resource_group,
+                    vm.scale_set,
+                ):
+                    return "virtualMachineScaleSets", scale_set.name, scale_set.properties
+        elif vm.availability_set:
+            for availability_set in self._estate.availability_sets.values():
+                if (availability_set.subscription, availability_set.group, availability_set.name) == (
+                    vm.subscription_id,
+                    vm.resource_group,
+                    vm.availability_set,
+                ):
+                    return "availabilitySets", availability_set.name, availability_set.properties
+        machine = self._estate.machines.get(vm.name.lower())
+        properties = machine.properties if machine is not None else {}
+        return "virtualMachines", vm.name, properties
+
+    def _row(self, event: Event, kind: str, name: str) -> dict[str, Any]:
+        vm = self._world.vms[event.resources[0]].config
+        owner = f"/subscriptions/{vm.subscription_id}/resourcegroups/{vm.resource_group}"
+        resource_id = f"{owner}/providers/Microsoft.Compute/{kind}/{name}"
+        return {
+            "id": f"{resource_id}/providers/Microsoft.Maintenance/scheduledevents/{event.event_id}",
+            "name": event.event_id,
+            "type": TYPE,
+            "tenantId": self._tenant,
+            "kind": "",
+            "location": vm.location,
+            "resourceGroup": vm.resource_group.lower(),
+            "subscriptionId": vm.subscription_id,
+            "managedBy": "",
+            "sku": None,
+            "plan": None,
+            "properties": self._properties(event),
+            "tags": None,
+            "identity": None,
+            "zones": [vm.zone] if vm.zone else None,
+            "extendedLocation": None,
+        }
+
+    def _properties(self, event: Event) -> dict[str, Any]:
+        """The event in the field names of IMDS; its status may also be Completed or Canceled."""
+        wall = self._world.clock.wall(event.not_before)
+        return {
+            "EventId": event.event_id,
+            "EventStatus": event.status,
+            "EventType": event.event_type,
+            "ResourceType": "VirtualMachine",
+            "Resources": list(event.resources),
+            "NotBefore": formatdate(int(wall + 1e-6), usegmt=True) if event.status == SCHEDULED else "",
+            "Description": event.life.description,
+            "EventSource": event.life.source,
+            "DurationInSeconds": event.life.duration,
+        }
+
+
+def _publishes(properties: dict[str, Any]) -> bool:
+    policy = properties.get("scheduledEventsPolicy") or {}
+    targets = policy.get("scheduledEventsAdditionalPublishingTargets") or {}
+    return enabled((targets.get("eventGridAndResourceGraph") or {}).get("enable"))
+
+
+class Graph:
+    """The handler of queries."""
+
+    def __init__(self, publisher: Publisher, config: ArmConfig, real: Callable[[], float]) -> None:
+        self._publisher = publisher
+        self._page_size = config.graph_page_size
+        self._real = real
+        self._quotas: dict[str, Bucket] = {}
+
+    def routes(self, router: Router) -> None:
+        """Make it known."""
+        router.add("POST", "/providers/Microsoft.ResourceGraph/resources", PROVIDER, self.query)
+
+    def query(self, request: ArmRequest) -> ArmAnswer:
+        """Run a query; one page of its result."""
+        headers = self._admit(request.caller)
+        document = request.document()
+        text = document.get("query")
+        if not isinstance(text, str) or not text.strip():
+            raise _bad_query("The query is missing.")
+        options = document.get("options") or {}
+        subscriptions = {str(item).lower() for item in document.get("subscriptions") or []}
+        rows = [
+            row
+            for row in self._publisher.rows.values()
+            if not subscriptions or row["subscriptionId"].lower() in subscriptions
+        ]
+        try:
+            found = run(text, {_TABLE: rows})
+        except QueryError as error:
+            raise _bad_query(str(error)) from error
+        top = min(options.get("$top") or _MOST, self._page_size)
+        start = _start(options.get("$skipToken"), text) + (options.get("$skip") or 0)
+        page = found[start : start + top]
+        body: dict[str, Any] = {
+            "totalRecords": len(found),
+            "count": len(page),
+            "data": page,
+            "facets": [],
+            "resultTruncated": "false",
+        }
+        old = request.version < _OBJECTS_SINCE
+        if options.get("resultFormat", "table" if old else "objectArray") == "table":
+            body["data"] = _table(page)
+        if start + len(page) < len(found) and page:
+            if any("id" not in row for row in page):
+                body["resultTruncated"] = "true"  # without ids there are no further pages
+            else:
+                body["$skipToken"] = _token(start + len(page), text)
+        return ArmAnswer(200, body, headers)
+
+    def _admit(self, caller: str) -> dict[str, str]:
+        now = self._real()
+        bucket = self._quotas.setdefault(caller, Bucket(_QUOTA, now))
+        left = bucket.take(now)
+        reset = {"x-ms-user-quota-resets-after": "00:00:05"}
+        if left is None:
+            raise ArmError(
+                429,
+                "RateLimiting",
+                "Client application has been throttled and should not attempt to repeat the request until an amount of "
+                "time has elapsed. Please see https://aka.ms/resourcegraph-throttling for help.",
+                headers={"Retry-After": str(bucket.wait()), "x-ms-user-quota-remaining": "0", **reset},
+            )
+        return {"x-ms-user-quota-remaining": str(left), **reset}
+
+
+def _bad_query(message: str) -> ArmError:
+    return ArmError(
+        400,
+        "BadRequest",
+        "Please provide below info when asking for support: timestamp, correlationId.",
+        details=[
+            {
+                "code": "InvalidQuery",
+                "message": "Query is invalid. Please refer to the documentation for the Azure Resource Graph service "
+                "and fix the error before retrying.",
+            },
+            {"code": "ParserFailure", "message": message},
+        ],
+    )
+
+
+def _token(start: int, query: str) -> str:
+    return base64.b64encode(json.dumps([start, query]).encode()).decode()
+
+
+def _start(token: str | None, query: str) -> int:
+    """Where a page begins; a token belongs to its query."""
+    if token is None:
+        return 0
+    try:
+        start, asked = json.loads(base64.b64decode(token, validate=True))
+    except ValueError:
+        start, asked = 0, None
+    if asked != query or not isinstance(start, int):
+        raise ArmError(400, "BadRequest", "The $skipToken is invalid.", "$skipToken")
+    return start
+
+
+def _table(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    kinds = {name: next((_COLUMNS.get(type(row.get(name)), "object") for row in rows), "string") for name in names}
+    return {
+        "columns": [{"name": name, "type": kinds[name]} for name in names],
+        "rows": [[row.get(name) for name in names] for row in rows],
+    }

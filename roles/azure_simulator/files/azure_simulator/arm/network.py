@@ -1,0 +1,583 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Microsoft.Network: network interfaces, load balancers and application gateways, as far as pools go."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..config import VmConfig
+from ..world import DELETED, RUNNING, Change, World
+from .compute import PROVIDER as COMPUTE
+from .config import ArmConfig, PoolsConfig
+from .errors import ArmError, etag_mismatch, not_found
+from .estate import Estate, Machine, ScaleSet, compute_id, network_id
+from .operations import Operation, Operations
+from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+
+PROVIDER = "Microsoft.Network"
+
+NICS = "networkInterfaces"
+BALANCERS = "loadBalancers"
+GATEWAYS = "applicationGateways"
+
+_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network"
+_ALL = "/subscriptions/{subscription}/providers/Microsoft.Network"
+_POOL = f"{_GROUP}/loadBalancers/{{name}}/backendAddressPools"
+_SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
+_INSTANCE_NICS = f"{_SET}/virtualMachines/{{instance}}/networkInterfaces"
+
+_ADMIN_STATES = ("None", "Up", "Down")
+_DRAIN_SECONDS = 60
+_UPDATING = "Updating"
+
+Document = dict[str, Any]
+
+
+def pool_id(resource: PoolsConfig, kind: str, pool: str) -> str:
+    """The id of a backend pool."""
+    owner = network_id(resource.subscription_id, resource.resource_group, kind, resource.name)
+    return f"{owner}/backendAddressPools/{pool}"
+
+
+def pools_of(config: ArmConfig, members: Iterable[str]) -> list[str]:
+    """The load balancer pools that any of these VMs is in from the beginning."""
+    wanted = set(members)
+    return [
+        pool_id(balancer, BALANCERS, pool)
+        for balancer in config.load_balancers
+        for pool, names in balancer.pools.items()
+        if wanted & set(names)
+    ]
+
+
+class Resource:
+    """Something of Network: its document without what is worked out, and how often it was written."""
+
+    def __init__(self, kind: str, owner: tuple[str, str], name: str, location: str, properties: Document) -> None:
+        self.kind = kind
+        self.subscription, self.group = owner
+        self.name = name
+        self.location = location
+        self.tags: dict[str, str] = {}
+        self.properties = properties
+        self.version = 1
+        self.provisioning_state = "Succeeded"
+        self.admin_states: dict[str, str] = {}  # of a load balancer's members, by pool and name
+        self.draining: dict[tuple[str, str], float] = {}  # of a gateway's members, by pool and address: until when
+
+    @property
+    def resource_id(self) -> str:
+        """Its id."""
+        return network_id(self.subscription, self.group, self.kind, self.name)
+
+
+class Network:
+    """The handlers of the provider, and what they handle."""
+
+    def __init__(
+        self,
+        config: ArmConfig,
+        estate: Estate,
+        vms: Mapping[str, VmConfig],
+        operations: Operations,
+        links: Links,
+        pager: Pager,
+    ) -> None:
+        self._config = config
+        self._estate = estate
+        self._world: World = estate.world
+        self._operations = operations
+        self._links = links
+        self._pager = pager
+        self._resources: dict[str, Resource] = {}
+        self._addresses = {vm.address: vm.name for vm in vms.values()}
+        for machine in estate.machines.values():
+            if machine.vm.instance_number is None:
+                self._add_nic(machine)
+        for balancer in config.load_balancers:
+            self._add(BALANCERS, balancer, _balancer(balancer))
+        for gateway in config.application_gateways:
+            self._add(GATEWAYS, gateway, _gateway(gateway, vms))
+        estate.appeared.append(self._add_nic)
+        self._world.listen(self._heard)
+
+    def routes(self, router: Router) -> None:
+        """Make them known."""
+        for kind in (NICS, BALANCERS, GATEWAYS):
+            router.add("GET", f"{_ALL}/{kind}", PROVIDER, functools.partial(self.list_all, kind=kind, whole=True))
+            router.add("GET", f"{_GROUP}/{kind}", PROVIDER, functools.partial(self.list_all, kind=kind, whole=False))
+            router.add("GET", f"{_GROUP}/{kind}/{{name}}", PROVIDER, functools.partial(self.get, kind=kind))
+            router.add("PUT", f"{_GROUP}/{kind}/{{name}}", PROVIDER, functools.partial(self.put, kind=kind))
+        router.add("GET", _POOL, PROVIDER, self.list_pools)
+        router.add("GET", f"{_POOL}/{{pool}}", PROVIDER, self.get_pool)
+        router.add("PUT", f"{_POOL}/{{pool}}", PROVIDER, self.put_pool)
+        router.add("POST", f"{_GROUP}/applicationGateways/{{name}}/backendhealth", PROVIDER, self.health)
+        router.add("GET", _INSTANCE_NICS, COMPUTE, self.list_instance_nics)
+        router.add("GET", f"{_INSTANCE_NICS}/{{nic}}", COMPUTE, self.get_instance_nic)
+
+    # -- how it begins ------------------------------------------------------------------------------
+
+    def _add(self, kind: str, config: PoolsConfig, properties: Document) -> None:
+        owner = (config.subscription_id, config.resource_group)
+        resource = Resource(kind, owner, config.name, config.location, properties)
+        self._resources[resource.resource_id.lower()] = resource
+
+    def _add_nic(self, machine: Machine) -> None:
+        """Every VM but the instances of uniform sets has an interface of its own."""
+        vm = machine.vm
+        if vm.instance_number is not None:
+            return
+        owner = (vm.subscription_id, vm.resource_group)
+        scale_set = self._estate.set_of(machine)
+        pools = pools_of(self._config, [vm.name] if scale_set is None else list(_names(scale_set)))
+        properties: Document = {
+            "ipConfigurations": [
+                {
+                    "name": "ipconfig1",
+                    "properties": {
+                        "privateIPAddress": vm.address,
+                        "privateIPAllocationMethod": "Dynamic",
+                        "subnet": {"id": network_id(*owner, "virtualNetworks", "vnet/subnets/default")},
+                        "primary": True,
+                        "privateIPAddressVersion": "IPv4",
+                        "loadBalancerBackendAddressPools": [{"id": pool} for pool in pools],
+                    },
+                }
+            ],
+            "dnsSettings": {"dnsServers": [], "appliedDnsServers": []},
+            "macAddress": "-".join(vm.mac_address[i : i + 2] for i in range(0, 12, 2)),
+            "primary": True,
+            "enableAcceleratedNetworking": False,
+            "enableIPForwarding": False,
+            "virtualMachine": {"id": compute_id(*owner, "virtualMachines", vm.name)},
+        }
+        nic = Resource(NICS, owner, f"{vm.name}-nic", vm.location, properties)
+        self._resources[nic.resource_id.lower()] = nic
+        self._addresses[vm.address] = vm.name
+
+    def _heard(self, change: Change) -> None:
+        """A machine's interface goes with it."""
+        if change.kind == "impact" and change.what == DELETED and change.vm is not None:
+            vm = self._world.vms[change.vm].config
+            key = network_id(vm.subscription_id, vm.resource_group, NICS, f"{vm.name}-nic").lower()
+            self._resources.pop(key, None)
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def list_all(self, request: ArmRequest, kind: str, whole: bool) -> ArmAnswer:
+        subscription, group = request.names["subscription"].lower(), request.names.get("group", "").lower()
+        found = [
+            self._show(resource)
+            for resource in self._resources.values()
+            if resource.kind == kind
+            and resource.subscription.lower() == subscription
+            and (whole or resource.group.lower() == group)
+        ]
+        return self._pager.page(request, found)
+
+    def get(self, request: ArmRequest, kind: str) -> ArmAnswer:
+        """One resource."""
+        shown = self._show(self._find(request, kind))
+        return ArmAnswer(200, shown, {"ETag": shown["etag"]})
+
+    def _find(self, request: ArmRequest, kind: str) -> Resource:
+        names = request.names
+        key = network_id(names["subscription"], names["group"], kind, names["name"]).lower()
+        if key not in self._resources:
+            raise not_found(f"Microsoft.Network/{kind}", names["name"], names["group"])
+        return self._resources[key]
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def put(self, request: ArmRequest, kind: str) -> ArmAnswer:
+        """Replace a resource; only those that are there already."""
+        resource = self._find(request, kind)
+        document = request.document()
+        self._match(request, resource)
+        if resource.provisioning_state == _UPDATING and kind == GATEWAYS:
+            raise ArmError(
+                409,
+                "AnotherOperationInProgress",
+                f"Another operation on this or dependent resource is in progress: {resource.resource_id}.",
+            )
+        properties = copy.deepcopy(document.get("properties") or {})
+        self._check_references(resource, properties)
+        if kind == NICS:
+            _check_interface(properties)
+            for fixed in ("virtualMachine", "macAddress"):
+                properties[fixed] = resource.properties[fixed]
+        if kind == GATEWAYS:
+            self._drain(resource, properties)
+        _strip(properties)
+        resource.properties = properties
+        resource.tags = dict(document.get("tags") or {})
+        operation = self._change(request, resource)
+        return self._under_way(request, resource, operation, self._show(resource))
+
+    def _change(self, request: ArmRequest, resource: Resource) -> Operation:
+        resource.version += 1
+        resource.provisioning_state = _UPDATING
+
+        def done(status: str) -> None:
+            resource.provisioning_state = status
+
+        return self._operations.begin(
+            "update",
+            resource.resource_id,
+            PROVIDER,
+            resource.location,
+            done,
+            self._config.operation_seconds,
+            wanted=request.wanted,
+        )
+
+    def _under_way(self, request: ArmRequest, resource: Resource, operation: Operation, shown: Document) -> ArmAnswer:
+        headers = self._links.asynchronous(request, operation, resource.subscription)
+        return ArmAnswer(200, shown, {**headers, "Retry-After": str(self._links.retry_after), "ETag": shown["etag"]})
+
+    def _match(self, request: ArmRequest, resource: Resource) -> None:
+        if request.concurrent_edit:
+            resource.version += 1
+        given = request.headers.get("If-Match")
+        current = self._etag(resource)
+        if given not in (None, "*", current):
+            raise etag_mismatch(str(given), current, resource.resource_id)
+
+    def _check_references(self, resource: Resource, properties: Document) -> None:
+        """Refuse an interface that names a pool which is not there."""
+        if resource.kind != NICS:
+            return
+        for pool in _pools_named(properties):
+            owner, _unused, name = pool.rpartition("/backendAddressPools/")
+            balancer = self._resources.get(owner.lower())
+            known = [p["name"].lower() for p in balancer.properties["backendAddressPools"]] if balancer else []
+            if name.lower() not in known:
+                raise ArmError(
+                    400,
+                    "InvalidResourceReference",
+                    f"Resource {pool} referenced by resource {resource.resource_id} was not found. Please make sure "
+                    "that the referenced resource exists, and that both resources are in the same region.",
+                )
+
+    # -- load balancers -----------------------------------------------------------------------------
+
+    def list_pools(self, request: ArmRequest) -> ArmAnswer:
+        """A load balancer's pools."""
+        return self._pager.page(
+            request, self._show(self._find(request, BALANCERS))["properties"]["backendAddressPools"]
+        )
+
+    def get_pool(self, request: ArmRequest) -> ArmAnswer:
+        """One pool, with who is in it."""
+        shown = self._show_pool(request)
+        return ArmAnswer(200, shown, {"ETag": shown["etag"]})
+
+    def put_pool(self, request: ArmRequest) -> ArmAnswer:
+        """Set the adminState of members; who is a member is for their interfaces to say."""
+        resource = self._find(request, BALANCERS)
+        self._show_pool(request)
+        self._match(request, resource)
+        pool = request.names["pool"].lower()
+        addresses = (request.document().get("properties") or {}).get("loadBalancerBackendAddresses") or []
+        states = {}
+        for address in addresses:
+            state = (address.get("properties") or {}).get("adminState") or "None"
+            if state not in _ADMIN_STATES:
+                message = f"Error converting value '{state}' to type 'LoadBalancerBackendAddressAdminState'."
+                raise ArmError(
+                    400,
+                    "InvalidRequestFormat",
+                    "Cannot parse the request.",
+                    details=[{"code": "InvalidJson", "message": message}],
+                )
+            states[f"{pool}/{address.get('name')}"] = state
+        resource.admin_states.update(states)
+        operation = self._change(request, resource)
+        return self._under_way(request, resource, operation, self._show_pool(request))
+
+    def _show_pool(self, request: ArmRequest) -> Document:
+        shown = self._show(self._find(request, BALANCERS))
+        wanted = request.names["pool"].lower()
+        for pool in shown["properties"]["backendAddressPools"]:
+            if pool["name"].lower() == wanted:
+                return dict(pool)
+        raise not_found(
+            "Microsoft.Network/loadBalancers/backendAddressPools", request.names["pool"], request.names["group"]
+        )
+
+    def _members(self, pool: str) -> Iterator[tuple[str, str]]:
+        """The name and the IP configuration of everybody in a pool of a load balancer."""
+        pool = pool.lower()
+        for machine in self._estate.machines.values():
+            scale_set = self._estate.set_of(machine)
+            if scale_set is None or scale_set.flexible:
+                continue
+            for interface, configuration, pools in _configurations(machine.network):
+                if pool in pools:
+                    nic = f"{_instance_id(scale_set, machine)}/networkInterfaces/{interface}"
+                    yield machine.name, f"{nic}/ipConfigurations/{configuration}"
+        for resource in self._resources.values():
+            if resource.kind != NICS:
+                continue
+            for configuration in resource.properties.get("ipConfigurations") or []:
+                named = [
+                    p["id"].lower() for p in configuration["properties"].get("loadBalancerBackendAddressPools") or []
+                ]
+                if pool in named:
+                    vm = resource.properties["virtualMachine"]["id"].rpartition("/")[2]
+                    yield vm, f"{resource.resource_id}/ipConfigurations/{configuration['name']}"
+
+    # -- application gateways -----------------------------------------------------------------------
+
+    def _drain(self, resource: Resource, properties: Document) -> None:
+        """Members that leave a pool are drained first, where the gateway is told to."""
+        settings = properties.get("backendHttpSettingsCollection") or []
+        draining = [(s.get("properties") or {}).get("connectionDraining") or {} for s in settings]
+        seconds = max((d.get("drainTimeoutInSec", _DRAIN_SECONDS) for d in draining if d.get("enabled")), default=0)
+        staying = set(_addresses(properties))
+        for member in staying:
+            resource.draining.pop(member, None)
+        for member in _addresses(resource.properties):
+            if member not in staying and seconds:
+                resource.draining[member] = self._world.now + seconds
+
+    def health(self, request: ArmRequest) -> ArmAnswer:
+        """How the gateway finds its members; worked out in an operation of its own."""
+        resource = self._find(request, GATEWAYS)
+
+        def work_out(_status: str) -> None:
+            operation.result = self._health(resource)
+
+        operation = self._operations.begin(
+            "backendHealth",
+            resource.resource_id,
+            PROVIDER,
+            resource.location,
+            work_out,
+            self._config.operation_seconds,
+            wanted=request.wanted,
+        )
+        return ArmAnswer(202, None, self._links.located(request, operation, resource.subscription))
+
+    def _health(self, resource: Resource) -> Document:
+        now = self._world.now
+        settings = resource.properties.get("backendHttpSettingsCollection") or []
+        pools = []
+        for pool in resource.properties.get("backendAddressPools") or []:
+            addresses = [address for name, address in _addresses(resource.properties) if name == pool["name"]]
+            servers = [{"address": address, "health": self._state(address)} for address in addresses]
+            servers += [
+                {"address": address, "health": "Draining"}
+                for (name, address), until in resource.draining.items()
+                if name == pool["name"] and now < until
+            ]
+            collection = [
+                {
+                    "backendHttpSettings": {"id": f"{resource.resource_id}/backendHttpSettingsCollection/{s['name']}"},
+                    "servers": servers,
+                }
+                for s in settings
+            ]
+            pools.append(
+                {
+                    "backendAddressPool": {"id": f"{resource.resource_id}/backendAddressPools/{pool['name']}"},
+                    "backendHttpSettingsCollection": collection,
+                }
+            )
+        return {"backendAddressPools": pools}
+
+    def _state(self, address: str) -> str:
+        vm = self._world.vms.get(self._addresses.get(address, ""))
+        if vm is None:
+            return "Unknown"
+        return "Up" if vm.state == RUNNING else "Down"
+
+    # -- interfaces of instances --------------------------------------------------------------------
+
+    def list_instance_nics(self, request: ArmRequest) -> ArmAnswer:
+        """The interfaces of an instance of a uniform set: to be read only."""
+        return self._pager.page(request, list(self._instance_nics(request)))
+
+    def get_instance_nic(self, request: ArmRequest) -> ArmAnswer:
+        """One of them."""
+        for nic in self._instance_nics(request):
+            if nic["name"].lower() == request.names["nic"].lower():
+                return ArmAnswer(200, nic, {"ETag": nic["etag"]})
+        raise not_found("Microsoft.Network/networkInterfaces", request.names["nic"], request.names["group"])
+
+    def _instance_nics(self, request: ArmRequest) -> Iterator[Document]:
+        names = request.names
+        key = compute_id(names["subscription"], names["group"], "virtualMachineScaleSets", names["set"]).lower()
+        scale_set = self._estate.sets.get(key)
+        machine = scale_set.machines.get(names["instance"]) if scale_set is not None else None
+        if scale_set is None or machine is None:
+            raise not_found("Microsoft.Compute/virtualMachineScaleSets", names["set"], names["group"])
+        for interface in machine.network.get("networkInterfaceConfigurations") or []:
+            nic = f"{_instance_id(scale_set, machine)}/networkInterfaces/{interface['name']}"
+            etag = _hash_etag(interface)
+            properties = copy.deepcopy(interface.get("properties") or {})
+            for configuration in properties.get("ipConfigurations") or []:
+                configuration |= {"id": f"{nic}/ipConfigurations/{configuration['name']}", "etag": etag}
+                configuration.setdefault("properties", {})["privateIPAddress"] = machine.vm.address
+            properties |= {
+                "provisioningState": "Succeeded",
+                "virtualMachine": {"id": _instance_id(scale_set, machine)},
+            }
+            yield {"name": interface["name"], "id": nic, "etag": etag, "properties": properties}
+
+    # -- what is shown ------------------------------------------------------------------------------
+
+    def _content(self, resource: Resource) -> Document:
+        """The properties with ids and members, but without ETags and states."""
+        properties = copy.deepcopy(resource.properties)
+        for collection, items in properties.items():
+            if not isinstance(items, list):
+                continue
+            for item in items:
+                if isinstance(item, dict) and "name" in item:
+                    item["id"] = f"{resource.resource_id}/{collection}/{item['name']}"
+                    item["type"] = f"Microsoft.Network/{resource.kind}/{collection}"
+                    item.setdefault("properties", {})
+        if resource.kind == BALANCERS:
+            for pool in properties["backendAddressPools"]:
+                members = list(self._members(pool["id"]))
+                pool["properties"]["backendIPConfigurations"] = [{"id": where} for _unused, where in members]
+                pool["properties"]["loadBalancerBackendAddresses"] = [
+                    _backend_address(name, where, resource.admin_states.get(f"{pool['name'].lower()}/{name}"))
+                    for name, where in members
+                ]
+        return properties
+
+    def _etag(self, resource: Resource) -> str:
+        return _hash_etag([resource.resource_id, resource.version, self._content(resource)])
+
+    def _show(self, resource: Resource) -> Document:
+        etag = self._etag(resource)
+        properties = self._content(resource)
+        for items in properties.values():
+            if isinstance(items, list):
+                for item in items:
+                    if isinstance(item, dict) and "id" in item and "properties" in item:
+                        item["etag"] = etag
+                        item["properties"]["provisioningState"] = resource.provisioning_state
+        properties["provisioningState"] = resource.provisioning_state
+        shown: Document = {
+            "name": resource.name,
+            "id": resource.resource_id,
+            "etag": etag,
+            "type": f"Microsoft.Network/{resource.kind}",
+            "location": resource.location,
+            "tags": resource.tags,
+            "properties": properties,
+        }
+        if resource.kind == BALANCERS:
+            shown["sku"] = {"name": "Standard", "tier": "Regional"}
+        return shown
+
+
+def _balancer(config: PoolsConfig) -> Document:
+    frontend = network_id(config.subscription_id, config.resource_group, "publicIPAddresses", f"{config.name}-ip")
+    return {
+        "frontendIPConfigurations": [{"name": "frontend", "properties": {"publicIPAddress": {"id": frontend}}}],
+        "backendAddressPools": [{"name": pool, "properties": {}} for pool in config.pools],
+        "loadBalancingRules": [],
+        "probes": [],
+        "inboundNatRules": [],
+        "outboundRules": [],
+    }
+
+
+def _gateway(config: PoolsConfig, vms: Mapping[str, VmConfig]) -> Document:
+    return {
+        "sku": {"name": "Standard_v2", "tier": "Standard_v2", "capacity": 2},
+        "operationalState": "Running",
+        "backendAddressPools": [
+            {
+                "name": pool,
+                "properties": {"backendAddresses": [{"ipAddress": vms[name].address} for name in names if name in vms]},
+            }
+            for pool, names in config.pools.items()
+        ],
+        "backendHttpSettingsCollection": [
+            {
+                "name": "settings",
+                "properties": {
+                    "port": 80,
+                    "protocol": "Http",
+                    "cookieBasedAffinity": "Disabled",
+                    "requestTimeout": 30,
+                    "connectionDraining": {"enabled": True, "drainTimeoutInSec": _DRAIN_SECONDS},
+                },
+            }
+        ],
+    }
+
+
+def _names(scale_set: ScaleSet) -> Iterator[str]:
+    return (machine.name for machine in scale_set.machines.values())
+
+
+def _instance_id(scale_set: ScaleSet, machine: Machine) -> str:
+    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}"
+
+
+def _configurations(network: Document) -> Iterator[tuple[str, str, list[str]]]:
+    """Interface, IP configuration and the ids of its pools, in lower case."""
+    for interface in network.get("networkInterfaceConfigurations") or []:
+        for configuration in (interface.get("properties") or {}).get("ipConfigurations") or []:
+            pools = (configuration.get("properties") or {}).get("loadBalancerBackendAddressPools") or []
+            yield interface["name"], configuration["name"], [pool["id"].lower() for pool in pools]
+
+
+def _pools_named(properties: Document) -> Iterator[str]:
+    for configuration in properties.get("ipConfigurations") or []:
+        for pool in (configuration.get("properties") or {}).get("loadBalancerBackendAddressPools") or []:
+            yield pool["id"]
+
+
+def _check_interface(properties: Document) -> None:
+    """Refuse an interface that could not carry traffic."""
+    if not properties.get("ipConfigurations"):
+        message = "A network interface must have at least one IP configuration."
+        raise ArmError(400, "NetworkInterfaceMustHaveAtLeastOneIpConfiguration", message)
+
+
+def _addresses(properties: Document) -> Iterator[tuple[str, str]]:
+    """Pool and address of everybody in a gateway's pools."""
+    for pool in properties.get("backendAddressPools") or []:
+        for address in (pool.get("properties") or {}).get("backendAddresses") or []:
+            yield pool["name"], address.get("ipAddress") or address.get("fqdn") or ""
+
+
+def _backend_address(name: str, where: str, state: str | None) -> Document:
+    properties: Document = {"networkInterfaceIPConfiguration": {"id": where}}
+    if state is not None:
+        properties["adminState"] = state
+    return {"name": name, "properties": properties}
+
+
+def _strip(properties: Document) -> None:
+    """Drop what the service works out itself and clients send back."""
+    properties.pop("provisioningState", None)
+    for items in properties.values():
+        if not isinstance(items, list):
+            continue
+        for item in items:
+            if isinstance(item, dict):
+                for name in ("id", "etag", "type"):
+                    item.pop(name, None)
+                if isinstance(item.get("properties"), dict):
+                    for name in ("provisioningState", "backendIPConfigurations", "loadBalancerBackendAddresses"):
+                        item["properties"].pop(name, None)
+
+
+def _hash_etag(content: Any) -> str:
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+    return f'W/"{uuid.UUID(bytes=digest[:16])}"'

@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many requests Resource Manager takes: token buckets of reads, writes and deletes. Real time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Callable
+
+from .config import ArmConfig, LimitConfig
+from .errors import ArmError
+
+
+class Bucket:
+    """One token bucket."""
+
+    def __init__(self, limit: LimitConfig, now: float) -> None:
+        self._limit = limit
+        self._tokens = float(limit.bucket)
+        self._at = now
+
+    def take(self, now: float) -> int | None:
+        """Take a token: how many are left; None when there was none."""
+        limit = self._limit
+        self._tokens = min(float(limit.bucket), self._tokens + (now - self._at) * limit.refill_per_second)
+        self._at = now
+        if self._tokens < 1:
+            return None
+        self._tokens -= 1
+        return int(self._tokens)
+
+    def wait(self) -> int:
+        """Whole seconds until there is a token again."""
+        return max(1, math.ceil((1 - self._tokens) / self._limit.refill_per_second))
+
+
+class Throttle:
+    """The buckets of all callers in all subscriptions."""
+
+    def __init__(self, config: ArmConfig, clock: Callable[[], float]) -> None:
+        self._limits = {"reads": config.reads, "writes": config.writes, "deletes": config.deletes}
+        self._clock = clock
+        self._buckets: dict[tuple[str, str, str], Bucket] = {}
+
+    def admit(self, method: str, subscription: str, caller: str) -> Mapping[str, str]:
+        """The headers that tell what is left; refuses with 429 when nothing is."""
+        kind = {"GET": "reads", "DELETE": "deletes"}.get(method, "writes")
+        now = self._clock()
+        key = (kind, subscription.lower(), caller)
+        bucket = self._buckets.setdefault(key, Bucket(self._limits[kind], now))
+        left = bucket.take(now)
+        header = f"x-ms-ratelimit-remaining-subscription-{kind}"
+        if left is None:
+            wait = bucket.wait()
+            raise ArmError(
+                429,
+                "SubscriptionRequestsThrottled",
+                f"Number of '{kind[:-1]}' requests for subscription '{subscription}' actor '{caller}' exceeded. Please "
+                f"try again after '{wait}' seconds after additional tokens are available. "
+                "Refer to https://aka.ms/arm-throttling for additional information.",
+                headers={"Retry-After": str(wait), header: "0"},
+            )
+        return {header: str(left)}

@@ -1,0 +1,262 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command line: ``python3 -m azure_simulator {serve,event,withdraw,status,fault,advance,log}``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .arm import certificate
+from .arm.faults import ERRORS, OUTCOMES
+from .arm.faults import KINDS as ARM_KINDS
+from .client import ControlClient, ControlError
+from .config import Config, load
+from .events import EVENT_SOURCES, EVENT_TYPES
+from .faults import KINDS, METHODS
+from .reading import Invalid
+from .server import Server
+from .table import describe_entry, render
+
+CONTROL_VARIABLE = "FOGHORN_SIMULATOR_CONTROL"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns 0, 1 when it failed or 2 when the configuration is wrong."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except Invalid as error:
+        for mistake in error.mistakes:
+            print(mistake, file=sys.stderr)
+        return 2
+    except (ControlError, OSError) as error:
+        print(f"azure_simulator: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="azure_simulator", description="Azure Scheduled Events in miniature.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="run the simulator until it is interrupted")
+    serve.add_argument("--config", type=Path, required=True, help="YAML (.yml, .yaml) or JSON")
+    serve.add_argument("--check", action="store_true", help="only say whether the configuration is right")
+    serve.set_defaults(run=_serve)
+
+    remote = argparse.ArgumentParser(add_help=False)
+    remote.add_argument(
+        "--control",
+        default=os.environ.get(CONTROL_VARIABLE, "http://127.0.0.1:8700"),
+        help=f"where the simulator is controlled (default: ${CONTROL_VARIABLE}, else %(default)s)",
+    )
+
+    event = commands.add_parser("event", parents=[remote], help="announce an event")
+    event.add_argument("event_type", choices=EVENT_TYPES, metavar="TYPE", help=", ".join(EVENT_TYPES))
+    event.add_argument("resources", nargs="+", metavar="VM", help="the machines that it hits")
+    event.add_argument("--notice", type=float, help="simulated seconds until NotBefore")
+    event.add_argument("--impact", type=float, help="simulated seconds that the machines are hit")
+    event.add_argument("--linger", type=float, help="simulated seconds from the start until it is no longer listed")
+    event.add_argument("--approval-delay", type=float, help="simulated seconds from an approval to the start")
+    event.add_argument("--duration", type=int, help="DurationInSeconds: -1 unknown, 0 no impact expected")
+    event.add_argument("--source", dest="event_source", choices=EVENT_SOURCES)
+    event.add_argument("--description")
+    event.add_argument("--event-id", help="a GUID of your choice")
+    event.add_argument("--started", action="store_const", const="Started", dest="status", help="born Started")
+    event.add_argument("--becomes", choices=["Freeze"], help="what a Reboot turns out to be")
+    event.set_defaults(run=_event)
+
+    withdraw = commands.add_parser("withdraw", parents=[remote], help="call a scheduled event off")
+    withdraw.add_argument("event_id")
+    withdraw.set_defaults(run=_withdraw)
+
+    status = commands.add_parser("status", parents=[remote], help="who asked, what is going on, who is in rotation")
+    status.add_argument("--json", action="store_true", help="as the control API gives it")
+    status.set_defaults(run=_status)
+
+    fault = commands.add_parser("fault", parents=[remote], help="make answers go wrong, or right again")
+    fault.add_argument("kind", choices=[*KINDS, "list", "remove", "clear"])
+    fault.add_argument("fault_id", nargs="?", help="with remove: which one")
+    fault.add_argument("--vm", default="*", help="whose requests (default: everybody's)")
+    fault.add_argument("--path", action="append", dest="paths", help="only paths that begin so; may be repeated")
+    fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
+    fault.add_argument("--status", type=int, help="of the answer (kind status)")
+    fault.add_argument("--body", help="of the answer (kind status, garbage)")
+    fault.add_argument("--header", action="append", dest="headers", metavar="NAME: VALUE", help="(kind status)")
+    fault.add_argument("--seconds", type=float, help="real length of a silence or a slow answer")
+    fault.add_argument("--bytes-per-second", type=float, help="pace of a slow answer")
+    fault.add_argument("--count", type=int, help="end after so many answers")
+    fault.add_argument("--applied", action="store_true", default=None, help="lose the answer, not the request")
+    fault.add_argument("--for", type=float, help="end after so many real seconds")
+    fault.set_defaults(run=_fault)
+
+    arm_fault = commands.add_parser("arm-fault", parents=[remote], help="the same for Resource Manager")
+    arm_fault.add_argument("kind", choices=[*ARM_KINDS, "list", "remove", "clear"])
+    arm_fault.add_argument("fault_id", nargs="?", help="with remove: which one")
+    arm_fault.add_argument("--path", action="append", dest="paths", help="only paths like this (* is anything)")
+    arm_fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
+    arm_fault.add_argument("--error", choices=ERRORS, help="which refusal (kind error)")
+    arm_fault.add_argument("--retry-after", type=int, help="seconds (kind error)")
+    arm_fault.add_argument("--outcome", choices=OUTCOMES, help="how the operation ends (kind operation)")
+    arm_fault.add_argument("--code", help="of the error (kinds error, operation)")
+    arm_fault.add_argument("--message", help="of the error (kinds error, operation)")
+    arm_fault.add_argument("--vm", action="append", dest="vms", help="which instance (kind stuck); may be repeated")
+    arm_fault.add_argument("--status", type=int, help="of the answer (kind status)")
+    arm_fault.add_argument("--body", help="of the answer (kinds status, garbage)")
+    arm_fault.add_argument("--header", action="append", dest="headers", metavar="NAME: VALUE", help="(kind status)")
+    arm_fault.add_argument("--seconds", type=float, help="real length of a silence or a slow answer")
+    arm_fault.add_argument("--bytes-per-second", type=float, help="pace of a slow answer")
+    arm_fault.add_argument("--count", type=int, help="end after so many requests")
+    arm_fault.add_argument("--applied", action="store_true", default=None, help="lose the answer, not the request")
+    arm_fault.add_argument("--for", type=float, help="end after so many real seconds")
+    arm_fault.set_defaults(run=_arm_fault)
+
+    throwaway = commands.add_parser("certificate", help="make a throw-away certificate for arm.tls")
+    throwaway.add_argument("directory", type=Path, help="where certificate.pem and private_key.pem are written")
+    throwaway.set_defaults(run=_certificate)
+
+    advance = commands.add_parser("advance", parents=[remote], help="step a manual clock")
+    advance.add_argument("seconds", type=float)
+    advance.set_defaults(run=_advance)
+
+    log = commands.add_parser("log", parents=[remote], help="what happened")
+    log.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came after this entry")
+    log.add_argument("--json", action="store_true", help="one JSON object a line")
+    log.set_defaults(run=_log)
+    return parser
+
+
+def _serve(options: argparse.Namespace) -> int:
+    config = load(options.config)
+    if options.check:
+        return 0
+    return asyncio.run(_serve_until_told(config))
+
+
+async def _serve_until_told(config: Config) -> int:
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, over.set)
+    server = Server(config)
+    await server.start()
+    try:
+        print(json.dumps(server.ready()), flush=True)
+        await over.wait()
+    finally:
+        await server.stop()
+    return 0
+
+
+def _print(answer: Any) -> int:
+    print(json.dumps(answer, indent=2))
+    return 0
+
+
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def _event(options: argparse.Namespace) -> int:
+    details = _given(
+        options,
+        "notice",
+        "impact",
+        "linger",
+        "approval_delay",
+        "duration",
+        "event_source",
+        "description",
+        "event_id",
+        "status",
+        "becomes",
+    )
+    return _print(ControlClient(options.control).event(options.event_type, options.resources, **details))
+
+
+def _withdraw(options: argparse.Namespace) -> int:
+    return _print(ControlClient(options.control).withdraw(options.event_id))
+
+
+def _status(options: argparse.Namespace) -> int:
+    status = ControlClient(options.control).status()
+    if options.json:
+        return _print(status)
+    print(render(status))
+    return 0
+
+
+def _fault(options: argparse.Namespace) -> int:
+    client = ControlClient(options.control)
+    if options.kind == "remove":
+        if options.fault_id is None:
+            raise Invalid(["fault remove: name the fault, see fault list"])
+        client.remove_fault(options.fault_id)
+        return 0
+    if options.fault_id is not None:
+        raise Invalid([f"fault {options.kind}: {options.fault_id!r} is one argument too many"])
+    if options.kind == "clear":
+        client.clear_faults()
+        return 0
+    if options.kind == "list":
+        return _print(client.call("GET", "faults"))
+    details = _given(
+        options, "paths", "methods", "status", "body", "seconds", "bytes_per_second", "count", "for", "applied"
+    )
+    if options.headers:
+        details["headers"] = dict(_header(header) for header in options.headers)
+    print(client.fault(kind=options.kind, vm=options.vm, **details))
+    return 0
+
+
+def _arm_fault(options: argparse.Namespace) -> int:
+    client = ControlClient(options.control)
+    if options.kind == "remove":
+        if options.fault_id is None:
+            raise Invalid(["arm-fault remove: name the fault, see arm-fault list"])
+        client.remove_arm_fault(options.fault_id)
+        return 0
+    if options.fault_id is not None:
+        raise Invalid([f"arm-fault {options.kind}: {options.fault_id!r} is one argument too many"])
+    if options.kind == "clear":
+        client.clear_arm_faults()
+        return 0
+    if options.kind == "list":
+        return _print(client.call("GET", "arm/faults"))
+    names = "paths methods error retry_after outcome code message vms status body seconds bytes_per_second count for"
+    details = _given(options, *names.split(), "applied")
+    if options.headers:
+        details["headers"] = dict(_header(header) for header in options.headers)
+    print(client.arm_fault(kind=options.kind, **details))
+    return 0
+
+
+def _certificate(options: argparse.Namespace) -> int:
+    made = certificate.make(options.directory)
+    return _print({name: str(path) for name, path in made._asdict().items()})
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise Invalid([f"--header: {text!r} is not NAME: VALUE"])
+    return name.strip(), value.strip()
+
+
+def _advance(options: argparse.Namespace) -> int:
+    return _print({"now": ControlClient(options.control).advance(options.seconds)})
+
+
+def _log(options: argparse.Namespace) -> int:
+    for entry in ControlClient(options.control).log(options.after):
+        print(json.dumps(entry) if options.json else describe_entry(entry))
+    return 0

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operator's door: ``/_simulator/…``, JSON in and out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Container
+from typing import TYPE_CHECKING, Any, Callable, Generic
+
+from aiohttp import web
+
+from . import faults
+from .arm import faults as arm_faults
+from .events import read_wish
+from .faults import Fault, FaultDesk, P, parse_fault
+from .reading import Fields, Invalid
+from .world import Refused, UnknownEvent
+
+if TYPE_CHECKING:
+    from .server import Server
+
+PREFIX = "/_simulator"
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def application(server: Server) -> web.Application:
+    """The control API of a server."""
+    control = _Control(server)
+    app = web.Application(middlewares=[_explain])
+    app.router.add_get(f"{PREFIX}/status", control.status)
+    app.router.add_get(f"{PREFIX}/events", control.events)
+    app.router.add_post(f"{PREFIX}/events", control.create)
+    app.router.add_get(f"{PREFIX}/events/{{id}}", control.event)
+    app.router.add_delete(f"{PREFIX}/events/{{id}}", control.withdraw)
+    _FaultControl(server.faults, faults.read_fault, server).routes(app, f"{PREFIX}/faults")
+    app.router.add_post(f"{PREFIX}/advance", control.advance)
+    app.router.add_get(f"{PREFIX}/log", control.log)
+    if server.arm is not None:
+        _FaultControl(server.arm.faults, arm_faults.read_fault, server).routes(app, f"{PREFIX}/arm/faults")
+    return app
+
+
+@web.middleware
+async def _explain(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    """Turn what went wrong into an answer that says so."""
+    try:
+        return await handler(request)
+    except Invalid as error:
+        return _error(400, "; ".join(error.mistakes), mistakes=error.mistakes)
+    except UnknownEvent as error:
+        return _error(404, str(error))
+    except Refused as error:
+        return _error(409, str(error))
+    except web.HTTPNotFound:
+        return _error(404, f"{request.path} is not part of the control API")
+    except web.HTTPMethodNotAllowed as error:
+        return _error(405, f"{request.method} is not possible on {request.path}", headers=error.headers)
+
+
+def _error(status: int, message: str, headers: Any = None, **more: Any) -> web.Response:
+    allow = {"Allow": headers["Allow"]} if headers and "Allow" in headers else None
+    return web.json_response({"error": message, **more}, status=status, headers=allow)
+
+
+async def _body(request: web.Request) -> object:
+    try:
+        body: object = json.loads(await request.read())
+    except (ValueError, RecursionError) as error:
+        raise Invalid([f"body: is not JSON: {error}"]) from error
+    if not isinstance(body, dict):
+        raise Invalid(["body: is not a JSON object"])
+    return body
+
+
+class _Control:
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._world = server.world
+
+    async def status(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._server.status())
+
+    async def events(self, _request: web.Request) -> web.Response:
+        self._world.sync()
+        return web.json_response([event.record(self._world.clock.wall) for event in self._world.events.values()])
+
+    async def create(self, request: web.Request) -> web.Response:
+        event = self._world.create(read_wish(await _body(request), self._world.lives))
+        return web.json_response(event.record(self._world.clock.wall), status=201)
+
+    async def event(self, request: web.Request) -> web.Response:
+        self._world.sync()
+        return web.json_response(self._world.find(request.match_info["id"]).record(self._world.clock.wall))
+
+    async def withdraw(self, request: web.Request) -> web.Response:
+        event = self._world.withdraw(request.match_info["id"])
+        return web.json_response(event.record(self._world.clock.wall))
+
+    async def advance(self, request: web.Request) -> web.Response:
+        mistakes: list[str] = []
+        fields = Fields(await _body(request), "", mistakes)
+        fields.required("seconds", "how many simulated seconds to go on")
+        seconds = fields.number("seconds", 0.0)
+        fields.close()
+        if mistakes:
+            raise Invalid(mistakes)
+        return web.json_response({"now": self._server.advance(seconds)})
+
+    async def log(self, request: web.Request) -> web.Response:
+        after = request.query.get("after", "0")
+        if not after.isdecimal():
+            raise Invalid([f"after: {after!r} is not the number of an entry"])
+        self._world.sync()
+        return web.json_response(self._server.record.after(int(after)))
+
+
+class _FaultControl(Generic[P]):
+    """The part for the faults of one door."""
+
+    def __init__(
+        self, desk: FaultDesk[P], read: Callable[[object, str, list[str], Container[str]], P], server: Server
+    ) -> None:
+        self._desk = desk
+        self._read = read
+        self._server = server
+
+    def routes(self, app: web.Application, prefix: str) -> None:
+        """Make it known."""
+        app.router.add_get(prefix, self.show)
+        app.router.add_post(prefix, self.add)
+        app.router.add_delete(prefix, self.clear)
+        app.router.add_delete(f"{prefix}/{{id}}", self.remove)
+
+    async def show(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._desk.records())
+
+    async def add(self, request: web.Request) -> web.Response:
+        fault = self._desk.add(parse_fault(await _body(request), self._server.world.vms, self._read))
+        self._note(fault, "added", fault_kind=fault.plan.record()["kind"])
+        return web.json_response({"fault_id": fault.fault_id}, status=201)
+
+    async def remove(self, request: web.Request) -> web.Response:
+        fault = self._desk.remove(request.match_info["id"])
+        if fault is None:
+            return _error(404, f"there is no fault {request.match_info['id']!r} (any more)")
+        self._note(fault, "removed")
+        return web.json_response({"fault_id": fault.fault_id})
+
+    async def clear(self, _request: web.Request) -> web.Response:
+        removed = self._desk.clear()
+        for fault in removed:
+            self._note(fault, "removed")
+        return web.json_response({"removed": [fault.fault_id for fault in removed]})
+
+    def _note(self, fault: Fault[P], what: str, **details: Any) -> None:
+        vm = fault.plan.record().get("vm")
+        self._server.record.add("fault", vm=vm, what=what, fault=fault.fault_id, **details)

@@ -1,0 +1,487 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The world: virtual machines, their delivery scopes and their events.
+
+A pure state machine. It does no I/O and reads no clock but the one it is given; whoever acts on it
+(the metadata service for a VM, the control API for the operator, Resource Manager for the owner)
+first calls :meth:`World.sync`, which runs everything that has come due, in order, each at its own
+instant. What happens is told to listeners.
+
+Every instant here is simulated (epoch seconds).
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Callable, NamedTuple
+
+from .clock import Clock
+from .config import Config, VmConfig
+from .events import CANCELED, COMPLETED, SCHEDULED, STARTED, Approval, Event, Life, Wish
+from .reading import Invalid
+
+DISABLE_AFTER = 24 * 3600.0
+"""Seconds without a request after which a scope's events are no longer delivered."""
+
+RUNNING = "running"
+DELETED = "deleted"
+_STATE_DURING = {"Freeze": "frozen", "Reboot": "rebooting", "Redeploy": "redeploying"}
+_STATES_BY_WEIGHT = ("redeploying", "rebooting", "frozen")
+
+DISABLED = "disabled"
+ENABLING = "enabling"
+ENABLED = "enabled"
+
+
+class Refused(Exception):
+    """The world is in no state for that: the event has started already, or there is none of that id."""
+
+
+class UnknownEvent(Refused):
+    """No event of that id."""
+
+
+class Change(NamedTuple):
+    """Something that happened. ``kind``: event, approval, impact or scope; ``what`` says it in a word."""
+
+    at: float
+    kind: str
+    what: str
+    vm: str | None = None
+    event: Event | None = None
+    scope: str | None = None
+
+
+Listener = Callable[[Change], None]
+
+
+class Notice(NamedTuple):
+    """One event as a document tells it; ``not_before`` is wall-clock seconds, None once started."""
+
+    event_id: str
+    event_type: str
+    status: str
+    resources: tuple[str, ...]
+    not_before: int | None
+    description: str
+    source: str
+    duration: int
+
+
+class Feed:
+    """A document: what it lists, and the number that changes whenever that does."""
+
+    def __init__(self, key: str, vm: str | None, chance: random.Random) -> None:
+        self.key = key
+        self.vm = vm  # whose document it is; None: the whole scope's
+        self.notices: tuple[Notice, ...] = ()
+        self.incarnation = 0
+        self.revision = 0  # unlike the incarnation it never takes an old value again
+        self._chance = chance
+
+    def begin(self, notices: tuple[Notice, ...]) -> None:
+        """Start again from a small number: the service has just been enabled."""
+        self.notices = notices
+        self.incarnation = self._chance.randint(1, 3)
+        self.revision += 1
+
+    def tell(self, notices: tuple[Notice, ...]) -> None:
+        """List these; the incarnation jumps when they differ."""
+        if notices != self.notices:
+            self.notices = notices
+            self.incarnation += self._chance.randint(1, 3)
+            self.revision += 1
+
+
+class Scope:
+    """Those who are told of the same events: one VM alone, an availability set, a placement group, a zone."""
+
+    def __init__(self, key: str, zonal: bool, chance: random.Random) -> None:
+        self.key = key
+        self.zonal = zonal
+        self.members: list[str] = []
+        self.state = DISABLED
+        self.enabled_at = 0.0  # when the first request is answered
+        self.events_from = 0.0  # when events begin to appear
+        self.last_request = 0.0
+        self._chance = chance
+        self.feeds: dict[str | None, Feed] = {}
+
+    def join(self, vm: str) -> None:
+        """Make a VM a member."""
+        self.members.append(vm)
+        reader = vm if self.zonal else None
+        self.feeds.setdefault(reader, Feed(f"{self.key}/{reader or ''}", reader, self._chance))
+
+    def feed(self, vm: str) -> Feed:
+        """The document that a member reads: in a zone its own, elsewhere everybody's."""
+        return self.feeds[vm if self.zonal else None]
+
+
+class Vm:
+    """A virtual machine and what is happening to it."""
+
+    def __init__(self, config: VmConfig, scope: Scope) -> None:
+        self.config = config
+        self.name = config.name
+        self.scope = scope
+        self.deleted = False
+        self.impacts: dict[str, str] = {}  # event id: what it is doing to the machine
+
+    @property
+    def state(self) -> str:
+        """running, frozen, rebooting, redeploying or deleted; the gravest of what goes on."""
+        if self.deleted:
+            return DELETED
+        for state in _STATES_BY_WEIGHT:
+            if state in self.impacts.values():
+                return state
+        return RUNNING
+
+
+def scope_key(vm: VmConfig) -> tuple[str, bool]:
+    """A VM's delivery scope, and whether members see only what hits them.
+
+    Placement group before scale set before availability set before the VM alone; in a zone the
+    scope ends at the zone's border, and only the VMs hit are told.
+    """
+    zone = f"/zone/{vm.zone}" if vm.zone else ""
+    for kind, name in (
+        ("placementGroup", vm.placement_group),
+        ("virtualMachineScaleSet", vm.scale_set),
+        ("availabilitySet", vm.availability_set),
+    ):
+        if name:
+            return f"{vm.resource_group}/{kind}/{name}{zone}".lower(), bool(zone)
+    return f"{vm.resource_group}/virtualMachine/{vm.name}".lower(), False
+
+
+class World:
+    """Everything that exists, and what will happen to it."""
+
+    def __init__(self, config: Config, clock: Clock) -> None:
+        self.clock = clock
+        self.lives: Mapping[str, Life] = config.lives
+        self.vms: dict[str, Vm] = {}
+        self.scopes: dict[str, Scope] = {}
+        self.events: dict[str, Event] = {}
+        self.now = clock.now()
+        self._seed = config.seed
+        self._enable_delay = config.imds.enable_delay
+        self._event_delay = config.imds.event_delay
+        self._ids = random.Random(f"{config.seed}/events")
+        self._agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+        self._listeners: list[Listener] = []
+        for vm in config.vms.values():
+            self._add_vm(vm)
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def sync(self) -> float:
+        """Let everything happen that is due by now; returns the present instant."""
+        target = self.clock.now()
+        while self._agenda and self._agenda[0][0] <= target:
+            when, _number, act = heapq.heappop(self._agenda)
+            self.now = max(self.now, when)
+            act()
+        self.now = max(self.now, target)
+        return self.now
+
+    def next_due(self) -> float | None:
+        """When the next thing happens of itself; None when nothing will."""
+        return self._agenda[0][0] if self._agenda else None
+
+    def _at(self, when: float, act: Callable[[], None]) -> None:
+        heapq.heappush(self._agenda, (when, next(self._numbers), act))
+
+    def at(self, when: float, act: Callable[[], None]) -> None:
+        """Have something done at an instant, in order with everything else that happens of itself."""
+        self._at(when, act)
+
+    # -- who wants to know ------------------------------------------------------------------------
+
+    def listen(self, listener: Listener) -> None:
+        """Have every change told. A listener must not act on the world."""
+        self._listeners.append(listener)
+
+    def _tell(
+        self, kind: str, what: str, vm: str | None = None, event: Event | None = None, scope: str | None = None
+    ) -> None:
+        change = Change(self.now, kind, what, vm, event, scope)
+        for listener in self._listeners:
+            listener(change)
+
+    # -- machines -----------------------------------------------------------------------------
+
+    def _add_vm(self, config: VmConfig) -> None:
+        key, zonal = scope_key(config)
+        scope = self.scopes.get(key)
+        if scope is None:
+            scope = self.scopes[key] = Scope(key, zonal, random.Random(f"{self._seed}/scope/{key}"))
+        scope.join(config.name)
+        self.vms[config.name] = Vm(config, scope)
+
+    def add_vm(self, config: VmConfig) -> None:
+        """Bring a machine into being, running; its scope may be enabled already."""
+        self._add_vm(config)
+        scope = self.vms[config.name].scope
+        feed = scope.feed(config.name)
+        if scope.state == ENABLED and not feed.incarnation:
+            feed.begin(self._notices(scope, feed))
+
+    def remove_vm(self, name: str) -> None:
+        """Delete a machine at once and without an event; nothing happens when it is gone already."""
+        vm = self.vms[name]
+        if not vm.deleted:
+            self._delete_vm(vm)
+            self._tell("impact", DELETED, vm=name)
+
+    def _delete_vm(self, vm: Vm) -> None:
+        vm.deleted = True
+        vm.impacts.clear()
+        for event in list(self.events.values()):
+            if event.status == SCHEDULED and all(self.vms[name].deleted for name in event.resources):
+                self._end(event, CANCELED)
+
+    # -- enabling -----------------------------------------------------------------------------
+
+    def knock(self, name: str) -> float:
+        """A VM asks for scheduled events; returns the instant from which it may be answered.
+
+        The first request of a scope enables delivery to it, which takes its time; a day without
+        requests disables it again.
+        """
+        self.sync()
+        scope = self.vms[name].scope
+        scope.last_request = self.now
+        if scope.state == DISABLED:
+            scope.state = ENABLING
+            scope.enabled_at = self.now + self._enable_delay
+            scope.events_from = scope.enabled_at + self._event_delay
+            self._tell("scope", ENABLING, vm=name, scope=scope.key)
+            if self._enable_delay:
+                self._at(scope.enabled_at, lambda: self._enable(scope))
+            else:
+                self._enable(scope)
+        return scope.enabled_at
+
+    def _enable(self, scope: Scope) -> None:
+        scope.state = ENABLED
+        for feed in scope.feeds.values():
+            feed.begin(self._notices(scope, feed))
+        self._at(scope.events_from, lambda: self._refresh(scope))
+        self._at(scope.last_request + DISABLE_AFTER, lambda: self._doze(scope))
+        self._tell("scope", ENABLED, scope=scope.key)
+
+    def _doze(self, scope: Scope) -> None:
+        quiet_until = scope.last_request + DISABLE_AFTER
+        if self.now < quiet_until:
+            self._at(quiet_until, lambda: self._doze(scope))
+        else:
+            scope.state = DISABLED
+            self._tell("scope", DISABLED, scope=scope.key)
+
+    # -- documents ----------------------------------------------------------------------------
+
+    def feed(self, name: str) -> Feed:
+        """The document a VM may read; meaningful once its scope is enabled."""
+        return self.vms[name].scope.feed(name)
+
+    def _notices(self, scope: Scope, feed: Feed) -> tuple[Notice, ...]:
+        if self.now < scope.events_from:
+            return ()
+        return tuple(
+            Notice(
+                event_id=event.event_id,
+                event_type=event.event_type,
+                status=event.status,
+                resources=event.resources,
+                not_before=self._second(event.not_before) if event.status == SCHEDULED else None,
+                description=event.life.description,
+                source=event.life.source,
+                duration=event.life.duration,
+            )
+            for event in self.listed(scope)
+            if feed.vm is None or feed.vm in event.resources
+        )
+
+    def _second(self, instant: float) -> int:
+        """The wall-clock second a document names: never later than the instant itself."""
+        return int(self.clock.wall(instant) + 1e-6)
+
+    def _refresh(self, scope: Scope) -> None:
+        if scope.state == ENABLED:
+            for feed in scope.feeds.values():
+                feed.tell(self._notices(scope, feed))
+
+    def listed(self, scope: Scope) -> list[Event]:
+        """A scope's events that are not over, oldest first."""
+        return [event for event in self.events.values() if event.listed and self._scope(event) is scope]
+
+    def _scope(self, event: Event) -> Scope:
+        return self.vms[event.resources[0]].scope
+
+    # -- events -------------------------------------------------------------------------------
+
+    def create(self, wish: Wish) -> Event:
+        """Announce an event; raises :class:`~.reading.Invalid` when no such event can be."""
+        self.sync()
+        self._check(wish)
+        event_id = (wish.event_id or str(uuid.UUID(int=self._ids.getrandbits(128), version=4))).upper()
+        event = Event(
+            event_id=event_id,
+            event_type=wish.event_type,
+            resources=wish.resources,
+            life=wish.life,
+            becomes=wish.becomes,
+            created=self.now,
+            not_before=self.now if wish.born_started else self.now + wish.life.notice,
+        )
+        self.events[event_id] = event
+        if wish.born_started:
+            self._start(event)
+        else:
+            event.turn(SCHEDULED, self.now)
+            self._at(event.not_before, lambda: self._start_if_due(event))
+            self._refresh(self._scope(event))
+            self._tell("event", SCHEDULED, event=event)
+        return event
+
+    def _check(self, wish: Wish) -> None:
+        mistakes = []
+        for number, name in enumerate(wish.resources):
+            if name not in self.vms:
+                mistakes.append(f"resources[{number}]: {name!r} is not the name of a VM")
+            elif self.vms[name].deleted:
+                mistakes.append(f"resources[{number}]: {name!r} is deleted")
+        if not wish.resources:
+            mistakes.append("resources: name at least one VM")
+        scopes = {self.vms[name].scope.key for name in wish.resources if name in self.vms}
+        if len(scopes) > 1:
+            mistakes.append(
+                f"resources: one event cannot hit several delivery scopes ({', '.join(sorted(scopes))}): "
+                "give the VMs the same availability_set, scale_set or placement_group (and zone), or make an event each"
+            )
+        if wish.event_id and wish.event_id.upper() in self.events:
+            mistakes.append(f"event_id: {wish.event_id!r} is the id of another event")
+        if mistakes:
+            raise Invalid(mistakes)
+
+    def find(self, event_id: str) -> Event:
+        """An event by its id, compared without case; raises :class:`UnknownEvent`."""
+        event = self.events.get(event_id.upper())
+        if event is None:
+            raise UnknownEvent(f"there is no event {event_id!r}")
+        return event
+
+    def withdraw(self, event_id: str) -> Event:
+        """Call an event off; raises :class:`Refused` once it has started, :class:`UnknownEvent`."""
+        self.sync()
+        event = self.find(event_id)
+        if event.status != SCHEDULED:
+            raise Refused(f"event {event.event_id} is {event.status}: only a Scheduled one can be withdrawn")
+        self._end(event, CANCELED)
+        return event
+
+    def visible(self, name: str, event_id: str) -> Event | None:
+        """The event of that id (compared without case) if the VM is told of it now."""
+        event_id = event_id.upper()
+        if any(notice.event_id == event_id for notice in self.feed(name).notices):
+            return self.events[event_id]
+        return None
+
+    def approve(self, by: str, events: Iterable[Event]) -> None:
+        """Let events start, for all of their resources, as soon as nothing stands in the way.
+
+        ``by`` is who says so: a VM, or somebody on the control plane. Approving again is harmless.
+        """
+        self.sync()
+        scopes = {}
+        for event in events:
+            repeated = event.approved or event.status != SCHEDULED
+            if event.status == SCHEDULED and not event.approved:
+                event.notice_left_at_approval = event.not_before - self.now
+                event.history.append((self.now, f"approved by {by}"))
+            event.approvals.append(Approval(by, self.now, repeated))
+            self._tell("approval", "repeated" if repeated else "approved", vm=by, event=event)
+            scope = self._scope(event)
+            scopes[scope.key] = scope
+            if not repeated and event.event_type != "Terminate":
+                self._start_soon(event)
+        for scope in scopes.values():
+            self._release_terminates(scope)
+
+    def _start_soon(self, event: Event) -> None:
+        if event.life.approval_delay:
+            self._at(min(event.not_before, self.now + event.life.approval_delay), lambda: self._start_if_due(event))
+        else:
+            self._start_if_due(event)
+
+    def _release_terminates(self, scope: Scope) -> None:
+        """Start the approved Terminates that wait for nobody.
+
+        An approved one waits for every unapproved one with an earlier NotBefore; those with the same
+        NotBefore (as clients read it) go together or not at all.
+        """
+        waiting = [e for e in self.listed(scope) if e.event_type == "Terminate" and e.status == SCHEDULED]
+        waiting.sort(key=lambda event: self._second(event.not_before))
+        for _not_before, group in itertools.groupby(waiting, key=lambda event: self._second(event.not_before)):
+            together = list(group)
+            if not all(event.approved for event in together):
+                return
+            for event in together:
+                self._start_soon(event)
+
+    def _start_if_due(self, event: Event) -> None:
+        """Start it, unless it has started or been withdrawn meanwhile."""
+        if event.status == SCHEDULED:
+            self._start(event)
+
+    def _start(self, event: Event) -> None:
+        event.started = self.now
+        event.turn(STARTED, self.now)
+        scope = self._scope(event)
+        self._refresh(scope)
+        self._tell("event", STARTED, event=event)
+        self._at(self.now + event.life.linger, lambda: self._end(event, COMPLETED))
+        if event.life.impact or event.deletes:
+            self._begin_impact(event)
+        if event.event_type == "Terminate":
+            self._release_terminates(scope)
+
+    def _begin_impact(self, event: Event) -> None:
+        event.impact_started = self.now
+        for vm in self._hit(event):
+            if not event.deletes:
+                vm.impacts[event.event_id] = _STATE_DURING[event.impact_type]
+            self._tell("impact", "start", vm=vm.name, event=event)
+        if event.life.impact:
+            self._at(self.now + event.life.impact, lambda: self._end_impact(event))
+        else:
+            self._end_impact(event)
+
+    def _end_impact(self, event: Event) -> None:
+        event.impact_ended = self.now
+        for vm in self._hit(event):
+            if event.deletes:
+                self._delete_vm(vm)
+            else:
+                vm.impacts.pop(event.event_id, None)
+            self._tell("impact", DELETED if event.deletes else "end", vm=vm.name, event=event)
+
+    def _hit(self, event: Event) -> Sequence[Vm]:
+        return [self.vms[name] for name in event.resources if not self.vms[name].deleted]
+
+    def _end(self, event: Event, status: str) -> None:
+        event.ended = self.now
+        event.turn(status, self.now)
+        scope = self._scope(event)
+        self._refresh(scope)
+        self._tell("event", status, event=event)
+        if event.event_type == "Terminate" and status == CANCELED:
+            self._release_terminates(scope)

@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Interfaces, load balancers and application gateways, driven by azure-mgmt-network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+
+Start = Callable[..., Any]
+
+POOLS = {
+    "load_balancers": [{"name": "front", "pools": {"web": ["web_0", "web_1"], "apps": ["app_0", "app_1"]}}],
+    "application_gateways": [{"name": "gate", "pools": {"apps": ["app_0", "app_1"]}}],
+}
+
+
+def members(azure: Any, pool: str = "apps") -> dict[str, Any]:
+    found = azure.network.load_balancer_backend_address_pools.get("rg", "front", pool)
+    return {address.name: address.admin_state for address in found.load_balancer_backend_addresses or []}
+
+
+def test_given_pools_when_read_then_load_balancer_and_pools_tell_their_members(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    balancer = azure.network.load_balancers.get("rg", "front")
+    assert [pool.name for pool in balancer.backend_address_pools] == ["web", "apps"]
+    assert members(azure) == {"app_0": None, "app_1": None}
+    assert list(members(azure, "web")) == ["web_0", "web_1", "web_2", "web_3"]
+    pools = azure.network.load_balancer_backend_address_pools.list("rg", "front")
+    assert [pool.name for pool in pools] == ["web", "apps"]
+    assert [one.name for one in azure.network.load_balancers.list("rg")] == ["front"]
+    assert [one.name for one in azure.network.load_balancers.list_all()] == ["front"]
+
+
+def test_given_an_interface_when_its_pool_is_taken_out_and_put_back_then_the_balancer_follows(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    nics = azure.network.network_interfaces
+    nic = nics.get("rg", "app_0-nic")
+    pools = nic.ip_configurations[0].load_balancer_backend_address_pools
+    assert [pool.id.rpartition("/")[2] for pool in pools] == ["apps"]
+    nic.ip_configurations[0].load_balancer_backend_address_pools = []
+    changed = nics.begin_create_or_update("rg", "app_0-nic", nic).result()
+    assert (changed.provisioning_state, changed.etag != nic.etag) == ("Succeeded", True)
+    assert changed.virtual_machine.id.endswith("/virtualMachines/app_0")
+    assert members(azure) == {"app_1": None}
+    changed.ip_configurations[0].load_balancer_backend_address_pools = pools
+    nics.begin_create_or_update("rg", "app_0-nic", changed).result()
+    assert members(azure) == {"app_0": None, "app_1": None}
+
+
+def test_given_an_old_etag_when_an_interface_is_put_then_412_with_the_networks_own_details(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    nics = azure.network.network_interfaces
+    nic = nics.get("rg", "app_0-nic")
+    assert nic.etag.startswith('W/"')
+    azure.azure.arm_fault("concurrent_edit", count=1)
+    with azure.refuses(412, "PreconditionFailed") as refusal:
+        nics.begin_create_or_update("rg", "app_0-nic", nic, headers={"If-Match": nic.etag})
+    assert [detail.code for detail in refusal.value.error.details] == ["PreconditionFailedEtagMismatch"]
+    fresh = nics.get("rg", "app_0-nic")
+    nics.begin_create_or_update("rg", "app_0-nic", fresh, headers={"If-Match": fresh.etag}).result()
+
+
+def test_given_a_pool_that_is_not_there_when_an_interface_names_it_then_400(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    nic = azure.network.network_interfaces.get("rg", "app_0-nic")
+    pool = nic.ip_configurations[0].load_balancer_backend_address_pools[0]
+    pool.id = pool.id.replace("/apps", "/none")
+    with azure.refuses(400, "InvalidResourceReference"):
+        azure.network.network_interfaces.begin_create_or_update("rg", "app_0-nic", nic)
+
+
+def test_given_an_interface_without_a_configuration_when_put_then_400(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    nic = azure.network.network_interfaces.get("rg", "db-nic")
+    nic.ip_configurations = []
+    with azure.refuses(400, "NetworkInterfaceMustHaveAtLeastOneIpConfiguration"):
+        azure.network.network_interfaces.begin_create_or_update("rg", "db-nic", nic)
+
+
+def test_given_a_put_when_answered_then_it_is_updating_with_azure_asyncoperation(cloud: Start) -> None:
+    azure = cloud(arm=POOLS, speed=None)
+    path = azure.path("networkInterfaces/db-nic?api-version=2024-05-01", provider="Microsoft.Network")
+    nic = azure.raw("GET", path)
+    assert nic.headers["ETag"] == nic.json["etag"]
+    answer = azure.raw("PUT", path, nic.json)
+    assert (answer.status, answer.json["properties"]["provisioningState"]) == (200, "Updating")
+    where = answer.headers["Azure-AsyncOperation"]
+    assert "/providers/Microsoft.Network/locations/westeurope/operations/" in where
+    azure.azure.advance(5)
+    assert azure.raw("GET", where.removeprefix(azure.azure.arm)).json["status"] == "Succeeded"
+    assert azure.raw("GET", path).json["properties"]["provisioningState"] == "Succeeded"
+
+
+def test_given_a_vm_when_it_is_gone_then_its_interface_is_gone(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    names = [nic.name for nic in azure.network.network_interfaces.list("rg")]
+    assert names == [f"{vm}-nic" for vm in ("api_0a2b3c4d", "api_1a2b3c4d", "db", "app_0", "app_1")]
+    azure.compute.virtual_machines.begin_delete("rg", "app_0").result()
+    with pytest.raises(ResourceNotFoundError):
+        azure.network.network_interfaces.get("rg", "app_0-nic")
+    assert members(azure) == {"app_1": None}
+
+
+def test_given_a_flexible_set_when_it_grows_then_the_new_vm_has_an_interface_in_the_sets_pools(cloud: Start) -> None:
+    azure = cloud(arm={"load_balancers": [{"name": "front", "pools": {"api": ["api_0a2b3c4d"]}}]})
+    before = set(members(azure, "api"))
+    azure.compute.virtual_machine_scale_sets.begin_update("rg", "api", {"sku": {"capacity": 3}}).result()
+    assert len(set(members(azure, "api")) - before) == 1
+
+
+def test_given_instances_of_a_uniform_set_when_their_interfaces_are_read_then_they_cannot_be_written(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    nics = azure.network.network_interfaces
+    (nic,) = nics.list_virtual_machine_scale_set_vm_network_interfaces("rg", "web", "0")
+    one = nics.get_virtual_machine_scale_set_network_interface("rg", "web", "0", nic.name)
+    assert one.ip_configurations[0].load_balancer_backend_address_pools[0].id.endswith("/backendAddressPools/web")
+    path = azure.path(f"virtualMachineScaleSets/web/virtualMachines/0/networkInterfaces/{nic.name}")
+    assert azure.raw("PUT", f"{path}?api-version=2018-10-01", {}).status == 405
+
+
+@pytest.mark.parametrize("state", ["Down", "Up", "None"])
+def test_given_an_admin_state_when_put_then_it_is_kept_and_members_are_not_touched(cloud: Start, state: str) -> None:
+    azure = cloud(arm=POOLS)
+    pools = azure.network.load_balancer_backend_address_pools
+    pool = pools.get("rg", "front", "apps")
+    pool.load_balancer_backend_addresses[1].admin_state = state
+    pools.begin_create_or_update("rg", "front", "apps", pool).result()
+    assert members(azure) == {"app_0": None, "app_1": state} or members(azure) == {"app_0": "None", "app_1": state}
+
+
+def test_given_an_admin_state_that_is_none_when_put_then_400(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    pools = azure.network.load_balancer_backend_address_pools
+    pool = pools.get("rg", "front", "apps")
+    pool.load_balancer_backend_addresses[1].admin_state = "Drain"
+    with pytest.raises(HttpResponseError) as refusal:
+        pools.begin_create_or_update("rg", "front", "apps", pool)
+    assert refusal.value.status_code == 400
+
+
+def health(azure: Any) -> dict[str, str]:
+    found = azure.network.application_gateways.begin_backend_health("rg", "gate").result()
+    (pool,) = found.backend_address_pools
+    return {server.address: server.health for server in pool.backend_http_settings_collection[0].servers}
+
+
+def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    assert health(azure) == {"127.0.78.129": "Up", "127.0.78.130": "Up"}
+    gateways = azure.network.application_gateways
+    gateway = gateways.get("rg", "gate")
+    del gateway.backend_address_pools[0].backend_addresses[0]
+    gateway.backend_http_settings_collection[0].connection_draining.drain_timeout_in_sec = 3600
+    changed = gateways.begin_create_or_update("rg", "gate", gateway).result()
+    assert len(changed.backend_address_pools[0].backend_addresses) == 1
+    assert health(azure) == {"127.0.78.130": "Up", "127.0.78.129": "Draining"}
+    assert [one.name for one in gateways.list("rg")] == ["gate"] == [one.name for one in gateways.list_all()]
+
+
+def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
+    assert health(azure) == {"127.0.78.129": "Down", "127.0.78.130": "Up"}
+
+
+def test_given_a_gateway_that_is_updating_when_put_again_then_409(cloud: Start) -> None:
+    azure = cloud(arm=POOLS, speed=None)
+    gateways = azure.network.application_gateways
+    gateway = gateways.get("rg", "gate")
+    gateways.begin_create_or_update("rg", "gate", gateway, polling=False)
+    with azure.refuses(409, "AnotherOperationInProgress"):
+        gateways.begin_create_or_update("rg", "gate", gateway, polling=False)
+
+
+def test_given_names_that_are_not_there_when_read_then_404(cloud: Start) -> None:
+    network = cloud(arm=POOLS).network
+    for read in (
+        lambda: network.load_balancers.get("rg", "none"),
+        lambda: network.load_balancer_backend_address_pools.get("rg", "front", "none"),
+        lambda: network.application_gateways.get("rg", "none"),
+        lambda: network.network_interfaces.get_virtual_machine_scale_set_network_interface("rg", "web", "0", "none"),
+        lambda: list(network.network_interfaces.list_virtual_machine_scale_set_vm_network_interfaces("rg", "web", "9")),
+    ):
+        with pytest.raises(ResourceNotFoundError):
+            read()

@@ -1,0 +1,235 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes wrong on request: operations, refusals, limits, connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core import MatchConditions
+from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ServiceResponseError
+from azure.core.polling import LROPoller
+from azure_simulator.client import ControlError
+
+Start = Callable[..., Any]
+
+TAGS = {"tags": {"a": "b"}}
+
+
+def update(azure: Any, **more: Any) -> LROPoller[Any]:
+    return azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", TAGS, **more)  # type: ignore[no-any-return]
+
+
+def test_given_a_fault_when_an_operation_fails_then_polling_is_200_and_tells_the_error(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("operation", outcome="Failed", code="AllocationFailed", message="No room.", count=1)
+    with azure.refuses(200, "AllocationFailed") as failure:
+        update(azure).result()
+    assert "No room." in failure.value.message
+    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").provisioning_state == "Failed"
+    assert update(azure).result().provisioning_state == "Succeeded"
+
+
+def test_given_a_fault_when_an_operation_is_cancelled_then_microsofts_client_says_so(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("operation", outcome="Canceled", methods=["PATCH"])
+    with azure.refuses(200, "OperationPreempted"):
+        update(azure).result()
+
+
+def test_given_a_failed_manualupgrade_when_its_location_is_read_then_it_answers_the_error(cloud: Start) -> None:
+    azure = cloud(speed=None)
+    azure.azure.arm_fault("operation", outcome="Failed", paths=["*/manualupgrade"])
+    path = azure.path("virtualMachineScaleSets/web/manualupgrade?api-version=2026-04-01")
+    where = azure.raw("POST", path, {"instanceIds": ["0"]}).headers["Location"].removeprefix(azure.azure.arm)
+    azure.azure.advance(5)
+    answer = azure.raw("GET", where)
+    assert (answer.status, answer.code) == (409, "InternalExecutionError")
+
+
+def test_given_a_fault_when_an_operation_never_ends_then_it_stays_in_progress(cloud: Start) -> None:
+    azure = cloud(speed=None)
+    azure.azure.arm_fault("operation", outcome="never")
+    answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), TAGS)
+    azure.azure.advance(86400)
+    polled = azure.raw("GET", answer.headers["Azure-AsyncOperation"].removeprefix(azure.azure.arm))
+    assert polled.json["status"] == "InProgress"
+
+
+def test_given_a_change_under_way_when_another_begins_then_the_older_one_is_preempted(cloud: Start) -> None:
+    azure = cloud(speed=None)
+    first = update(azure)
+    second = update(azure)
+    azure.azure.advance(5)
+    with azure.refuses(200, "OperationPreempted"):
+        first.result()
+    assert second.result().provisioning_state == "Succeeded"
+
+
+def test_given_an_operation_that_is_none_when_polled_then_404(cloud: Start) -> None:
+    azure = cloud()
+    subscription = azure.compute._config.subscription_id
+    path = f"/subscriptions/{subscription}/providers/Microsoft.Compute/locations/westeurope/operations/none"
+    assert azure.raw("GET", f"{path}?api-version=2026-04-01").status == 404
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        ("forbidden", 403, "AuthorizationFailed"),
+        ("conflict", 409, "OperationNotAllowed"),
+        ("not_found", 404, "ResourceNotFound"),
+    ],
+)
+def test_given_a_fault_when_a_request_is_refused_then_microsofts_client_reads_status_and_code(
+    cloud: Start, error: str, status: int, code: str
+) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error=error, methods=["PATCH"])
+    with azure.refuses(status, code):
+        update(azure)
+
+
+def test_given_a_missing_permission_when_refused_then_the_action_and_the_scope_are_named(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="forbidden")
+    path = azure.path("virtualMachineScaleSets/web/manualupgrade")
+    message = azure.raw("POST", f"{path}?api-version=2026-04-01", {"instanceIds": ["*"]}).json["error"]["message"]
+    assert "'Microsoft.Compute/virtualMachineScaleSets/manualupgrade/action'" in message
+    assert f"over scope '{path}'" in message
+
+
+def test_given_throttling_when_asked_then_429_has_retry_after_and_no_error_around_it_and_the_client_tries_again(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="throttled", retry_after=1, count=2)
+    answer = azure.raw("GET", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"))
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
+    assert answer.headers["x-ms-ratelimit-remaining-resource"].endswith(";0")
+    assert (answer.json["code"], answer.json["details"][0]["code"]) == ("OperationNotAllowed", "TooManyRequests")
+    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").name == "web"
+
+
+def test_given_another_operation_when_refused_with_429_then_the_details_say_so(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="busy", count=1)
+    answer = azure.raw("GET", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"))
+    assert answer.json["error"]["details"][0]["code"] == "RetryableErrorDueToAnotherOperation"
+
+
+def test_given_a_small_bucket_when_it_is_empty_then_429_and_it_fills_again(cloud: Start) -> None:
+    azure = cloud(arm={"writes": {"bucket": 1, "refill_per_second": 0.5}})
+    path = azure.path("availabilitySets/apps?api-version=2026-04-01")
+    first, second = azure.raw("PATCH", path, {"tags": {}}), azure.raw("PATCH", path, {"tags": {}})
+    assert (first.status, first.headers["x-ms-ratelimit-remaining-subscription-writes"]) == (200, "0")
+    assert (second.status, second.code) == (429, "SubscriptionRequestsThrottled")
+    assert int(second.headers["Retry-After"]) >= 1
+    assert azure.raw("GET", path).status == 200
+    assert azure.compute.availability_sets.update("rg", "apps", {"tags": {}}).name == "apps"
+
+
+def test_given_a_concurrent_edit_when_written_with_if_match_then_412_once_and_then_success(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("concurrent_edit", count=1)
+    path = azure.path("virtualMachineScaleSets/web?api-version=2026-04-01")
+    etag = azure.raw("GET", path).headers["ETag"]
+    refused = azure.raw("PATCH", path, TAGS, {"If-Match": etag})
+    assert (refused.status, refused.code) == (412, "PreconditionFailed")
+    etag = azure.raw("GET", path).headers["ETag"]
+    assert azure.raw("PATCH", path, TAGS, {"If-Match": etag}).status == 200
+    assert azure.raw("PATCH", path, TAGS, {"If-Match": "*"}).status == 200
+
+
+def test_given_a_concurrent_edit_when_microsofts_client_writes_then_it_raises_resource_modified(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("concurrent_edit", count=1)
+    with pytest.raises(ResourceModifiedError):
+        update(azure, etag='"1"', match_condition=MatchConditions.IfNotModified)
+
+
+@pytest.mark.parametrize("kind", ["reset", "garbage", "truncate"])
+def test_given_a_broken_connection_when_asked_then_microsofts_client_tries_again(cloud: Start, kind: str) -> None:
+    azure = cloud()
+    azure.azure.arm_fault(kind, methods=["GET"], count=1)
+    assert azure.compute.virtual_machine_scale_sets.get("rg", "web", retry_backoff_factor=0.01).name == "web"
+
+
+def test_given_a_lost_answer_when_the_request_was_applied_then_the_change_is_there(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("reset", methods=["PATCH"], applied=True, count=1)
+    with pytest.raises(ServiceResponseError):
+        update(azure, retry_total=0)
+    assert azure.compute.virtual_machine_scale_sets.get("rg", "web").tags == {"a": "b"}
+
+
+def test_given_a_status_of_ones_own_when_asked_then_it_is_answered(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("status", status=502, body={"a": 1}, headers={"X-Why": "because"}, count=1)
+    answer = azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01"))
+    assert (answer.status, answer.json, answer.headers["X-Why"]) == (502, {"a": 1}, "because")
+
+
+def test_given_faults_when_listed_and_removed_then_they_are_gone(cloud: Start) -> None:
+    azure = cloud()
+    fault = azure.azure.arm_fault("error", error="unavailable", for_=60)
+    (record,) = azure.azure.status()["arm"]["faults"]
+    assert (record["fault_id"], record["error"], record["hits"]) == (fault, "unavailable", 0)
+    assert 0 < record["seconds_left"] <= 60
+    azure.azure.client.remove_arm_fault(fault)
+    with pytest.raises(ControlError, match="there is no fault"):
+        azure.azure.client.remove_arm_fault(fault)
+    assert azure.azure.client.call("GET", "arm/faults") == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "mistake"),
+    [
+        ({"kind": "nonsense"}, "kind: 'nonsense' is not one of"),
+        ({"kind": "error"}, "error: is missing"),
+        ({"kind": "error", "error": "odd"}, "error: 'odd' is not one of"),
+        ({"kind": "stuck"}, "vms: is missing"),
+        ({"kind": "operation", "vms": ["web_0"]}, "vms: has no meaning for the kind operation, only for stuck"),
+        ({"kind": "reset", "status": 500}, "status: has no meaning for the kind reset"),
+        ({"kind": "reset", "nonsense": 1}, "nonsense: is not an option here"),
+    ],
+)
+def test_given_a_wrong_fault_when_asked_for_then_the_mistake_is_named(cloud: Start, fault: Any, mistake: str) -> None:
+    azure = cloud()
+    with pytest.raises(ControlError, match=mistake) as refusal:
+        azure.azure.arm_fault(**fault)
+    assert refusal.value.status == 400
+
+
+def test_given_writes_when_the_log_is_read_then_what_was_sent_is_there_but_no_secret(cloud: Start) -> None:
+    azure = cloud()
+    azure.enable()
+    (entry,) = azure.sent("PATCH")
+    assert entry["body"] == (
+        '{"properties": {"virtualMachineProfile": {"scheduledEventsProfile": {"terminateNotificationProfile": '
+        '{"enable": true, "notBeforeTimeout": "PT5M"}}}}}'
+    )
+    assert "correct horse" not in str(azure.azure.log())
+
+
+def test_given_a_method_or_path_that_leads_nowhere_when_asked_then_405_or_404(cloud: Start) -> None:
+    azure = cloud()
+    wrong = azure.raw("DELETE", azure.path("availabilitySets/apps?api-version=2026-04-01"))
+    assert (wrong.status, wrong.code) == (405, "HttpMethodNotSupported")
+    assert azure.raw("GET", azure.path("nonsense/x?api-version=2026-04-01")).status == 404
+
+
+def test_given_a_body_that_is_no_json_when_sent_then_400(cloud: Start) -> None:
+    azure = cloud()
+    for body in ("{", "[]", ""):
+        answer = azure.raw("PATCH", azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), body)
+        assert (answer.status, answer.code) == (400, "InvalidRequestContent")
+
+
+def test_given_a_conflict_when_microsofts_client_meets_it_then_it_raises_resource_exists(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="conflict")
+    with pytest.raises(ResourceExistsError):
+        update(azure)

@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""To the latest model: by hand, automatically, rolling, and never."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+
+Start = Callable[..., Any]
+
+
+def of_mode(mode: str, **more: Any) -> dict[str, Any]:
+    return {"scale_sets": [{"name": "web", "upgrade_mode": mode, **more}]}
+
+
+def test_given_mode_manual_when_the_model_changes_then_instances_stay_as_they_are_until_updated(cloud: Start) -> None:
+    azure = cloud()
+    azure.enable()
+    assert azure.outdated() == ["0", "1", "2", "3"]
+    sets = azure.compute.virtual_machine_scale_sets
+    sets.begin_update_instances("rg", "web", {"instanceIds": ["0", "3"]}).result()
+    assert azure.outdated() == ["1", "2"]
+    sets.begin_update_instances("rg", "web", {"instanceIds": ["*"]}).result()
+    assert azure.outdated() == []
+
+
+def test_given_a_flexible_set_when_updated_then_the_ids_are_names(cloud: Start) -> None:
+    azure = cloud()
+    azure.enable(scale_set="api")
+    azure.compute.virtual_machine_scale_sets.begin_update_instances(
+        "rg", "api", {"instanceIds": ["api_0a2b3c4d"]}
+    ).result()
+    assert azure.outdated("api") == ["api_1a2b3c4d"]
+
+
+def test_given_a_manualupgrade_when_sent_then_it_is_202_with_location_and_retry_after(cloud: Start) -> None:
+    azure = cloud(speed=None, arm={"retry_after": 3})
+    path = azure.path("virtualMachineScaleSets/web/manualupgrade?api-version=2026-04-01")
+    answer = azure.raw("POST", path, {"instanceIds": ["0"]})
+    assert (answer.status, answer.body, answer.headers["Retry-After"]) == (202, b"", "3")
+    where = answer.headers["Location"].removeprefix(azure.azure.arm)
+    waiting = azure.raw("GET", where)
+    assert (waiting.status, waiting.headers["Retry-After"]) == (202, "3")
+    assert azure.compute.virtual_machine_scale_set_vms.get("rg", "web", "0").provisioning_state == "Updating"
+    azure.azure.advance(5)
+    assert azure.raw("GET", where).status == 204
+
+
+@pytest.mark.parametrize("body", [{}, {"instanceIds": []}, {"instanceIds": "0"}, {"instanceIds": ["9"]}])
+def test_given_ids_that_are_none_when_updated_then_400(cloud: Start, body: Any) -> None:
+    azure = cloud()
+    answer = azure.raw("POST", azure.path("virtualMachineScaleSets/web/manualupgrade?api-version=2026-04-01"), body)
+    assert (answer.status, answer.code) == (400, "InvalidParameter")
+
+
+def test_given_mode_automatic_when_the_model_changes_then_instances_follow_of_themselves(
+    cloud: Start, eventually: Callable[..., None]
+) -> None:
+    azure = cloud(arm=of_mode("Automatic"))
+    azure.enable()
+    eventually(lambda: not azure.outdated())
+
+
+def test_given_mode_rolling_when_the_model_changes_then_batches_follow_and_the_status_counts_them(
+    cloud: Start,
+) -> None:
+    azure = cloud(
+        arm=of_mode(
+            "Rolling",
+            properties={
+                "upgradePolicy": {
+                    "rollingUpgradePolicy": {"maxBatchInstancePercent": 50, "pauseTimeBetweenBatches": "PT2S"}
+                }
+            },
+        ),
+        speed=None,
+    )
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    poller = azure.compute.virtual_machine_scale_sets.begin_update(
+        "rg",
+        "web",
+        {"properties": {"virtualMachineProfile": {"userData": "bmV3"}}},
+    )
+    azure.azure.advance(5)
+    poller.result()
+
+    def progress() -> tuple[str, int, int, int]:
+        status = upgrades.get_latest("rg", "web")
+        counts = status.progress
+        return (
+            status.running_status.code,
+            counts.successful_instance_count,
+            counts.in_progress_instance_count,
+            counts.pending_instance_count,
+        )
+
+    assert progress() == ("RollingForward", 0, 2, 2)
+    azure.azure.advance(5)
+    assert progress() == ("RollingForward", 2, 0, 2)
+    azure.azure.advance(2)
+    assert progress() == ("RollingForward", 2, 2, 0)
+    azure.azure.advance(7)
+    assert progress() == ("Completed", 4, 0, 0)
+    assert azure.outdated() == []
+
+
+def test_given_no_rolling_upgrade_ever_when_its_status_is_read_then_404(cloud: Start) -> None:
+    with pytest.raises(ResourceNotFoundError):
+        cloud().compute.virtual_machine_scale_set_rolling_upgrades.get_latest("rg", "web")
+
+
+def test_given_a_rolling_upgrade_when_started_by_hand_then_its_operation_ends_with_it(cloud: Start) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0", "web_1"]}]})
+    azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_start_os_upgrade("rg", "web").result()
+    assert azure.outdated() == []
+
+
+def test_given_a_rolling_upgrade_when_cancelled_then_the_rest_stays_outdated(cloud: Start) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0", "web_1"]}]}, speed=None)
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    upgrades.begin_cancel("rg", "web", polling=False)
+    azure.azure.advance(60)
+    status = upgrades.get_latest("rg", "web").running_status
+    assert (status.code, status.last_action) == ("Cancelled", "Cancel")
+    assert azure.outdated() == ["1"]
+
+
+def test_given_a_rolling_upgrade_in_progress_when_instances_are_updated_by_hand_then_409(cloud: Start) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0"]}]}, speed=None)
+    azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    with azure.refuses(409, "OperationNotAllowed"):
+        azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["0"]})
+
+
+def test_given_a_stuck_instance_when_updated_then_the_operation_succeeds_and_it_stays_outdated(cloud: Start) -> None:
+    azure = cloud()
+    azure.enable()
+    azure.azure.arm_fault("stuck", vms=["web_2"])
+    azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["*"]}).result()
+    assert azure.outdated() == ["2"]
+    azure.azure.clear_arm_faults()
+    azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["2"]}).result()
+    assert azure.outdated() == []
+
+
+def test_given_a_stuck_instance_when_a_rolling_upgrade_meets_it_then_the_upgrade_is_faulted(cloud: Start) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0", "web_1"]}]})
+    azure.azure.arm_fault("stuck", vms=["web_0"])
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    with pytest.raises(HttpResponseError, match="MaxUnhealthyUpgradedInstancePercent"):
+        upgrades.begin_start_os_upgrade("rg", "web").result()
+    status = upgrades.get_latest("rg", "web")
+    assert (status.running_status.code, status.progress.failed_instance_count) == ("Faulted", 1)
+    assert azure.outdated() == ["0", "1"]
+
+
+def test_given_instances_that_appear_meanwhile_when_the_model_has_changed_then_they_have_the_new_one(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    azure.enable()
+    azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", {"sku": {"capacity": 5}}).result()
+    assert azure.outdated() == ["0", "1", "2", "3"]

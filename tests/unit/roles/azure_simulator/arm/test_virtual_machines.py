@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""VMs and availability sets, driven by azure-mgmt-compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core import MatchConditions
+from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError
+
+Start = Callable[..., Any]
+
+ENABLE = {
+    "properties": {
+        "scheduledEventsProfile": {"terminateNotificationProfile": {"enable": True, "notBeforeTimeout": "PT10M"}}
+    }
+}
+
+
+def test_given_vms_when_listed_then_those_of_flexible_sets_are_there_and_those_of_uniform_ones_are_not(
+    cloud: Start,
+) -> None:
+    vms = cloud(arm={"page_size": 1}).compute.virtual_machines
+    expected = ["api_0a2b3c4d", "api_1a2b3c4d", "db", "app_0", "app_1"]
+    assert [vm.name for vm in vms.list("rg")] == expected
+    assert [vm.name for vm in vms.list_all()] == expected
+
+
+def test_given_a_vm_when_read_then_id_and_vm_id_are_those_that_imds_tells(
+    cloud: Start, ask: Callable[..., Any]
+) -> None:
+    azure = cloud()
+    compute = ask(azure.azure.imds["db"], "/metadata/instance/compute?api-version=2021-12-13").json
+    vm = azure.compute.virtual_machines.get("rg", "db", expand="instanceView")
+    assert (vm.id, vm.vm_id) == (compute["resourceId"], compute["vmId"])
+    assert vm.instance_view.statuses[1].display_status == "VM running"
+
+
+def test_given_a_member_of_a_set_when_read_then_it_names_it(cloud: Start) -> None:
+    vms = cloud().compute.virtual_machines
+    assert vms.get("rg", "api_0a2b3c4d").virtual_machine_scale_set.id.endswith("/virtualMachineScaleSets/api")
+    assert vms.get("rg", "app_0").availability_set.id.lower().endswith("/availabilitysets/apps")
+
+
+def test_given_a_vm_that_is_not_there_when_read_then_404(cloud: Start) -> None:
+    vms = cloud().compute.virtual_machines
+    for name in ("none", "web_0"):
+        with pytest.raises(ResourceNotFoundError):
+            vms.get("rg", name)
+
+
+def test_given_the_documented_patch_when_sent_then_notifications_are_on_and_deletion_announces_itself(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    vm = azure.compute.virtual_machines.begin_update("rg", "db", ENABLE).result()
+    assert vm.scheduled_events_profile.terminate_notification_profile.not_before_timeout == "PT10M"
+    azure.compute.virtual_machines.begin_delete("rg", "db", polling=False)
+    (event,) = azure.azure.status()["events"]
+    assert (event["event_type"], event["resources"]) == ("Terminate", ["db"])
+    assert (event["not_before"] - event["created"]) * 100 == pytest.approx(600, abs=1)
+
+
+def test_given_no_profile_when_a_vm_is_deleted_then_it_goes_without_an_event(cloud: Start) -> None:
+    azure = cloud()
+    azure.compute.virtual_machines.begin_delete("rg", "db").result()
+    assert azure.azure.status()["events"] == []
+    with pytest.raises(ResourceNotFoundError):
+        azure.compute.virtual_machines.get("rg", "db")
+    azure.compute.virtual_machines.begin_delete("rg", "db").result()
+
+
+def test_given_a_configured_profile_when_read_then_it_is_there(cloud: Start) -> None:
+    azure = cloud(arm={"virtual_machines": [{"name": "db", "terminate_notification": "PT5M"}]})
+    profile = azure.compute.virtual_machines.get("rg", "db").scheduled_events_profile
+    assert profile.terminate_notification_profile.enable is True
+
+
+def test_given_a_flexible_instance_when_its_own_profile_is_patched_then_its_set_is_not_changed(cloud: Start) -> None:
+    azure = cloud()
+    azure.compute.virtual_machines.begin_update("rg", "api_0a2b3c4d", ENABLE).result()
+    assert (
+        azure.compute.virtual_machine_scale_sets.get("rg", "api").virtual_machine_profile.scheduled_events_profile
+        is None
+    )
+    notices = {
+        name: instance["terminate_notice"]
+        for name, instance in azure.azure.status()["arm"]["scale_sets"]["api"]["instances"].items()
+    }
+    assert notices == {"api_0a2b3c4d": 600, "api_1a2b3c4d": None}
+
+
+def test_given_the_policy_in_a_patch_when_sent_then_the_vm_keeps_it(cloud: Start) -> None:
+    azure = cloud()
+    body = {"properties": {"scheduledEventsPolicy": {"userInitiatedRedeploy": {"automaticallyApprove": True}}}}
+    vm = azure.compute.virtual_machines.begin_update("rg", "db", body).result()
+    assert vm.scheduled_events_policy.user_initiated_redeploy.automatically_approve is True
+
+
+def test_given_an_old_etag_when_a_vm_is_patched_then_412(cloud: Start) -> None:
+    azure = cloud()
+    etag = azure.compute.virtual_machines.get("rg", "db").etag
+    azure.compute.virtual_machines.begin_update("rg", "db", {"tags": {"a": "b"}}).result()
+    with pytest.raises(ResourceModifiedError):
+        azure.compute.virtual_machines.begin_update(
+            "rg", "db", ENABLE, etag=etag, match_condition=MatchConditions.IfNotModified
+        )
+
+
+def test_given_a_spot_vm_when_evicted_then_it_is_preempted(cloud: Start) -> None:
+    azure = cloud(speed=None, vms=[{"name": "cheap", "address": "127.0.78.97", "spot": True}])
+    azure.compute.virtual_machines.simulate_eviction("rg", "cheap")
+    assert [event["event_type"] for event in azure.azure.status()["events"]] == ["Preempt"]
+    azure.azure.advance(41)
+    with pytest.raises(ResourceNotFoundError):
+        azure.compute.virtual_machines.simulate_eviction("rg", "cheap")
+
+
+def test_given_an_availability_set_when_read_and_listed_then_its_members_are_named(cloud: Start) -> None:
+    sets = cloud().compute.availability_sets
+    found = sets.get("rg", "apps")
+    assert [member.id.rpartition("/")[2] for member in found.virtual_machines] == ["APP_0", "APP_1"]
+    assert [one.name for one in sets.list("rg")] == ["apps"] == [one.name for one in sets.list_by_subscription()]
+    with pytest.raises(ResourceNotFoundError):
+        sets.get("rg", "none")
+
+
+def test_given_the_policy_when_an_availability_set_is_changed_then_it_is_kept_at_once(cloud: Start) -> None:
+    sets = cloud().compute.availability_sets
+    policy = {"allInstancesDown": {"automaticallyApprove": True}}
+    changed = sets.update("rg", "apps", {"properties": {"scheduledEventsPolicy": policy}})
+    assert changed.scheduled_events_policy.all_instances_down.automatically_approve is True
+    replaced = sets.create_or_update("rg", "apps", {"location": "westeurope", "tags": {"a": "b"}})
+    assert (replaced.scheduled_events_policy, replaced.tags) == (None, {"a": "b"})
+
+
+def test_given_a_switch_that_is_none_when_sent_then_400(cloud: Start) -> None:
+    body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": "maybe"}}}}
+    azure = cloud()
+    with azure.refuses(400, "InvalidParameter"):
+        azure.compute.availability_sets.update("rg", "apps", body)
