@@ -1,0 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The control plane: what Azure Resource Manager (ARM) knows of Scheduled Events.
+
+Runs on the controller, Python 3.10 and later. azure-identity, azure-mgmt-core and requests are imported
+only when a request is made, so that everything else here works, and is tested, without them.
+
+* Which cloud, and where does it sign in? `cloud`
+* Who signs in, and how? `credentials`
+* How is ARM asked? `client`, which with `credentials` is all that does I/O here
+* What does a resource's notification look like, and what differs from what is wanted? `notification`
+* What does its policy look like? `policy`
+* Which instances come next? `rollout`
+* Which events does Resource Graph list? `resource_graph`
+* Which hosts of the inventory do they hit? `inventory`
+* What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`
+* What may a user set? `options`
+* Where does Ansible meet this? `module`
+"""

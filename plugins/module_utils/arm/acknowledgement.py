@@ -1,0 +1,249 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What does scheduled_event_acknowledge do, from start to end?
+
+It approves events from outside of the VMs. It means the same as an approval inside: the event may begin, on
+all of its VMs at once. So it keeps the same guards, with the VMs that the user speaks for in the place of "this
+VM", and knows what is over already.
+
+Source: https://learn.microsoft.com/rest/api/maintenance/scheduled-events/acknowledge
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from ..scheduled_events.approval import ANY, LEADER, NOT_LISTED, OWN, waiting_terminates, why_over
+from ..scheduled_events.document import Event, event_as_dict, in_order_of_urgency, same_name
+from ..scheduled_events.selection import Selection
+from .client import POLL_INTERVAL, ArmClient, ArmError, Json, OutOfTime, Permission
+from .resource_graph import ListedEvent, list_events
+
+ONE_API_VERSION = "2023-10-01-preview"
+SEVERAL_API_VERSION = "2025-10-01-preview"
+ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", "ScheduledEventContributor")
+
+
+class Skipped(NamedTuple):
+    """An event that was asked for, and is not approved."""
+
+    listed: ListedEvent
+    reason: str
+
+
+class Judgement(NamedTuple):
+    """What may be approved on behalf of some VMs."""
+
+    approve: tuple[ListedEvent, ...]
+    skipped: tuple[Skipped, ...]
+    refused: tuple[Skipped, ...]
+    """To ask for them is a mistake: nothing at all should be approved."""
+
+
+class Acknowledgement(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    approved: list[Json]
+    skipped: list[Json]
+    """Each with its `reason`."""
+    before: dict[str, str]
+    """Status of each chosen event, by its id."""
+    after: dict[str, str]
+    warnings: list[str]
+
+
+class StillScheduled(Exception):
+    """The approval was sent, but not all of the events started in time. `result` is what was done."""
+
+    def __init__(self, message: str, result: Acknowledgement) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def acknowledge(
+    client: ArmClient,
+    subscriptions: Sequence[str],
+    selection: Selection,
+    vm_names: Sequence[str],
+    scope: str,
+    wait: bool = False,
+    dry_run: bool = False,
+) -> Acknowledgement:
+    """Approve the chosen events, as far as the scope allows.
+
+    :param vm_names: the VMs that the user speaks for
+    :param scope: see `judge`
+    :param wait: until each approved event has started or is over, within the client's time limit
+    :param dry_run: decide, but approve nothing
+    :raises StillScheduled: if the wait ran out
+    :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
+    """
+    listed = list_events(client, subscriptions, finished=True)
+    chosen = choose(listed, selection, vm_names)
+    judgement = judge(chosen, vm_names, scope)
+    if judgement.refused:
+        raise ArmError(_explain_refusal(judgement.refused, vm_names))
+    before = {one.event.event_id: one.event.event_status for one in chosen}
+    after = dict(before, **{one.event.event_id: "Scheduled, approved" for one in judgement.approve})
+    late: list[str] = []
+    trouble = ""
+    if judgement.approve and not dry_run:
+        _send(client, judgement.approve)
+        if wait:
+            status, trouble = _wait_for_start(client, subscriptions, judgement.approve)
+            after.update(status)
+            late = [event_id for event_id, now in status.items() if now == "Scheduled"]
+    result = Acknowledgement(
+        changed=bool(judgement.approve),
+        approved=_as_dicts(judgement.approve),
+        skipped=[
+            *(dict(_as_dict(one.listed), reason=one.reason) for one in judgement.skipped),
+            *_unlisted(selection, chosen, listed),
+        ],
+        before=before,
+        after=after,
+        warnings=[
+            "Terminate %s will not start early before these are approved too, or have run out of time: %s"
+            % (waiting.event.event_id, ", ".join(event.event_id for event in waiting.waits_for))
+            for waiting in waiting_terminates(
+                [one.event for one in judgement.approve], [one.event for one in listed if not one.is_finished]
+            )
+        ],
+    )
+    if late:
+        raise StillScheduled(
+            "Approved, but not started within %g s: %s%s. Azure starts an approved event when it can: wait longer with"
+            " timeout" % (client.deadline.seconds, ", ".join(late), trouble),
+            result,
+        )
+    return result
+
+
+def choose(listed: Iterable[ListedEvent], selection: Selection, vm_names: Sequence[str]) -> list[ListedEvent]:
+    """The events that are meant: those that were named, else those that hit one of the VMs and are not over."""
+    return [
+        one
+        for one in listed
+        if selection.chooses(one.event, "")
+        and (
+            selection.event_ids is not None
+            or (not one.is_finished and (not vm_names or any(one.event.affects(name) for name in vm_names)))
+        )
+    ]
+
+
+def judge(chosen: Iterable[ListedEvent], vm_names: Sequence[str], scope: str) -> Judgement:
+    """Decide which of the chosen events may be approved on behalf of these VMs.
+
+    :param scope: `own`: only what hits no other VM than these, anything else is refused; `leader`: only what is
+        led by one of these, anything else is skipped; `any`: everything
+    """
+    approve: list[ListedEvent] = []
+    skipped: list[Skipped] = []
+    refused: list[Skipped] = []
+    by_event = {id(one.event): one for one in chosen}
+    for event in in_order_of_urgency(one.event for one in by_event.values()):
+        one = by_event[id(event)]
+        others = [name for name in event.resources if not _names(vm_names, name)]
+        if scope == OWN and (others or not event.resources):
+            refused.append(Skipped(one, "hits %s as well" % ", ".join(others) if others else "names no VM"))
+        elif not event.is_scheduled:
+            skipped.append(Skipped(one, why_over(event)))
+        elif scope == LEADER and not _names(vm_names, event.leader or ""):
+            skipped.append(Skipped(one, "led by %s" % (event.leader or "nobody")))
+        else:
+            approve.append(one)
+    return Judgement(tuple(approve), tuple(skipped), tuple(refused))
+
+
+def listed_as_dict(one: ListedEvent, now: datetime) -> Json:
+    """Write an event as the module and the lookup return it: seen from no VM, and with its resource."""
+    seen = event_as_dict(one.event, "", now)
+    for of_a_vm in ("affects_this_vm", "this_vm_leads"):
+        del seen[of_a_vm]
+    return dict(seen, resource_id=one.resource_id, location=one.location, zones=list(one.zones))
+
+
+def _send(client: ArmClient, approve: Sequence[ListedEvent]) -> None:
+    """One request for each resource: the single form, or the list where it has several events."""
+    by_resource: dict[str, list[Event]] = {}
+    of_resource: dict[str, str] = {}
+    for one in approve:
+        key = one.resource_id.lower()
+        of_resource.setdefault(key, one.resource_id)
+        by_resource.setdefault(key, []).append(one.event)
+    for key, events in by_resource.items():
+        path = of_resource[key] + "/providers/Microsoft.Maintenance/scheduledevents"
+        if len(events) == 1:
+            client.post("%s/%s/acknowledge" % (path, events[0].event_id), None, ACKNOWLEDGE, ONE_API_VERSION)
+        else:
+            body = {"value": [event.event_id for event in events]}
+            client.post(path, body, ACKNOWLEDGE, SEVERAL_API_VERSION)
+
+
+def _wait_for_start(
+    client: ArmClient, subscriptions: Sequence[str], approved: Sequence[ListedEvent]
+) -> tuple[dict[str, str], str]:
+    """Ask Resource Graph until none of them is scheduled any more, or time is up.
+
+    :returns: the last status of each; what went wrong with the last read, if anything
+    """
+    status = {one.event.event_id: "Scheduled" for one in approved}
+    trouble = ""
+    while "Scheduled" in status.values():
+        try:
+            client.wait(POLL_INTERVAL, "the events had not started")
+            listed = {
+                one.event.event_id.lower(): one.event.event_status
+                for one in list_events(client, subscriptions, finished=True)
+            }
+        except OutOfTime:
+            break
+        except ArmError as error:
+            # The approval is out: a failure now must not hide that, and the next read may work.
+            trouble = " (%s)" % error
+            continue
+        trouble = ""
+        status = {event_id: listed.get(event_id.lower(), "gone") for event_id in status}
+    return status, trouble
+
+
+def _unlisted(
+    selection: Selection, chosen: Sequence[ListedEvent], listed: Sequence[ListedEvent]
+) -> list[dict[str, str]]:
+    unlisted = []
+    for event_id in dict.fromkeys(selection.event_ids or ()):
+        if not any(same_name(event_id, one.event.event_id) for one in chosen):
+            is_listed = any(same_name(event_id, one.event.event_id) for one in listed)
+            unlisted.append(
+                {"event_id": event_id, "reason": "left out by the other filters" if is_listed else NOT_LISTED}
+            )
+    return unlisted
+
+
+def _explain_refusal(refused: Sequence[Skipped], vm_names: Sequence[str]) -> str:
+    return (
+        "Nothing was approved, because scope is own, an approval lets Azure begin on every VM of the event, and chosen"
+        " were: %s. Name all VMs that are ready in vm_names (now: %s), choose other events, or set scope to %s or %s"
+        % (
+            "; ".join("%s, which %s" % (one.listed.event.event_id, one.reason) for one in refused),
+            ", ".join(vm_names) or "none",
+            LEADER,
+            ANY,
+        )
+    )
+
+
+def _names(vm_names: Sequence[str], name: str) -> bool:
+    return any(same_name(one, name) for one in vm_names)
+
+
+def _as_dicts(listed: Iterable[ListedEvent]) -> list[Json]:
+    return [_as_dict(one) for one in listed]
+
+
+def _as_dict(one: ListedEvent) -> Json:
+    return listed_as_dict(one, datetime.now(timezone.utc))

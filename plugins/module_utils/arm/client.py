@@ -1,0 +1,512 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""How is ARM asked?
+
+One client for all modules of the control plane, on azure-mgmt-core: its retries, its sign-in, its polling
+of long-running operations. All of them wait through one clock, so that a task never takes longer than it
+was allowed to. What comes back is JSON or one clear error.
+
+Source: https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations and
+https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from ..scheduled_events.client import Deadline
+from .cloud import Cloud, complete
+from .credentials import MSI, MissingLibrary, SignIn, describe, make_credential
+
+COMPUTE_API_VERSION = "2026-04-01"
+_SUBSCRIPTIONS_API_VERSION = "2022-12-01"
+
+# A write that met another one is tried again, from reading on.
+MOST_EDITS = 8
+_EDIT_PAUSE = 1.0  # seconds
+# Where Azure does not say when to ask again.
+POLL_INTERVAL = 5.0  # seconds
+_CONNECT_TIMEOUT = 10.0  # seconds
+_READ_TIMEOUT = 60.0  # seconds
+_MOST_RETRIES = 10
+_LONGEST_QUOTE = 600  # characters
+# Another operation holds the resource: it will be over by itself.
+_BUSY_CODES = frozenset(
+    [
+        "anotheroperationinprogress",
+        "retryableerror",
+        "retryableerrorduetoanotheroperation",
+        "conflictingconcurrentwrite",
+    ]
+)
+
+Json = dict[str, Any]
+
+
+class Permission(NamedTuple):
+    """What a request needs, for the message when it is missing."""
+
+    action: str
+    role: str
+    """A built-in role that grants it."""
+
+
+_LIST_SUBSCRIPTIONS = Permission("Microsoft.Resources/subscriptions/read", "Reader")
+
+
+class ArmError(Exception):
+    """ARM could not be asked, or refused. The message says what was asked, what came back, what to do."""
+
+    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class NotFound(ArmError):
+    """What was asked for does not exist, or cannot be seen."""
+
+
+class Changed(ArmError):
+    """Somebody else has changed the resource since it was read (412)."""
+
+
+class Busy(ArmError):
+    """Another operation holds the resource (409), and will be over by itself."""
+
+
+class OperationFailed(ArmError):
+    """A long-running operation was accepted, and then failed or was cancelled."""
+
+
+class OutOfTime(ArmError):
+    """The time limit ended before Azure was done."""
+
+
+class Answer(NamedTuple):
+    """One answer, or what a long-running operation came to."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    content: Any
+
+
+class ArmClient:
+    """Asks one ARM as one identity. A context manager; not thread-safe.
+
+    :param credential: of azure-identity, or anything with its `get_token`
+    :param deadline: for everything that this client does, waits included
+    :param sleep: seconds
+    :raises MissingLibrary: if azure-mgmt-core or requests is not installed
+    :raises ArmError: if the cloud has to be asked for its addresses, and that fails
+    """
+
+    def __init__(
+        self,
+        sign_in: SignIn,
+        deadline: Deadline,
+        credential: Any = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.deadline = deadline
+        self.asked = ""
+        """What is under way, for errors."""
+        self._sleep = sleep
+        self.sign_in = sign_in
+        if sign_in.cloud.endpoints:
+            self.sign_in = sign_in._replace(cloud=self._discover(sign_in.cloud, sign_in.cloud.endpoints))
+        self._cloud = self.sign_in.cloud
+        self._pipeline = _open_pipeline(self, self._cloud, credential or self._make_credential())
+        self._subscription_id = sign_in.subscription_id
+
+    def __enter__(self) -> ArmClient:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._pipeline.close()
+
+    @property
+    def subscription_id(self) -> str:
+        """The subscription that was set, or the only one that this identity sees."""
+        if self._subscription_id is None:
+            self._subscription_id = self._only_subscription()
+        return self._subscription_id
+
+    def compute_id(self, resource_group: str, kind: str, *names: str) -> str:
+        """The id of a resource of Microsoft.Compute, below a subscription and resource group.
+
+        :param kind: `virtualMachines`, `virtualMachineScaleSets`, `availabilitySets`
+        """
+        return "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute/%s/%s" % (
+            _segment(self.subscription_id),
+            _segment(resource_group),
+            kind,
+            "/".join(_segment(name) for name in names),
+        )
+
+    def wait(self, seconds: float, what: str) -> None:
+        """Sleep, if the time limit allows for it.
+
+        :param what: what is waited for, for the error
+        :raises OutOfTime: if the time limit would end before
+        """
+        if seconds >= self.deadline.remaining():
+            raise OutOfTime("%s within %g s: look again later, or set timeout higher" % (what, self.deadline.seconds))
+        self._sleep(seconds)
+
+    def get(self, path: str, needs: Permission, api_version: str = COMPUTE_API_VERSION, **query: str) -> Json:
+        """Read a resource.
+
+        :raises ArmError: if that fails; `NotFound` if there is none
+        """
+        content: Json = self._read(path, needs, api_version, query).content
+        return content
+
+    def list_all(
+        self, path: str, needs: Permission, api_version: str = COMPUTE_API_VERSION, **query: str
+    ) -> Iterator[Json]:
+        """Read all pages of a list.
+
+        :raises ArmError: if that fails
+        """
+        page = self.get(path, needs, api_version, **query)
+        while True:
+            yield from page.get("value") or []
+            following = page.get("nextLink")
+            if not following:
+                return
+            page = self.get(following, needs, "")
+
+    def post(
+        self, path: str, body: Json | None, needs: Permission, api_version: str = COMPUTE_API_VERSION, **query: str
+    ) -> Answer:
+        """Run an action of a resource, to its end if it is a long-running one.
+
+        :raises ArmError: if that fails
+        """
+        return self._request("POST", path, api_version, needs, body=body, query=query)
+
+    def write(
+        self, method: str, path: str, body: Json, etag: str | None, needs: Permission, wait: bool = True
+    ) -> Answer:
+        """Write a resource, unless it is another one by now.
+
+        :param method: `PATCH` or `PUT`
+        :param etag: the one that was read; None: Azure showed none
+        :param wait: until the operation has ended
+        :raises ArmError: if that fails; `Changed` if the resource is not the one that was read any more
+        """
+        headers = {"If-Match": etag} if etag else {}
+        return self._request(method, path, COMPUTE_API_VERSION, needs, body=body, headers=headers, wait=wait)
+
+    def edit(self, path: str, read: Permission, change: Callable[[Json, str | None], Answer | None]) -> Answer | None:
+        """Read a resource and change it; when somebody else was faster, from reading on again.
+
+        :param change: given the resource and its etag, None if Azure shows none: writes, or decides not to
+        :returns: what `change` returned
+        :raises ArmError: if that fails
+        """
+        for attempt in range(1, MOST_EDITS + 1):
+            answer = self._read(path, read)
+            etag = answer.content.get("etag") or answer.headers.get("etag")
+            try:
+                return change(answer.content, etag)
+            except (Changed, Busy) as error:
+                if attempt == MOST_EDITS:
+                    raise
+                self.wait(_EDIT_PAUSE if isinstance(error, Changed) else POLL_INTERVAL, str(error).rstrip("."))
+        raise AssertionError("unreachable")
+
+    def _make_credential(self) -> Any:
+        # A managed identity's tokens come from this very machine.
+        is_local = self.sign_in.source == MSI
+        return make_credential(self.sign_in, _open_transport(self, self._cloud.verify, through_proxy=not is_local))
+
+    def _discover(self, cloud: Cloud, endpoints: str) -> Cloud:
+        """Ask a cloud for its addresses, which it tells anybody."""
+        pipeline = _open_pipeline(self, cloud)
+        from azure.core.rest import HttpRequest
+
+        asked = self.asked = "GET %s" % endpoints
+        with pipeline, self._clear_errors(asked):
+            answer = _answer_of(pipeline.send_request(HttpRequest("GET", endpoints)))
+        try:
+            return complete(cloud, answer.content)
+        except ValueError as error:
+            raise ArmError(
+                "%s was answered with %d, and %s. Is cloud_environment the address of an Azure Resource Manager?"
+                % (asked, answer.status, error),
+                answer.status,
+            ) from None
+
+    def _read(
+        self,
+        path: str,
+        needs: Permission,
+        api_version: str = COMPUTE_API_VERSION,
+        query: Mapping[str, str] | None = None,
+    ) -> Answer:
+        answer = self._request("GET", path, api_version, needs, query=query)
+        if not isinstance(answer.content, dict):
+            raise ArmError("GET %s did not answer with a JSON object: %s" % (self._shown(path), _quote(answer.content)))
+        return answer
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        api_version: str,
+        needs: Permission,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        wait: bool = True,
+    ) -> Answer:
+        from azure.core.rest import HttpRequest
+
+        asked = self.asked = "%s %s" % (method, self._shown(path))
+        all_headers = {"Accept": "application/json", **(headers or {})}
+        content = None
+        if body is not None:
+            all_headers["Content-Type"] = "application/json"
+            content = encode(body)
+        url = self._url(path, api_version, query or {})
+        with self._clear_errors(asked):
+            first = self._send(HttpRequest(method, url, headers=all_headers, content=content))
+            self._check(asked, first, needs)
+            if not wait or method == "GET":
+                return first
+            return self._poll(asked, needs)
+
+    @contextmanager
+    def _clear_errors(self, asked: str) -> Iterator[None]:
+        """Say in our words what the libraries raise."""
+        from azure.core.exceptions import AzureError, ClientAuthenticationError
+
+        try:
+            yield
+        except ClientAuthenticationError as error:
+            if isinstance(error.__cause__, OutOfTime):
+                raise error.__cause__ from None
+            raise ArmError(self._explain_sign_in(error)) from None
+        except AzureError as error:
+            raise ArmError(
+                "%s had no usable answer: %s. Is base_url or cloud_environment right, and is the network up?"
+                % (asked, self._redact(str(error)))
+            ) from None
+
+    def _send(self, request: Any) -> Answer:
+        self._last = self._pipeline.send_request(
+            request, _return_pipeline_response=True, enforce_https=self._cloud.speaks_tls
+        )
+        return _answer_of(self._last.http_response)
+
+    def _poll(self, asked: str, needs: Permission) -> Answer:
+        """Follow a long-running operation to its end; an answer that was final already stays as it is."""
+        from azure.core.exceptions import HttpResponseError
+        from azure.mgmt.core.polling.arm_polling import ARMPolling
+
+        polling = ARMPolling(POLL_INTERVAL, enforce_https=self._cloud.speaks_tls)
+        try:
+            polling.initialize(self._pipeline, self._last, lambda response: response)
+            polling.run()
+        except HttpResponseError as error:
+            if error.response is None:
+                raise
+            answer = _answer_of(error.response)
+            if answer.status >= 400:
+                self._check(asked, answer, needs)
+            status = str(polling.status())
+            code, message = _error_of(answer.content)
+            raise OperationFailed(
+                "%s was accepted, but the operation ended as %s: %s"
+                % (asked, status, self._redact(": ".join(filter(None, [code, message])) or "Azure gave no reason")),
+                answer.status,
+                code,
+            ) from None
+        final = polling.resource()
+        # What comes to its end without a body has none to show.
+        return Answer(204, {}, None) if final is None else _answer_of(final.http_response)
+
+    def _check(self, asked: str, answer: Answer, needs: Permission) -> None:
+        """Turn an answer that is no success into an error that says what to do."""
+        if answer.status < 400:
+            return
+        code, message = _error_of(answer.content)
+        said = "%s was refused: %d%s" % (asked, answer.status, "".join(" %s" % code if code else ""))
+        if message:
+            said += ": " + self._redact(message)
+        kind: type[ArmError] = ArmError
+        if answer.status == 401:
+            said += ". ARM did not accept %s: is it of this tenant and cloud?" % describe(self.sign_in)
+        elif answer.status == 403:
+            said = "%s was refused (%d %s): %s must not do %s here. The role %s grants it, on the resource or above" % (
+                asked,
+                answer.status,
+                code or "Forbidden",
+                describe(self.sign_in),
+                needs.action,
+                needs.role,
+            )
+        elif answer.status == 404:
+            kind = NotFound
+            said += ". Check the names, resource_group and subscription_id"
+        elif answer.status == 409 and _is_busy(code, answer.content):
+            kind = Busy
+        elif answer.status == 412:
+            kind = Changed
+        raise kind(said, answer.status, code)
+
+    def _explain_sign_in(self, error: Exception) -> str:
+        # Only the first line: below it are hints for programmers.
+        said = str(getattr(error, "message", None) or error).strip() or "no reason given"
+        reason = self._redact(said.splitlines()[0])
+        return "Signing in with %s at %s failed: %s. Check the credentials, or choose another auth_source" % (
+            describe(self.sign_in),
+            self._cloud.authority,
+            reason.rstrip("."),
+        )
+
+    def _only_subscription(self) -> str:
+        listed = self.list_all("/subscriptions", _LIST_SUBSCRIPTIONS, _SUBSCRIPTIONS_API_VERSION)
+        seen = [str(one["subscriptionId"]) for one in listed if one.get("subscriptionId")]
+        if len(seen) != 1:
+            raise ArmError(
+                "subscription_id is not set, and %s sees %d subscriptions, not one: set it, or AZURE_SUBSCRIPTION_ID"
+                % (describe(self.sign_in), len(seen))
+            )
+        return seen[0]
+
+    def _url(self, path: str, api_version: str, query: Mapping[str, str]) -> str:
+        if not path.startswith("/"):
+            # A link that ARM gave, opaque.
+            return path
+        return "%s%s?%s" % (self._cloud.arm, path, urlencode({"api-version": api_version, **query}, quote_via=quote))
+
+    def _shown(self, path: str) -> str:
+        # Without the query: in a link of ARM's that may hold a token.
+        return (self._cloud.arm + path if path.startswith("/") else path).partition("?")[0]
+
+    def _redact(self, text: str) -> str:
+        for secret in self.sign_in.secrets:
+            text = text.replace(secret, "********")
+        return _quote(text)
+
+
+def encode(body: Json) -> bytes:
+    """Write a request's body: the keys in their order, nothing between them."""
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+
+
+class _Transport:
+    """What a pipeline of azure-core's sends through, and waits through: within the deadline."""
+
+    def __init__(self, client: ArmClient, inner: Any) -> None:
+        self._client = client
+        self._inner = inner
+
+    def __enter__(self) -> _Transport:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._inner.__exit__(*exc_info)
+
+    def open(self) -> None:
+        self._inner.open()
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def send(self, request: Any, **kwargs: Any) -> Any:
+        remaining = self._client.deadline.remaining()
+        if remaining <= 0:
+            self.sleep(0)
+        kwargs["connection_timeout"] = min(kwargs.get("connection_timeout", _CONNECT_TIMEOUT), remaining)
+        kwargs["read_timeout"] = min(kwargs.get("read_timeout", _READ_TIMEOUT), remaining)
+        return self._inner.send(request, **kwargs)
+
+    def sleep(self, duration: float) -> None:
+        self._client.wait(duration, "%s: Azure was not done" % self._client.asked)
+
+
+def _open_transport(client: ArmClient, verify: bool, through_proxy: bool) -> _Transport:
+    try:
+        from azure.core.pipeline.transport import RequestsTransport
+    except ImportError as error:
+        raise MissingLibrary("azure-mgmt-core and requests (%s)" % error) from None
+    return _Transport(client, RequestsTransport(connection_verify=verify, use_env_settings=through_proxy))
+
+
+def _open_pipeline(client: ArmClient, cloud: Cloud, credential: Any = None) -> Any:
+    """Make what sends requests to a cloud, as somebody or (without a credential) as nobody."""
+    try:
+        from azure.core.pipeline import policies
+        from azure.mgmt.core import ARMPipelineClient
+        from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
+    except ImportError as error:
+        raise MissingLibrary("azure-mgmt-core and requests (%s)" % error) from None
+
+    authentication = [] if credential is None else [ARMChallengeAuthenticationPolicy(credential, cloud.scope)]
+    return ARMPipelineClient(
+        base_url=cloud.arm,
+        # A proxy is for the way out, and a simulator is on this machine.
+        transport=_open_transport(client, cloud.verify, through_proxy=cloud.speaks_tls),
+        # Not among them: the policy that registers a missing resource provider. A module that was not asked
+        # to do that must not.
+        policies=[
+            policies.RequestIdPolicy(),
+            policies.UserAgentPolicy(base_user_agent="foghorn.azure_events"),
+            policies.RetryPolicy(retry_total=_MOST_RETRIES, retry_status=_MOST_RETRIES, retry_backoff_max=30),
+            *authentication,
+        ],
+    )
+
+
+def _answer_of(response: Any) -> Answer:
+    body = response.read() if hasattr(response, "read") else response.body()
+    try:
+        content = json.loads(body) if body.strip() else None
+    except ValueError:
+        content = body.decode("utf-8", "replace")
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Answer(response.status_code, headers, content)
+
+
+def _error_of(content: Any) -> tuple[str | None, str]:
+    """Code and message of an error, with or without the envelope, that of the first detail added."""
+    if not isinstance(content, dict):
+        return None, _quote(content) if content else ""
+    error = content.get("error")
+    error = error if isinstance(error, dict) else content
+    code = error.get("code")
+    messages = [str(error["message"])] if error.get("message") else []
+    for detail in _details_of(error):
+        if detail.get("message") and str(detail["message"]) not in messages:
+            messages.append(": ".join(filter(None, [detail.get("code"), str(detail["message"])])))
+    return (str(code) if code else None), _quote("; ".join(messages))
+
+
+def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [detail for detail in error.get("details") or [] if isinstance(detail, dict)]
+
+
+def _is_busy(code: str | None, content: Any) -> bool:
+    error = content.get("error") if isinstance(content, dict) else None
+    codes = [code] + [detail.get("code") for detail in _details_of(error if isinstance(error, dict) else {})]
+    return any(str(one).lower() in _BUSY_CODES for one in codes)
+
+
+def _segment(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _quote(value: Any) -> str:
+    text = " ".join((value if isinstance(value, str) else repr(value)).split())
+    return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"

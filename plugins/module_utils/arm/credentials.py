@@ -1,0 +1,317 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who signs in, and how?
+
+The options and variables are those of azure.azcollection, with azure-identity's spelling of the variables
+beside them, so that neither a playbook nor a credential of AWX needs a change. What is used is decided
+from values alone (`choose`); only `make_credential` needs azure-identity.
+
+Source: https://docs.ansible.com/ansible/latest/scenario_guides/guide_azure.html and
+https://learn.microsoft.com/python/api/overview/azure/identity-readme
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..scheduled_events.options import OptionError
+from .cloud import Cloud, read_cloud
+
+AUTO = "auto"
+PARAMETERS = "parameters"
+ENV = "env"
+CREDENTIAL_FILE = "credential_file"
+CLI = "cli"
+MSI = "msi"
+AUTH_SOURCES = (AUTO, CLI, CREDENTIAL_FILE, ENV, MSI)
+
+# Option, and the variables that stand for it, the first that is set counts.
+VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "profile": ("AZURE_PROFILE",),
+    "subscription_id": ("AZURE_SUBSCRIPTION_ID",),
+    "client_id": ("AZURE_CLIENT_ID",),
+    "secret": ("AZURE_SECRET", "AZURE_CLIENT_SECRET"),
+    "tenant": ("AZURE_TENANT", "AZURE_TENANT_ID"),
+    "x509_certificate_path": ("AZURE_X509_CERTIFICATE_PATH", "AZURE_CLIENT_CERTIFICATE_PATH"),
+    "thumbprint": ("AZURE_THUMBPRINT",),
+    "federated_token_file": ("AZURE_FEDERATED_TOKEN_FILE",),
+    "cloud_environment": ("AZURE_CLOUD_ENVIRONMENT",),
+    "adfs_authority_url": ("AZURE_ADFS_AUTHORITY_URL", "AZURE_AUTHORITY_HOST"),
+    "cert_validation_mode": ("AZURE_CERT_VALIDATION_MODE", "AZURE_CERT_VALIDATION"),
+    "disable_instance_discovery": ("AZURE_DISABLE_INSTANCE_DISCOVERY",),
+    # Known only to be refused with a reason.
+    "ad_user": ("AZURE_AD_USER",),
+    "base_url": ("FOGHORN_ARM_BASE_URL",),
+}
+AUTH_SOURCE_VARIABLE = "ANSIBLE_AZURE_AUTH_SOURCE"
+DEFAULT_PROFILE = "default"
+
+_PRINCIPAL = "the credentials of a service principal"
+_CLI_TIMEOUT = 60  # seconds
+_MSI = "managed identity"
+
+
+class SignIn(NamedTuple):
+    """What was found out about who signs in. Never print it: it may hold a secret."""
+
+    source: str
+    """`parameters`, or one of `AUTH_SOURCES` but `auto`."""
+    cloud: Cloud
+    subscription_id: str | None = None
+    """None: whoever signs in sees but one."""
+    client_id: str | None = None
+    tenant: str | None = None
+    secret: str | None = None
+    certificate_path: str | None = None
+    thumbprint: str | None = None
+    federated_token_file: str | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be seen anywhere."""
+        return (self.secret,) if self.secret else ()
+
+
+class MissingLibrary(Exception):
+    """A Python library that is needed to sign in or to make requests is not installed."""
+
+
+def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = None, home: str | None = None) -> SignIn:
+    """Find out who signs in: with `auto` from the parameters, the environment, the credential file, the CLI.
+
+    :param options: what was set in the task; what was not is None or absent
+    :param environment: None: the process's own
+    :param home: the directory that holds `.azure`; None: the user's
+    :raises OptionError: if nothing usable is there, or if what is there is not complete
+    """
+    environment = os.environ if environment is None else environment
+    source = options.get("auth_source") or environment.get(AUTH_SOURCE_VARIABLE) or AUTO
+    if source not in AUTH_SOURCES:
+        raise OptionError("auth_source: %r is not one of %s" % (source, ", ".join(AUTH_SOURCES)))
+    set_here = {name: options[name] for name in VARIABLES if options.get(name) not in (None, "")}
+    set_there = _from_environment(environment)
+    directory = os.path.join(home or os.path.expanduser("~"), ".azure")
+
+    def from_file(profile: str) -> dict[str, str]:
+        return _read_profile(os.path.join(directory, "credentials"), profile)
+
+    found: Mapping[str, Any]
+    if source == AUTO:
+        source, found = _first_of_all(set_here, set_there, from_file)
+    elif source == ENV:
+        found = from_file(set_there["profile"]) if "profile" in set_there else set_there
+    elif source == CREDENTIAL_FILE:
+        profile = set_here.get("profile") or set_there.get("profile") or DEFAULT_PROFILE
+        found = from_file(profile)
+        if not found:
+            raise OptionError("profile: %r is not in %s" % (profile, os.path.join(directory, "credentials")))
+    elif source == MSI:
+        found = {name: place[name] for place in (set_there, set_here) for name in ("client_id",) if name in place}
+    else:
+        found = {}
+    if source == CLI:
+        chosen = set_here.get("subscription_id") or set_there.get("subscription_id")
+        found = _login_of_cli(environment.get("AZURE_CONFIG_DIR") or directory, chosen)
+
+    # Where the requests go is not tied to who makes them: what the task says counts, then what goes with
+    # the credentials, then the environment.
+    def surrounding(name: str) -> Any:
+        return next((place[name] for place in (set_here, found, set_there) if name in place), None)
+
+    cloud = read_cloud(
+        surrounding("cloud_environment"),
+        surrounding("base_url"),
+        surrounding("adfs_authority_url"),
+        surrounding("cert_validation_mode"),
+    )
+    if _read_flag("disable_instance_discovery", surrounding("disable_instance_discovery")):
+        cloud = cloud._replace(asks_microsoft=False)
+    sign_in = SignIn(
+        source=source,
+        cloud=cloud,
+        subscription_id=surrounding("subscription_id"),
+        client_id=found.get("client_id"),
+        tenant=found.get("tenant"),
+        secret=found.get("secret"),
+        certificate_path=found.get("x509_certificate_path"),
+        thumbprint=found.get("thumbprint"),
+        federated_token_file=found.get("federated_token_file"),
+    )
+    if source not in (CLI, MSI):
+        _check_complete(sign_in, found.get("ad_user"))
+    return sign_in
+
+
+def make_credential(sign_in: SignIn, transport: Any, import_identity: Callable[[], Any] | None = None) -> Any:
+    """Make the credential of azure-identity that signs in like this.
+
+    :param transport: of azure-core, for whatever the credential sends
+    :raises MissingLibrary: if azure-identity is not installed
+    :raises OptionError: if a file that it names cannot be used
+    """
+    identity = (import_identity or _import_identity)()
+    cloud = sign_in.cloud
+    if sign_in.source == CLI:
+        return identity.AzureCliCredential(process_timeout=_CLI_TIMEOUT)
+    if sign_in.source == MSI:
+        chosen = {"client_id": sign_in.client_id} if sign_in.client_id else {}
+        return identity.ManagedIdentityCredential(transport=transport, **chosen)
+    common: dict[str, Any] = {"authority": cloud.authority, "transport": transport}
+    if not cloud.asks_microsoft:
+        common["disable_instance_discovery"] = True
+    try:
+        if sign_in.secret:
+            return identity.ClientSecretCredential(sign_in.tenant, sign_in.client_id, sign_in.secret, **common)
+        if sign_in.certificate_path:
+            return _from_certificate(identity, sign_in, common)
+        return identity.WorkloadIdentityCredential(
+            tenant_id=sign_in.tenant,
+            client_id=sign_in.client_id,
+            token_file_path=sign_in.federated_token_file,
+            **common,
+        )
+    except (ValueError, OSError) as error:
+        raise OptionError("signing in with %s: %s" % (describe(sign_in), error)) from None
+
+
+def describe(sign_in: SignIn) -> str:
+    """Name the way of signing in, as an error does."""
+    if sign_in.source == CLI:
+        return "the Azure CLI's login (auth_source cli)"
+    if sign_in.source == MSI:
+        return "%s (auth_source msi)" % (_MSI if not sign_in.client_id else "%s %s" % (_MSI, sign_in.client_id))
+    how = "a secret" if sign_in.secret else "a certificate" if sign_in.certificate_path else "a federated token"
+    return "%s of client %s (auth_source %s)" % (how, sign_in.client_id, sign_in.source)
+
+
+def _first_of_all(
+    set_here: Mapping[str, Any], set_there: Mapping[str, str], from_file: Callable[[str], dict[str, str]]
+) -> tuple[str, Mapping[str, Any]]:
+    if "profile" in set_here:
+        found = from_file(set_here["profile"])
+        if not found:
+            raise OptionError("profile: %r is not in ~/.azure/credentials" % set_here["profile"])
+        return CREDENTIAL_FILE, found
+    if "client_id" in set_here:
+        return PARAMETERS, set_here
+    if "profile" in set_there:
+        found = from_file(set_there["profile"])
+        if not found:
+            raise OptionError("AZURE_PROFILE: %r is not in ~/.azure/credentials" % set_there["profile"])
+        return CREDENTIAL_FILE, found
+    if "client_id" in set_there or "ad_user" in set_there:
+        return ENV, set_there
+    found = from_file(DEFAULT_PROFILE)
+    return (CREDENTIAL_FILE, found) if found else (CLI, {})
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for option, variables in VARIABLES.items():
+        for variable in variables:
+            if environment.get(variable):
+                found.setdefault(option, environment[variable])
+    return found
+
+
+def _read_profile(path: str, profile: str) -> dict[str, str]:
+    """Read a section of the credential file; empty if there is no such file or section."""
+    # A secret may hold a percent sign.
+    parser = configparser.RawConfigParser()
+    try:
+        with open(path, encoding="utf-8") as stream:
+            parser.read_file(stream)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError("%s cannot be read: %s" % (path, error)) from None
+    except configparser.Error as error:
+        # The parser's own message quotes the line, and that may be the secret.
+        raise OptionError("%s is not an INI file: %s" % (path, type(error).__name__)) from None
+    if not parser.has_section(profile):
+        return {}
+    return {name: value.strip() for name, value in parser.items(profile) if name in VARIABLES and value.strip()}
+
+
+def _login_of_cli(directory: str, subscription_id: str | None) -> dict[str, str]:
+    """The subscription, and the cloud that it is in: the one that was chosen, or that `az account set` chose.
+
+    :returns: empty, or with nothing but what was chosen, if the CLI does not say
+    """
+    found = {"subscription_id": subscription_id} if subscription_id else {}
+    try:
+        with open(os.path.join(directory, "azureProfile.json"), encoding="utf-8-sig") as stream:
+            known = json.load(stream)["subscriptions"]
+        if subscription_id:
+            login = next(one for one in known if str(one["id"]).lower() == subscription_id.lower())
+        else:
+            login = next(one for one in known if one.get("isDefault"))
+            found["subscription_id"] = str(login["id"])
+        found["cloud_environment"] = str(login["environmentName"])
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, StopIteration):
+        pass
+    return found
+
+
+def _read_flag(name: str, value: Any) -> bool:
+    """Read what is a boolean in a task, and a word in the environment or a file."""
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    word = str(False if value is None else value).strip().lower()
+    if word not in words:
+        raise OptionError("%s: %r is neither true nor false" % (name, value))
+    return words[word]
+
+
+def _check_complete(sign_in: SignIn, user: str | None) -> None:
+    given = {
+        "client_id": sign_in.client_id,
+        "tenant": sign_in.tenant,
+        "secret, x509_certificate_path or federated_token_file": (
+            sign_in.secret or sign_in.certificate_path or sign_in.federated_token_file
+        ),
+    }
+    missing = [name for name, value in given.items() if not value]
+    if missing and user:
+        raise OptionError(
+            "auth_source %s: ad_user: signing in with a person's name and password is not supported, for Azure asks"
+            " people for a second factor. Use %s (client_id, secret, tenant), a managed identity (auth_source msi), or"
+            " az login (auth_source cli)" % (sign_in.source, _PRINCIPAL)
+        )
+    if missing:
+        raise OptionError(
+            "auth_source %s: %s are not complete, missing: %s. Set them, or choose another auth_source of %s"
+            % (sign_in.source, _PRINCIPAL, " and ".join(missing), ", ".join(AUTH_SOURCES))
+        )
+
+
+def _from_certificate(identity: Any, sign_in: SignIn, common: Mapping[str, Any]) -> Any:
+    path = str(sign_in.certificate_path)
+    with open(path, "rb") as stream:
+        content = stream.read()
+    if sign_in.thumbprint:
+        _check_thumbprint(path, content, sign_in.thumbprint)
+    return identity.CertificateCredential(sign_in.tenant, sign_in.client_id, certificate_data=content, **common)
+
+
+def _check_thumbprint(path: str, content: bytes, thumbprint: str) -> None:
+    # azure-identity computes the thumbprint that it sends; one that was given says which certificate is meant.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
+    actual = x509.load_pem_x509_certificate(content).fingerprint(hashes.SHA1()).hex()
+    if actual != thumbprint.replace(":", "").strip().lower():
+        raise OptionError(
+            "thumbprint: %s is not that of the certificate in %s, which is %s" % (thumbprint, path, actual.upper())
+        )
+
+
+def _import_identity() -> Any:
+    try:
+        from azure import identity
+    except ImportError as error:
+        raise MissingLibrary("azure-identity (%s)" % error) from None
+    return identity

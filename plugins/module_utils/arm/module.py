@@ -1,0 +1,340 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where does Ansible meet this? The modules of the control plane: their arguments and their way of failing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from ..imds_module import filter_arguments
+from ..scheduled_events.approval import OWN, SCOPES
+from ..scheduled_events.client import Deadline
+from ..scheduled_events.document import DocumentError
+from ..scheduled_events.options import OptionError, read_seconds, read_selection, read_vm_names
+from . import acknowledgement, eviction, policy, scale_set, virtual_machine
+from .client import ArmClient, ArmError
+from .cloud import CERT_VALIDATION_MODES
+from .credentials import AUTH_SOURCES, MissingLibrary, choose
+from .notification import ENABLED, STATES, as_dict, read_wish
+from .options import read_name, read_subscriptions
+from .rollout import NONE, UPDATES, read_care
+
+ArgumentSpec = dict[str, dict[str, Any]]
+
+DEFAULT_TIMEOUT = 1800.0  # seconds
+REQUIRED_LIBRARIES = "azure-identity, azure-mgmt-core and requests"
+
+
+def sign_in_arguments() -> ArgumentSpec:
+    """Options that say who asks ARM, where, and for how long at most."""
+    return {
+        "auth_source": {"type": "str", "choices": list(AUTH_SOURCES)},
+        "profile": {"type": "str"},
+        "subscription_id": {"type": "str"},
+        "client_id": {"type": "str"},
+        "secret": {"type": "str", "no_log": True},
+        "tenant": {"type": "str"},
+        "x509_certificate_path": {"type": "path"},
+        "thumbprint": {"type": "str"},
+        "federated_token_file": {"type": "path", "no_log": False},
+        "cloud_environment": {"type": "str"},
+        "adfs_authority_url": {"type": "str"},
+        "base_url": {"type": "str"},
+        "disable_instance_discovery": {"type": "bool"},
+        "cert_validation_mode": {"type": "str", "choices": list(CERT_VALIDATION_MODES)},
+        "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
+    }
+
+
+def notification_arguments() -> ArgumentSpec:
+    """Options that say which notifications are wanted, on which resource."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "default": ENABLED, "choices": list(STATES)},
+        "not_before_timeout": {"type": "str"},
+        "os_image_notification": {"type": "bool"},
+        "wait": {"type": "bool", "default": True},
+    }
+
+
+def rollout_arguments() -> ArgumentSpec:
+    """Options that say what becomes of a scale set's instances."""
+    return {
+        "update_instances": {"type": "str", "default": NONE, "choices": list(UPDATES)},
+        "batch_size": {"type": "str", "default": "20%"},
+        "max_unavailable": {"type": "str", "default": "20%"},
+    }
+
+
+def scale_set_choice_arguments() -> ArgumentSpec:
+    """Options that say which scale sets are read."""
+    return {
+        "resource_group": {"type": "str"},
+        "name": {"type": "str"},
+        "instances": {"type": "bool", "default": True},
+    }
+
+
+def policy_arguments() -> ArgumentSpec:
+    """Options that say which policy is wanted, on which resource."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        **{kind: {"type": "str"} for kind in policy.KINDS},
+        **{approval: {"type": "bool"} for approval in policy.APPROVALS},
+        "publish": {"type": "bool"},
+        "publish_api_version": {"type": "str"},
+        "wait": {"type": "bool", "default": True},
+    }
+
+
+def acknowledgement_arguments() -> ArgumentSpec:
+    """Options that choose events, and say for which VMs."""
+    return {
+        "event_ids": {"type": "list", "elements": "str"},
+        "vm_names": {"type": "list", "elements": "str"},
+        "scope": {"type": "str", "default": OWN, "choices": list(SCOPES)},
+        **filter_arguments(),
+        "subscriptions": {"type": "list", "elements": "str"},
+        "wait": {"type": "bool", "default": False},
+    }
+
+
+def eviction_arguments() -> ArgumentSpec:
+    """Options that name a Spot machine."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "name": {"type": "str"},
+        "scale_set": {"type": "str"},
+        "instance_id": {"type": "str"},
+        "confirm": {"type": "bool", "default": False},
+    }
+
+
+def run_scale_set_notification(module: AnsibleModule) -> None:
+    """Do the work of vmss_terminate_notification."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        wish = read_wish(options)
+        rollout = scale_set.Rollout(options["update_instances"], read_care(options))
+        if rollout.which != NONE and not options["wait"]:
+            raise OptionError(
+                "wait: false does not go with update_instances: %s, for instances can be brought to the new model only"
+                " when it is there. Set wait to true, or update_instances to none" % rollout.which
+            )
+        group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            try:
+                outcome = scale_set.notify(client, group, name, wish, rollout, options["wait"], module.check_mode)
+            except scale_set.Unfinished as error:
+                module.fail_json(msg=str(error), **_said_by(client), **_report_scale_set(module, group, error.outcome))
+            return _report_scale_set(module, group, outcome)
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_scale_set_info(module: AnsibleModule) -> None:
+    """Do the work of vmss_terminate_notification_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        group = read_name(options, "resource_group") if options["resource_group"] is not None else None
+        name = read_name(options, "name") if options["name"] is not None else None
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {
+                "changed": False,
+                "scale_sets": scale_set.describe_all(client, group, name, options["instances"]),
+            }
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_vm_notification(module: AnsibleModule) -> None:
+    """Do the work of vm_terminate_notification."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        wish = read_wish(options)
+        group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            outcome = virtual_machine.notify(client, group, name, wish, options["wait"], module.check_mode)
+            _warn(module, outcome.warnings)
+            return {
+                "changed": outcome.changed,
+                "id": outcome.resource.get("id"),
+                "name": outcome.resource.get("name"),
+                "resource_group": group,
+                "location": outcome.resource.get("location"),
+                **_before_and_after(module, as_dict(outcome.before), as_dict(outcome.after)),
+            }
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_policy(module: AnsibleModule) -> None:
+    """Do the work of scheduled_events_policy."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        wish = policy.read_wish(options)
+        option = next(kind for kind in policy.KINDS if options[kind] is not None)
+        group, name = read_name(options, "resource_group"), read_name(options, option)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            kind = policy.KINDS[option]
+            outcome = policy.set_policy(client, kind, group, name, wish, options["wait"], module.check_mode)
+            _warn(module, outcome.warnings)
+            return {
+                "changed": outcome.changed,
+                "id": outcome.resource.get("id"),
+                **_before_and_after(module, outcome.before, outcome.after),
+            }
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_acknowledgement(module: AnsibleModule) -> None:
+    """Do the work of scheduled_event_acknowledge."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        selection = read_selection(options)
+        vm_names = read_vm_names(options["vm_names"] or ())
+        subscriptions = read_subscriptions(options)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            try:
+                result = acknowledgement.acknowledge(
+                    client,
+                    subscriptions or [client.subscription_id],
+                    selection,
+                    vm_names,
+                    options["scope"],
+                    options["wait"],
+                    module.check_mode,
+                )
+            except acknowledgement.StillScheduled as error:
+                # What was approved is approved: the failure reports it like a success.
+                module.fail_json(msg=str(error), **_said_by(client), **_report_approval(module, error.result))
+            return _report_approval(module, result)
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_eviction(module: AnsibleModule) -> None:
+    """Do the work of simulate_eviction."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        in_set = options["scale_set"] is not None
+        target = eviction.Target(
+            read_name(options, "resource_group"),
+            read_name(options, "instance_id" if in_set else "name"),
+            read_name(options, "scale_set") if in_set else None,
+        )
+        if not options["confirm"]:
+            raise OptionError(
+                "confirm: false, so nothing was done. This module does not pretend: Azure takes %s away, about 30"
+                " seconds after it runs. Set confirm to true to do that" % target.name
+            )
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {"changed": True, "id": eviction.evict(client, target, module.check_mode)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:
+    _warn(module, tuple(result.warnings))
+    if result.approved and result.skipped:
+        # Ansible shows any task that returns something in `skipped` as skipped, so this would go unseen.
+        module.warn(
+            "%s: %s. Left out, with the reason in skipped: %s"
+            % (
+                "Would approve" if module.check_mode else "Approved",
+                ", ".join(event["event_id"] for event in result.approved),
+                ", ".join(event["event_id"] for event in result.skipped),
+            )
+        )
+    report: dict[str, Any] = {"changed": result.changed, "approved": result.approved, "skipped": result.skipped}
+    if module._diff:
+        report["diff"] = {"before": result.before, "after": result.after}
+    return report
+
+
+def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.Outcome) -> dict[str, Any]:
+    _warn(module, outcome.warnings)
+    found = outcome.scale_set
+    return {
+        "changed": outcome.changed,
+        "id": found.resource_id,
+        "name": found.name,
+        "resource_group": group,
+        "location": found.location,
+        "orchestration_mode": found.orchestration_mode,
+        "upgrade_mode": found.upgrade_mode,
+        "updated_instances": list(outcome.updated),
+        "outdated_instances": list(outcome.outdated),
+        **_before_and_after(module, as_dict(outcome.before), as_dict(outcome.after), list(outcome.updated)),
+    }
+
+
+def _before_and_after(
+    module: AnsibleModule, before: dict[str, Any], after: dict[str, Any], updated: list[str] | None = None
+) -> dict[str, Any]:
+    result: dict[str, Any] = {"before": before, "after": after}
+    if module._diff:
+        result["diff"] = {"before": before, "after": dict(after, updated_instances=updated) if updated else after}
+    return result
+
+
+def _warn(module: AnsibleModule, warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
+        module.warn(warning)
+
+
+def _said_by(client: ArmClient) -> dict[str, Any]:
+    return {"auth_source_used": client.sign_in.source, "subscription_id": client.subscription_id}
+
+
+def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict[str, Any]]]) -> None:
+    """Check the options, sign in, do the work, and end the module: with the result, or with one clear error."""
+    with _clear_errors(module):
+        work = prepare()
+        timeout = read_seconds(module.params, "timeout")
+        sign_in = choose(module.params)
+        # Those that the module was not given as arguments are no secrets to Ansible yet.
+        module.no_log_values.update(sign_in.secrets)
+        with ArmClient(sign_in, Deadline(timeout)) as client:
+            result = {**work(client), **_said_by(client)}
+    module.exit_json(**result)
+
+
+@contextmanager
+def _clear_errors(module: AnsibleModule) -> Iterator[None]:
+    try:
+        yield
+    except MissingLibrary as error:
+        module.fail_json(msg="%s (%s)" % (missing_required_lib(REQUIRED_LIBRARIES), error))
+    except (OptionError, ArmError, DocumentError) as error:
+        module.fail_json(msg=str(error))

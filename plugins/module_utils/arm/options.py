@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What may a user set? The options that the control plane's modules have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..scheduled_events.options import OptionError
+
+# What Azure allows in names of resources and groups is narrower; this is what cannot be a name at all.
+_NAME = re.compile(r"[\w()-](?:[\w.()-]{0,88}[\w()-])?\Z")
+
+_SUBSCRIPTION = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+
+
+def read_name(options: Mapping[str, Any], option: str) -> str:
+    """Check the name of a resource or a resource group.
+
+    :raises OptionError: if it cannot be one
+    """
+    value = str(options[option]).strip()
+    if not _NAME.match(value):
+        raise OptionError("%s: %r is not a name in Azure. Give the name alone, not the id" % (option, options[option]))
+    return value
+
+
+def read_subscriptions(options: Mapping[str, Any]) -> list[str]:
+    """Check the subscriptions whose events are read.
+
+    :returns: empty if none was given, which means the one of the sign-in
+    :raises OptionError: on the first that cannot be one
+    """
+    subscriptions = [str(one).strip() for one in options.get("subscriptions") or ()]
+    for one in subscriptions:
+        if not _SUBSCRIPTION.match(one):
+            raise OptionError("subscriptions: %r is not the id of a subscription, which is a GUID" % one)
+    return subscriptions

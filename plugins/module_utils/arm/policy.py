@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What does a resource's policy look like, and what does scheduled_events_policy do, from start to end?
+
+The `scheduledEventsPolicy` of a VM, an availability set or a scale set says which events Azure approves by
+itself, and whether they are published to Event Grid and Resource Graph. In the PATCH model of a scale set it
+does not exist, so that there the whole resource is written back as it was read, but for the policy, and only
+if nobody has changed it since.
+
+Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..scheduled_events.options import OptionError
+from .client import Answer, ArmClient, ArmError, Json, Permission
+
+VIRTUAL_MACHINE = "virtual_machine"
+AVAILABILITY_SET = "availability_set"
+SCALE_SET = "scale_set"
+
+# Option, and the part of the policy that it stands for.
+APPROVALS = {
+    "approve_user_initiated_reboot": "userInitiatedReboot",
+    "approve_user_initiated_redeploy": "userInitiatedRedeploy",
+    "approve_all_instances_down": "allInstancesDown",
+}
+PUBLISH = "publish"
+TARGETS = "scheduledEventsAdditionalPublishingTargets"
+TARGET = "eventGridAndResourceGraph"
+DEFAULT_EVENTS_VERSION = "2020-07-01"
+
+_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+
+
+class Kind(NamedTuple):
+    """A kind of resource that has a policy."""
+
+    path: str
+    patches: bool
+    """Whether its PATCH model has the policy."""
+
+    @property
+    def read(self) -> Permission:
+        """What reading one needs."""
+        return Permission("Microsoft.Compute/%s/read" % self.path, "Reader")
+
+    @property
+    def write(self) -> Permission:
+        """What writing one needs."""
+        return Permission("Microsoft.Compute/%s/write" % self.path, "Virtual Machine Contributor")
+
+
+KINDS = {
+    VIRTUAL_MACHINE: Kind("virtualMachines", True),
+    AVAILABILITY_SET: Kind("availabilitySets", True),
+    SCALE_SET: Kind("virtualMachineScaleSets", False),
+}
+
+
+class Wish(NamedTuple):
+    """What a user asked for. None, and what is absent: leave it as it is."""
+
+    approvals: Mapping[str, bool] = {}
+    """By the option's name."""
+    publish: bool | None = None
+    events_version: str | None = None
+    """The version in which events are published; None keeps the one that is set, or takes the newest."""
+
+
+class Outcome(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    resource: Json
+    before: Json
+    after: Json
+    warnings: tuple[str, ...]
+
+
+def read_wish(options: Mapping[str, Any]) -> Wish:
+    """Check the options that say which policy is wanted.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    version = options.get("publish_api_version")
+    if version is not None and not _VERSION.match(version):
+        raise OptionError("publish_api_version: %r is not a date like %s" % (version, DEFAULT_EVENTS_VERSION))
+    wish = Wish(
+        {name: options[name] for name in APPROVALS if options.get(name) is not None}, options.get(PUBLISH), version
+    )
+    if not wish.approvals and wish.publish is None:
+        raise OptionError("nothing is asked for: set one of %s" % ", ".join([*APPROVALS, PUBLISH]))
+    return wish
+
+
+def set_policy(
+    client: ArmClient,
+    kind: Kind,
+    resource_group: str,
+    name: str,
+    wish: Wish,
+    wait: bool = True,
+    dry_run: bool = False,
+) -> Outcome:
+    """Set the policy of one resource.
+
+    :param wait: until the operation has ended
+    :param dry_run: decide, but change nothing
+    :raises ArmError: if that fails
+    """
+    path = client.compute_id(resource_group, kind.path, name)
+    seen: list[tuple[Json, Json, Json]] = []
+
+    def change(resource: Json, etag: str | None) -> Answer | None:
+        current = policy_of(resource)
+        differing = parts_to_send(wish, current)
+        wanted = {**as_dict(current), **as_dict_of_parts(differing)}
+        seen.append((resource, as_dict(current), wanted))
+        if not differing or dry_run:
+            return None
+        if kind.patches:
+            body = {"properties": {"scheduledEventsPolicy": differing}}
+            return client.write("PATCH", path, body, etag, kind.write, wait)
+        if etag is None:
+            raise ArmError(
+                "%s shows no etag, so that writing it back could undo what others change meanwhile: nothing was written"
+                % name
+            )
+        return client.write("PUT", path, with_policy(resource, differing), etag, kind.write, wait)
+
+    answer = client.edit(path, kind.read, change)
+    resource, before, wanted = seen[-1]
+    after = wanted
+    if answer is not None and wait:
+        content = answer.content
+        read = content if isinstance(content, dict) and "properties" in content else client.get(path, kind.read)
+        after = as_dict(policy_of(read))
+        if after != wanted:
+            raise ArmError(
+                "Azure accepted the change of %s, but then shows %s in place of %s. Are the preview features"
+                " SendScheduledEventsPolicy and ScheduledEventsActivity registered?" % (name, after, wanted)
+            )
+    return Outcome(wanted != before, resource, before, after, _warnings(kind, resource))
+
+
+def policy_of(resource: Mapping[str, Any]) -> Json:
+    """The `scheduledEventsPolicy` of a resource; empty if it has none."""
+    policy = (resource.get("properties") or {}).get("scheduledEventsPolicy")
+    return policy if isinstance(policy, dict) else {}
+
+
+def parts_to_send(wish: Wish, current: Mapping[str, Any]) -> Json:
+    """The parts of a policy that differ from the wish, each of them whole. Empty if none does."""
+    parts: Json = {}
+    for option, part in APPROVALS.items():
+        wanted = wish.approvals.get(option)
+        if wanted is not None and wanted != _approves(current, part):
+            parts[part] = {"automaticallyApprove": wanted}
+    if wish.publish is not None:
+        enabled, version = _publishes(current)
+        if wish.publish:
+            wanted_version = wish.events_version or version or DEFAULT_EVENTS_VERSION
+        else:
+            # A version means nothing while nothing is published.
+            wanted_version = version or DEFAULT_EVENTS_VERSION
+        if wish.publish != enabled or (wish.publish and wanted_version != version):
+            parts[TARGETS] = {TARGET: {"enable": wish.publish, "scheduledEventsApiVersion": wanted_version}}
+    return parts
+
+
+def with_policy(resource: Mapping[str, Any], parts: Mapping[str, Any]) -> Json:
+    """The resource as it was read, with these parts in its policy, and nothing else touched."""
+    changed = copy.deepcopy(dict(resource))
+    policy = changed.setdefault("properties", {}).setdefault("scheduledEventsPolicy", {})
+    for name, part in parts.items():
+        if name == TARGETS:
+            policy.setdefault(TARGETS, {})[TARGET] = part[TARGET]
+        else:
+            policy[name] = part
+    return changed
+
+
+def as_dict(policy: Mapping[str, Any]) -> Json:
+    """Write a policy in the words of the module's options. What Azure does not show is off."""
+    enabled, version = _publishes(policy)
+    return {
+        **{option: _approves(policy, part) for option, part in APPROVALS.items()},
+        PUBLISH: enabled,
+        "publish_api_version": version,
+    }
+
+
+def as_dict_of_parts(parts: Mapping[str, Any]) -> Json:
+    """The same of only those parts that are there."""
+    whole = as_dict(parts)
+    return {option: value for option, value in whole.items() if APPROVALS.get(option, TARGETS) in parts}
+
+
+def _approves(policy: Mapping[str, Any], part: str) -> bool:
+    return (policy.get(part) or {}).get("automaticallyApprove") is True
+
+
+def _publishes(policy: Mapping[str, Any]) -> tuple[bool, str | None]:
+    target = (policy.get(TARGETS) or {}).get(TARGET) or {}
+    return target.get("enable") is True, target.get("scheduledEventsApiVersion")
+
+
+def _warnings(kind: Kind, resource: Mapping[str, Any]) -> tuple[str, ...]:
+    if kind is KINDS[VIRTUAL_MACHINE]:
+        for name in ("virtualMachineScaleSet", "availabilitySet"):
+            owner = ((resource.get("properties") or {}).get(name) or {}).get("id")
+            if owner:
+                return (
+                    "%s is a member of %s, whose policy counts and not its own"
+                    % (resource.get("name"), str(owner).rsplit("/", 1)[-1]),
+                )
+    return ()

@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which events does Resource Graph list?
+
+All events of whole subscriptions, of those resources whose policy publishes them. What is over stays as
+history, with two statuses that the metadata service does not have.
+
+Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events and
+https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-data
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..scheduled_events.document import DocumentError, Event, parse_document
+from .client import ArmClient, ArmError, Json, Permission
+
+PATH = "/providers/Microsoft.ResourceGraph/resources"
+API_VERSION = "2022-10-01"
+QUERY = "maintenanceresources | where type == 'microsoft.maintenance/scheduledevents'"
+
+COMPLETED = "Completed"
+CANCELED = "Canceled"
+FINISHED = frozenset([COMPLETED.lower(), CANCELED.lower()])
+
+READ = Permission("Microsoft.ResourceGraph/resources/read", "Reader")
+
+_SEPARATOR = "/providers/microsoft.maintenance/scheduledevents/"
+
+
+class ListedEvent(NamedTuple):
+    """An event, and what Resource Graph knows besides."""
+
+    event: Event
+    resource_id: str
+    """Of the VM, scale set or availability set that it was published for: what it is acknowledged on."""
+    location: str | None = None
+    zones: tuple[str, ...] = ()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it is history."""
+        return self.event.event_status.lower() in FINISHED
+
+
+def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool = False) -> list[ListedEvent]:
+    """Read all events of these subscriptions, all pages.
+
+    :param finished: those as well that are over
+    :raises ArmError: if that fails
+    :raises DocumentError: if a row is no event
+    """
+    events = [parse_row(row) for row in _rows(client, subscriptions)]
+    return [one for one in events if finished or not one.is_finished]
+
+
+def parse_row(row: Any) -> ListedEvent:
+    """Read one row: its `properties` are an event in the metadata service's own words.
+
+    :raises DocumentError: if it is no event
+    """
+    if not isinstance(row, dict) or not isinstance(row.get("properties"), dict) or not isinstance(row.get("id"), str):
+        raise DocumentError("Resource Graph listed something that is no event: %s" % _quote(row))
+    properties = {"EventId": row.get("name"), **row["properties"]}
+    try:
+        (event,) = parse_document(json.dumps({"DocumentIncarnation": 0, "Events": [properties]})).events
+    except DocumentError as error:
+        raise DocumentError("Resource Graph listed something that is no event (%s): %s" % (row["id"], error)) from None
+    end = row["id"].lower().find(_SEPARATOR)
+    if end < 0:
+        raise DocumentError("Resource Graph listed an event without its resource: %s" % row["id"])
+    return ListedEvent(event, row["id"][:end], row.get("location"), tuple(row.get("zones") or ()))
+
+
+def _rows(client: ArmClient, subscriptions: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    body: Json = {"subscriptions": list(subscriptions), "query": QUERY}
+    while True:
+        page = client.post(PATH, body, READ, API_VERSION).content
+        if not isinstance(page, dict) or not isinstance(page.get("data"), list):
+            raise ArmError("Resource Graph did not answer with a page of rows: %s" % _quote(page))
+        yield from page["data"]
+        token = page.get("$skipToken")
+        if not token:
+            return
+        body = {**body, "options": {"$skipToken": token}}
+
+
+def _quote(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + "…"

@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which instances come next?
+
+A change of a scale set's model reaches its instances only when they are updated. Who may be updated
+together is decided here, by pure functions over what was read.
+
+Source: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-upgrade-policy
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..scheduled_events.options import OptionError
+
+NONE = "none"
+OUTDATED = "outdated"
+ALL = "all"
+UPDATES = (NONE, OUTDATED, ALL)
+
+# An instance that is still outdated after this many updates will not change with another.
+MOST_ATTEMPTS = 2
+# More than this many ids, Azure may refuse in one request.
+LARGEST_BATCH = 100
+
+# Neither in service, so that an update takes nothing away, nor in trouble.
+_RESTING = frozenset(["deallocated", "deallocating", "stopped", "stopping"])
+
+_COUNT = re.compile(r"([0-9]{1,6})(%?)\Z")
+
+
+class Instance(NamedTuple):
+    """One instance of a scale set, as far as an update is concerned."""
+
+    key: str
+    """What the API knows it by: the instance id in a uniform set, the name in a flexible one."""
+    name: str
+    latest_model: bool
+    available: bool = True
+    """Whether it is in service: an update may take that away for a while."""
+    resting: bool = False
+    """Stopped or deallocated on purpose: not in service, and nothing is wrong with it."""
+    leaving: bool = False
+    """Being deleted: there is no use in an update."""
+    terminate: Mapping[str, Any] | None = None
+    """The `scheduledEventsProfile` of the instance itself, where Azure shows it."""
+    spot: bool = False
+
+
+class Care(NamedTuple):
+    """How many at a time."""
+
+    batch_size: str = "20%"
+    """At most so many in one request: a number, or a share of the set, at least one."""
+    max_unavailable: str = "20%"
+    """At most so many out of service, those included that are so for other reasons."""
+
+
+def read_care(options: Mapping[str, Any]) -> Care:
+    """Check the options that say how many instances are updated at a time.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    return Care(_read_count(options, "batch_size"), _read_count(options, "max_unavailable"))
+
+
+def parse_instance(content: Mapping[str, Any]) -> Instance:
+    """Read one element of `GET …/virtualMachineScaleSets/{set}/virtualMachines`.
+
+    In a flexible set, whose instances have no number, the name is the key.
+    """
+    properties = content.get("properties") or {}
+    name = str(content.get("name", ""))
+    states = _states(properties)
+    provisioning = str(properties.get("provisioningState", "")).lower()
+    resting = states.get("powerstate") in _RESTING
+    healthy = states.get("healthstate", "healthy") == "healthy"
+    return Instance(
+        key=str(content.get("instanceId") or name),
+        name=name,
+        latest_model=properties.get("latestModelApplied") is True,
+        available=provisioning == "succeeded" and healthy and not resting,
+        resting=resting and provisioning == "succeeded",
+        leaving=provisioning == "deleting",
+        terminate=properties.get("scheduledEventsProfile"),
+        spot=is_spot(properties),
+    )
+
+
+def is_spot(properties: Mapping[str, Any]) -> bool:
+    """Whether a VM, an instance or a set's profile with these properties is Spot, once called low priority."""
+    return str(properties.get("priority", "")).lower() in ("spot", "low")
+
+
+def to_update(instances: Sequence[Instance], which: str, updated: Collection[str]) -> list[Instance]:
+    """The instances that an update is wanted for, in the order of the list.
+
+    :param which: one of `UPDATES`
+    :param updated: keys of those that this run has brought to the latest model; `all` takes none of them twice
+    """
+    if which == NONE:
+        return []
+    return [
+        instance
+        for instance in instances
+        if not instance.leaving and (not instance.latest_model or (which == ALL and instance.key not in updated))
+    ]
+
+
+def next_batch(waiting: Sequence[Instance], instances: Sequence[Instance], care: Care) -> list[Instance]:
+    """Choose those of `waiting` that may be updated together, now.
+
+    Those that are not in service anyway come first, and cost nothing. The others may come until as many
+    are out of service as `max_unavailable` allows. Empty: wait until some are back.
+    """
+    total = len(instances)
+    size = min(count_of(care.batch_size, total), LARGEST_BATCH)
+    out_of_service = sum(1 for one in instances if not one.available and not one.resting and not one.leaving)
+    may_go = max(0, count_of(care.max_unavailable, total) - out_of_service)
+    batch: list[Instance] = []
+    for instance in sorted(waiting, key=lambda one: one.available):
+        if len(batch) == size or (instance.available and may_go == 0):
+            break
+        may_go -= instance.available
+        batch.append(instance)
+    return batch
+
+
+def count_of(count: str, total: int) -> int:
+    """Turn `3` or `20%` into a number of instances of so many: at least one."""
+    match = _COUNT.match(count)
+    if match is None:
+        raise ValueError("neither a number nor a share: %r" % count)
+    number = int(match.group(1))
+    return max(1, number * total // 100 if match.group(2) else number)
+
+
+def _read_count(options: Mapping[str, Any], name: str) -> str:
+    value = str(options[name]).strip()
+    match = _COUNT.match(value)
+    if match is None or int(match.group(1)) < 1 or (match.group(2) and int(match.group(1)) > 100):
+        raise OptionError(
+            "%s: %r is neither a number of instances, from 1 on, nor a share of them, from 1%% to 100%%" % (name, value)
+        )
+    return value
+
+
+def _states(properties: Mapping[str, Any]) -> dict[str, str]:
+    """`{"powerstate": "running", "healthstate": "healthy"}`, as far as the instance view is there."""
+    view = properties.get("instanceView") or {}
+    statuses = list(view.get("statuses") or [])
+    health = (view.get("vmHealth") or {}).get("status")
+    if health:
+        statuses.append(health)
+    # Like PowerState/running.
+    codes = [str(status.get("code", "")).lower() for status in statuses]
+    return {code.partition("/")[0]: code.partition("/")[2] for code in codes}

@@ -1,0 +1,428 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What do the modules of scale sets do, from start to end?
+
+A notification is set on the scale set's model, with the smallest PATCH that there is, and reaches the
+instances when they are brought to that model: by Azure, or by us, as the set's upgrade policy says.
+
+Source: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-terminate-notification
+and https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-perform-manual-upgrades
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .client import POLL_INTERVAL, Answer, ArmClient, ArmError, Busy, Json, NotFound, OperationFailed, Permission
+from .notification import (
+    Notifications,
+    Wish,
+    as_dict,
+    format_timeout,
+    parse_profile,
+    profile_to_send,
+    settle,
+)
+from .rollout import (
+    MOST_ATTEMPTS,
+    NONE,
+    OUTDATED,
+    Care,
+    Instance,
+    is_spot,
+    next_batch,
+    parse_instance,
+    to_update,
+)
+
+KIND = "virtualMachineScaleSets"
+MANUAL = "Manual"
+AUTOMATIC = "Automatic"
+ROLLING = "Rolling"
+
+READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
+WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
+READ_INSTANCES = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
+READ_UPGRADES = Permission("Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades/read", "Reader")
+UPGRADE = Permission("Microsoft.Compute/virtualMachineScaleSets/manualUpgrade/action", "Virtual Machine Contributor")
+
+# How a rolling upgrade ends without having updated everything.
+_BROKEN_OFF = frozenset(["faulted", "cancelled", "canceled"])
+_MOST_NAMED = 20
+
+
+class ScaleSet(NamedTuple):
+    """A scale set, as it was read."""
+
+    resource_id: str
+    name: str
+    location: str
+    orchestration_mode: str
+    upgrade_mode: str
+    """Who brings instances to the latest model: `Manual`, `Automatic`, `Rolling`."""
+    notifications: Notifications
+    spot: bool
+    has_model: bool
+    """A flexible set may have none; then there is nothing to set a notification on."""
+
+
+class Rollout(NamedTuple):
+    """What is to become of the instances."""
+
+    which: str = NONE
+    """One of `rollout.UPDATES`."""
+    care: Care = Care()
+
+
+class Outcome(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    scale_set: ScaleSet
+    before: Notifications
+    after: Notifications
+    updated: tuple[str, ...]
+    """Names of the instances that came to the latest model meanwhile, or were updated again."""
+    outdated: tuple[str, ...]
+    """Names of those that are not there."""
+    warnings: tuple[str, ...]
+
+
+class Unfinished(Exception):
+    """The model is as it was wanted, but the instances are not. `outcome` is how far it came."""
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def notify(
+    client: ArmClient,
+    resource_group: str,
+    name: str,
+    wish: Wish,
+    rollout: Rollout = Rollout(),
+    wait: bool = True,
+    dry_run: bool = False,
+) -> Outcome:
+    """Set the notifications of a scale set, and bring its instances to the latest model.
+
+    :param wait: until the operation has ended; must be True for a rollout
+    :param dry_run: decide, but change nothing
+    :raises Unfinished: if the rollout did not come to its end
+    :raises ArmError: if anything before that failed
+    """
+    path = client.compute_id(resource_group, KIND, name)
+    seen: list[tuple[ScaleSet, Notifications]] = []
+    upgrade_before: list[str | None] = []
+
+    def change(resource: Json, etag: str | None) -> Answer | None:
+        scale_set = parse_scale_set(resource)
+        _check_has_model(scale_set)
+        wanted = settle(wish, scale_set.notifications)
+        seen.append((scale_set, wanted))
+        profile = profile_to_send(scale_set.notifications, wanted)
+        if not profile or dry_run:
+            return None
+        if scale_set.upgrade_mode == ROLLING and rollout.which != NONE:
+            upgrade_before.append(_start_of(_latest_upgrade(client, path)))
+        body = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
+        return client.write("PATCH", path, body, etag, WRITE, wait)
+
+    answer = client.edit(path, READ, change)
+    # What was read at last is what the change was made from.
+    scale_set, wanted = seen[-1]
+    model_changes = wanted != scale_set.notifications
+    after = wanted
+    if answer is not None and wait:
+        after = _read_back(client, path, answer, wanted)
+    outcome = Outcome(model_changes, scale_set, scale_set.notifications, after, (), (), _warnings(scale_set, wish))
+    if rollout.which == NONE:
+        return outcome
+    if dry_run:
+        return _predict(client, path, outcome, rollout, model_changes)
+    work = _Work(client, path, scale_set, rollout, upgrade_before)
+    try:
+        work.run()
+    except OperationFailed as error:
+        work.read()
+        raise Unfinished(str(error), work.add_to(outcome)) from error
+    except ArmError as error:
+        raise Unfinished(str(error), work.add_to(outcome)) from error
+    outcome = work.add_to(outcome)
+    if outcome.outdated:
+        raise Unfinished(
+            "%d instances are still not at the latest model, after %d updates each: %s. Look at their state"
+            % (len(outcome.outdated), MOST_ATTEMPTS, _names(outcome.outdated)),
+            outcome,
+        )
+    return outcome
+
+
+def describe_all(
+    client: ArmClient, resource_group: str | None = None, name: str | None = None, with_instances: bool = True
+) -> list[Json]:
+    """Read one scale set, all of a resource group, or all of the subscription, as the info module returns them.
+
+    :raises ArmError: if that fails; a single one that does not exist is `NotFound`
+    """
+    if resource_group and name:
+        resources: Iterable[Json] = [client.get(client.compute_id(resource_group, KIND, name), READ)]
+    else:
+        group = "/resourceGroups/%s" % resource_group if resource_group else ""
+        resources = client.list_all(
+            "/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (client.subscription_id, group, KIND), READ
+        )
+    return [_describe(client, resource, with_instances) for resource in resources]
+
+
+def parse_scale_set(resource: Mapping[str, Any]) -> ScaleSet:
+    """Read a `VirtualMachineScaleSet`, as far as notifications are concerned."""
+    properties = resource.get("properties") or {}
+    model = properties.get("virtualMachineProfile")
+    model = model if isinstance(model, dict) else {}
+    return ScaleSet(
+        resource_id=str(resource.get("id", "")),
+        name=str(resource.get("name", "")),
+        location=str(resource.get("location", "")),
+        orchestration_mode=str(properties.get("orchestrationMode", "Uniform")),
+        upgrade_mode=str((properties.get("upgradePolicy") or {}).get("mode", MANUAL)),
+        notifications=parse_profile(model.get("scheduledEventsProfile")),
+        spot=is_spot(model),
+        has_model=bool(model),
+    )
+
+
+def read_instances(client: ArmClient, path: str) -> list[Instance]:
+    """Read all instances of the scale set with this id, their state included."""
+    options = {"$expand": "instanceView"}
+    return [parse_instance(one) for one in client.list_all(path + "/virtualMachines", READ_INSTANCES, **options)]
+
+
+class _Work:
+    """A rollout while it goes on: what was tried, and what came of it."""
+
+    def __init__(
+        self, client: ArmClient, path: str, scale_set: ScaleSet, rollout: Rollout, upgrade_before: list[str | None]
+    ) -> None:
+        self._client = client
+        self._path = path
+        self._scale_set = scale_set
+        self._rollout = rollout
+        # Not empty: the model was changed, and Azure's rolling upgrade for that is another than this one.
+        self._upgrade_before = upgrade_before
+        self._instances: list[Instance] = []
+        self._were_outdated: set[str] = set()
+        self._attempts: Counter[str] = Counter()
+
+    def run(self) -> None:
+        """Do it, by hand or by watching Azure do it."""
+        if self._scale_set.upgrade_mode == MANUAL:
+            self._update_in_batches()
+        else:
+            self._watch()
+
+    def add_to(self, outcome: Outcome) -> Outcome:
+        """Say in the outcome how far it came."""
+        touched = self._were_outdated | set(self._attempts)
+        updated = tuple(one.name for one in self._instances if one.latest_model and one.key in touched)
+        outdated = tuple(one.name for one in self._instances if not one.latest_model and not one.leaving)
+        return outcome._replace(
+            changed=outcome.changed or bool(self._attempts) or bool(updated), updated=updated, outdated=outdated
+        )
+
+    def read(self) -> list[Instance]:
+        """Look how far the instances are."""
+        self._instances = read_instances(self._client, self._path)
+        self._were_outdated.update(one.key for one in self._instances if not one.latest_model)
+        return self._instances
+
+    def _update_in_batches(self) -> None:
+        settling = False
+        while True:
+            # Read again for each batch: instances come, go, and fail meanwhile.
+            instances = self.read()
+            waiting = [
+                one
+                for one in to_update(instances, self._rollout.which, self._attempts)
+                if self._attempts[one.key] < MOST_ATTEMPTS
+            ]
+            if not waiting:
+                return
+            fresh = [one for one in waiting if not self._attempts[one.key]]
+            if not fresh and not settling:
+                # It may only take a moment until Azure shows the last update.
+                settling = True
+                self._client.wait(POLL_INTERVAL, "Instances of %s were not at the latest model" % self._scale_set.name)
+                continue
+            settling = False
+            batch = next_batch(fresh or waiting, instances, self._rollout.care)
+            if batch:
+                self._update(batch)
+            else:
+                self._client.wait(
+                    POLL_INTERVAL,
+                    "As many instances of %s as max_unavailable allows were out of service: %s"
+                    % (self._scale_set.name, _names(one.name for one in instances if not one.available)),
+                )
+
+    def _update(self, batch: list[Instance]) -> None:
+        keys = [one.key for one in batch]
+        self._attempts.update(keys)
+        try:
+            self._client.post(self._path + "/manualupgrade", {"instanceIds": keys}, UPGRADE)
+        except NotFound:
+            # One of them may have gone since it was read; the others will come again.
+            left = {one.key for one in self.read()}
+            if left.issuperset(keys):
+                raise
+            # An instance that was in the batch but not updated has not had its try.
+            self._attempts -= Counter(keys)
+        except Busy as error:
+            self._attempts -= Counter(keys)
+            self._client.wait(POLL_INTERVAL, str(error).rstrip("."))
+
+    def _watch(self) -> None:
+        while to_update(self.read(), OUTDATED, ()):
+            if self._scale_set.upgrade_mode == ROLLING:
+                self._check_rolling_upgrade()
+            self._client.wait(
+                POLL_INTERVAL,
+                "Azure had not brought all instances of %s (upgrade policy %s) to the latest model"
+                % (self._scale_set.name, self._scale_set.upgrade_mode),
+            )
+
+    def _check_rolling_upgrade(self) -> None:
+        upgrade = _latest_upgrade(self._client, self._path)
+        status = str(((upgrade or {}).get("runningStatus") or {}).get("code", "")).lower()
+        if self._upgrade_before and _start_of(upgrade) == self._upgrade_before[0]:
+            # That one was over before our change; the one for the change has yet to begin.
+            return
+        if status in _BROKEN_OFF:
+            error = (upgrade or {}).get("error") or {}
+            raise ArmError(
+                "The rolling upgrade of %s is %s%s. Repair what it found, then update the instances, or start it again"
+                % (
+                    self._scale_set.name,
+                    status,
+                    "".join(": %s" % error["message"] if error.get("message") else ""),
+                )
+            )
+        if upgrade is None or (status == "completed" and not self._upgrade_before):
+            raise ArmError(
+                "The upgrade policy of %s is Rolling, no rolling upgrade is under way, and these instances are not at"
+                " the latest model: %s. Start one, or update them by hand"
+                % (self._scale_set.name, _names(one.name for one in self._instances if not one.latest_model))
+            )
+
+
+def _check_has_model(scale_set: ScaleSet) -> None:
+    if not scale_set.has_model:
+        raise ArmError(
+            "The scale set %s has no model (virtualMachineProfile) to set a notification on. Set it on its VMs, with"
+            " vm_terminate_notification" % scale_set.name
+        )
+
+
+def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notifications) -> Notifications:
+    content = answer.content
+    if not isinstance(content, dict) or "properties" not in content:
+        content = client.get(path, READ)
+    after = parse_scale_set(content).notifications
+    if after != wanted:
+        raise ArmError(
+            "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
+            % (path.rsplit("/", 1)[-1], as_dict(after), as_dict(wanted))
+        )
+    return after
+
+
+def _predict(client: ArmClient, path: str, outcome: Outcome, rollout: Rollout, model_changes: bool) -> Outcome:
+    instances = read_instances(client, path)
+    if model_changes:
+        instances = [one._replace(latest_model=False) for one in instances]
+    # Only by hand are those updated that have the latest model.
+    which = rollout.which if outcome.scale_set.upgrade_mode == MANUAL else OUTDATED
+    names = tuple(one.name for one in to_update(instances, which, ()))
+    return outcome._replace(changed=outcome.changed or bool(names), updated=names)
+
+
+def _latest_upgrade(client: ArmClient, path: str) -> Json | None:
+    try:
+        return client.get(path + "/rollingUpgrades/latest", READ_UPGRADES).get("properties") or {}
+    except NotFound:
+        return None
+
+
+def _start_of(upgrade: Mapping[str, Any] | None) -> str | None:
+    return ((upgrade or {}).get("runningStatus") or {}).get("startTime")
+
+
+def _warnings(scale_set: ScaleSet, wish: Wish) -> tuple[str, ...]:
+    if scale_set.spot and wish.terminate:
+        return (
+            "The instances of %s are Spot, for which Azure has no terminate notification: an eviction announces itself"
+            " as Preempt, 30 seconds before" % scale_set.name,
+        )
+    return ()
+
+
+def _describe(client: ArmClient, resource: Json, with_instances: bool) -> Json:
+    scale_set = parse_scale_set(resource)
+    result: Json = {
+        "id": scale_set.resource_id,
+        "name": scale_set.name,
+        "resource_group": resource_group_of(scale_set.resource_id),
+        "location": scale_set.location,
+        "orchestration_mode": scale_set.orchestration_mode,
+        "upgrade_mode": scale_set.upgrade_mode,
+        "spot": scale_set.spot,
+        **as_dict(scale_set.notifications),
+    }
+    if with_instances:
+        instances = read_instances(client, scale_set.resource_id)
+        result["instances"] = [_describe_instance(scale_set, one) for one in instances]
+        result["outdated_instances"] = [one.name for one in instances if not one.latest_model and not one.leaving]
+    return result
+
+
+def _describe_instance(scale_set: ScaleSet, instance: Instance) -> Json:
+    return {
+        "instance_id": instance.key,
+        "name": instance.name,
+        "latest_model": instance.latest_model,
+        "terminate": _terminate_of(scale_set, instance),
+    }
+
+
+def _terminate_of(scale_set: ScaleSet, instance: Instance) -> Json:
+    """What a deletion would announce on an instance: its own model decides, which lags behind the set's."""
+    if instance.spot or scale_set.spot:
+        return {"announced": False, "not_before_timeout": None, "reason": "there is none on Spot instances"}
+    if instance.terminate is not None:
+        terminate = parse_profile(instance.terminate).terminate
+    elif instance.latest_model:
+        terminate = scale_set.notifications.terminate
+    else:
+        return {
+            "announced": None,
+            "not_before_timeout": None,
+            "reason": "the instance still has an older model, which Azure does not show",
+        }
+    timeout = format_timeout(terminate.timeout) if terminate.enable and terminate.timeout is not None else None
+    return {"announced": terminate.enable, "not_before_timeout": timeout, "reason": None}
+
+
+def resource_group_of(resource_id: str) -> str | None:
+    """The resource group in a resource's id, in the id's own case."""
+    parts = resource_id.split("/")
+    pairs: Iterator[tuple[str, str]] = zip(parts[1::2], parts[2::2])
+    return next((name for kind, name in pairs if kind.lower() == "resourcegroups"), None)
+
+
+def _names(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = len(listed) - _MOST_NAMED
+    return ", ".join(listed[:_MOST_NAMED]) + (" and %d more" % more if more > 0 else "")

@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What does vm_terminate_notification do, from start to end?
+
+A VM that stands alone, or is a member of a flexible scale set, has a notification of its own.
+
+Source: https://learn.microsoft.com/rest/api/compute/virtual-machines/update
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .client import Answer, ArmClient, ArmError, Json, NotFound, Permission
+from .notification import Notifications, Wish, as_dict, parse_profile, profile_to_send, settle
+from .rollout import is_spot
+
+KIND = "virtualMachines"
+
+READ = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
+WRITE = Permission("Microsoft.Compute/virtualMachines/write", "Virtual Machine Contributor")
+
+
+class Outcome(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    resource: Json
+    before: Notifications
+    after: Notifications
+    warnings: tuple[str, ...]
+
+
+def notify(
+    client: ArmClient, resource_group: str, name: str, wish: Wish, wait: bool = True, dry_run: bool = False
+) -> Outcome:
+    """Set the notifications of one VM.
+
+    :param wait: until the operation has ended
+    :param dry_run: decide, but change nothing
+    :raises ArmError: if that fails
+    """
+    path = client.compute_id(resource_group, KIND, name)
+    seen: list[tuple[Json, Notifications, Notifications]] = []
+
+    def change(resource: Json, etag: str | None) -> Answer | None:
+        before = _parse(resource)
+        wanted = settle(wish, before)
+        seen.append((resource, before, wanted))
+        profile = profile_to_send(before, wanted)
+        if not profile or dry_run:
+            return None
+        body = {"properties": {"scheduledEventsProfile": profile}}
+        return client.write("PATCH", path, body, etag, WRITE, wait)
+
+    try:
+        answer = client.edit(path, READ, change)
+    except NotFound as error:
+        raise NotFound(
+            "%s. An instance of a uniform scale set is no VM of its own: use vmss_terminate_notification" % error,
+            error.status,
+            error.code,
+        ) from None
+    resource, before, wanted = seen[-1]
+    after = wanted
+    if answer is not None and wait:
+        content = answer.content
+        after = _parse(content if isinstance(content, dict) and "properties" in content else client.get(path, READ))
+        if after != wanted:
+            raise ArmError(
+                "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
+                % (name, as_dict(after), as_dict(wanted))
+            )
+    return Outcome(wanted != before, resource, before, after, _warnings(resource, wish))
+
+
+def _parse(resource: Json) -> Notifications:
+    return parse_profile((resource.get("properties") or {}).get("scheduledEventsProfile"))
+
+
+def _warnings(resource: Json, wish: Wish) -> tuple[str, ...]:
+    if wish.terminate and is_spot(resource.get("properties") or {}):
+        return (
+            "%s is a Spot VM, for which Azure has no terminate notification: an eviction announces itself as Preempt,"
+            " 30 seconds before" % resource.get("name"),
+        )
+    return ()

@@ -1,0 +1,289 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which events does Resource Graph list, and what does scheduled_event_acknowledge do about them?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowledgement import (
+    Acknowledgement,
+    StillScheduled,
+    acknowledge,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    GROUP,
+    SUBSCRIPTION,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+GRAPH = "POST /providers/Microsoft.ResourceGraph/resources?api-version=2022-10-01"
+QUERY = (
+    b'{"subscriptions":["%s"],"query":"maintenanceresources | where type == \'microsoft.maintenance/scheduledevents\'"}'
+    % SUBSCRIPTION.encode()
+)
+A, B, C = ("%s0000000-0000-4000-8000-000000000000" % letter for letter in "ABC")
+ANYTHING = Selection()
+
+
+def web(name: str = "web_0") -> str:
+    return "%s/providers/Microsoft.Compute/virtualMachines/%s" % (
+        GROUP.replace("resourceGroups", "resourcegroups"),
+        name,
+    )
+
+
+def row(
+    event_id: str, *resources: str, status: str = "Scheduled", kind: str = "Reboot", of: str | None = None, **more: Any
+) -> dict[str, Any]:
+    names = resources or ("web_0",)
+    return {
+        "id": "%s/providers/Microsoft.Maintenance/scheduledevents/%s" % (of or web(names[0]), event_id),
+        "name": event_id,
+        "type": "microsoft.maintenance/scheduledevents",
+        "location": "westeurope",
+        "zones": ["1"],
+        "properties": {
+            "EventId": event_id,
+            "EventType": kind,
+            "EventStatus": status,
+            "ResourceType": "VirtualMachine",
+            "Resources": list(names),
+            "NotBefore": "Mon, 19 Sep 2016 18:29:47 GMT",
+            **more,
+        },
+    }
+
+
+def page(*rows: dict[str, Any], token: str | None = None) -> Step:
+    return ok(
+        {"totalRecords": len(rows), "count": len(rows), "data": list(rows), **({"$skipToken": token} if token else {})}
+    )
+
+
+def approved() -> Step:
+    return ok({"value": "Successfully Approved"})
+
+
+def one(event_id: str, name: str = "web_0") -> str:
+    return "POST %s/providers/Microsoft.Maintenance/scheduledevents/%s/acknowledge?api-version=2023-10-01-preview" % (
+        web(name),
+        event_id,
+    )
+
+
+def run(
+    *script: Step,
+    selection: Selection = ANYTHING,
+    vm_names: Sequence[str] = ("web_0",),
+    scope: str = "own",
+    timeout: float = 600,
+    **options: Any,
+) -> tuple[ScriptedArm, Acknowledgement]:
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+        return arm, acknowledge(client, [SUBSCRIPTION], selection, vm_names, scope, **options)
+
+
+def ids(events: list[dict[str, Any]]) -> list[str]:
+    return [event["event_id"] for event in events]
+
+
+class TestResourceGraph:
+    def test_given_several_pages_then_all_are_read_with_the_token_of_the_one_before(self) -> None:
+        script = [page(row(A), token="t-1"), page(row(B), token="t-2"), page(row(C))]
+        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+            events = list_events(client, [SUBSCRIPTION])
+        assert [one.event.event_id for one in events] == [A, B, C]
+        assert arm.lines == [GRAPH] * 3
+        assert arm.sent("POST") == [
+            QUERY,
+            QUERY[:-1] + b',"options":{"$skipToken":"t-1"}}',
+            QUERY[:-1] + b',"options":{"$skipToken":"t-2"}}',
+        ]
+
+    def test_given_finished_ones_then_they_are_left_out_unless_asked_for(self) -> None:
+        rows = page(row(A), row(B, status="Completed"), row(C, status="Canceled"))
+        with ScriptedArm(rows, rows) as arm, client_of(arm, FakeTime()) as client:
+            assert len(list_events(client, [SUBSCRIPTION])) == 1
+            assert len(list_events(client, [SUBSCRIPTION], finished=True)) == 3
+
+    def test_given_a_row_then_its_resource_is_what_its_id_begins_with(self) -> None:
+        with ScriptedArm(page(row(A))) as arm, client_of(arm, FakeTime()) as client:
+            (listed,) = list_events(client, [SUBSCRIPTION])
+        assert listed.resource_id == web()
+        assert listed.zones == ("1",)
+
+    @pytest.mark.parametrize("bad", [{}, {"id": "x", "properties": {}}, {"id": "x", "name": A, "properties": None}, 7])
+    def test_given_something_that_is_no_event_then_that_is_an_error(self, bad: Any) -> None:
+        with (
+            ScriptedArm(ok({"data": [bad]})) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(DocumentError, match="Resource Graph listed something that is no event"),
+        ):
+            list_events(client, [SUBSCRIPTION])
+
+    def test_given_no_rows_in_the_answer_then_that_is_no_empty_list(self) -> None:
+        with (
+            ScriptedArm(ok({"value": []})) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(ArmError, match="did not answer with a page of rows"),
+        ):
+            list_events(client, [SUBSCRIPTION])
+
+    def test_given_a_permission_is_missing_then_it_names_the_role(self) -> None:
+        with (
+            ScriptedArm(refused(403, "AuthorizationFailed")) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(ArmError, match=r"do Microsoft\.ResourceGraph/resources/read here\. The role Reader"),
+        ):
+            list_events(client, [SUBSCRIPTION])
+
+    def test_given_it_throttles_then_the_page_is_asked_for_again(self) -> None:
+        time = FakeTime()
+        throttled = refused(429, "RateLimiting", Retry_After="5")
+        with ScriptedArm(page(row(A), token="t"), throttled, page(row(B))) as arm, client_of(arm, time) as client:
+            assert [one.event.event_id for one in list_events(client, [SUBSCRIPTION])] == [A, B]
+        assert time.slept == [5.0]
+
+
+def test_given_an_event_of_the_vm_then_it_is_acknowledged_on_its_resource() -> None:
+    arm, result = run(page(row(A), row(B, "other_0")), approved())
+    assert arm.lines == [GRAPH, one(A)]
+    assert arm.sent("POST")[1] == b""
+    assert result.changed
+    assert ids(result.approved) == [A]
+    assert result.after == {A: "Scheduled, approved"}
+
+
+def test_given_several_events_of_one_resource_then_they_go_in_one_request() -> None:
+    arm, result = run(page(row(A), row(B)), approved())
+    assert arm.lines[1] == (
+        "POST %s/providers/Microsoft.Maintenance/scheduledevents?api-version=2025-10-01-preview" % web()
+    )
+    assert json.loads(arm.sent("POST")[1]) == {"value": [A, B]}
+    assert arm.sent("POST")[1] == b'{"value":["%s","%s"]}' % (A.encode(), B.encode())
+    assert ids(result.approved) == [A, B]
+
+
+def test_given_events_of_several_resources_then_each_has_its_request() -> None:
+    arm, _unused = run(page(row(A), row(B, "web_1")), approved(), approved(), vm_names=["WEB_0", "web_1"])
+    assert arm.lines[1:] == [one(A), one(B, "web_1")]
+
+
+def test_given_it_hits_another_vm_as_well_then_nothing_is_approved() -> None:
+    with pytest.raises(ArmError, match="%s, which hits web_1 as well" % A):
+        run(page(row(A, "web_0", "web_1"), row(B)))
+
+
+def test_given_all_of_its_vms_are_named_then_it_is_approved_once() -> None:
+    arm, _unused = run(page(row(A, "web_0", "web_1")), approved(), vm_names=["web_0", "web_1"])
+    assert arm.lines == [GRAPH, one(A)]
+
+
+def test_given_the_scope_of_leaders_then_the_one_led_by_another_is_skipped() -> None:
+    arm, result = run(page(row(A, "web_1", "web_0")), scope="leader")
+    assert arm.lines == [GRAPH]
+    assert not result.changed
+    assert result.skipped[0]["reason"] == "led by web_1"
+
+
+def test_given_the_scope_of_anything_then_a_named_event_is_approved_whomever_it_hits() -> None:
+    arm, _unused = run(page(row(A, "x_1")), approved(), selection=Selection((A.lower(),)), vm_names=(), scope="any")
+    assert arm.lines == [GRAPH, one(A, "x_1")]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("Started", "already started"),
+        ("Completed", "its status is Completed: nothing to approve"),
+        ("Canceled", "its status is Canceled: nothing to approve"),
+    ],
+)
+def test_given_a_named_event_is_not_pending_then_it_is_skipped_with_the_reason(status: str, reason: str) -> None:
+    arm, result = run(page(row(A, status=status)), selection=Selection((A,)))
+    assert arm.lines == [GRAPH]
+    assert not result.changed
+    assert result.skipped[0]["reason"] == reason
+
+
+def test_given_history_when_none_is_named_then_it_is_not_even_looked_at() -> None:
+    _unused, result = run(page(row(A, status="Completed")))
+    assert result.skipped == []
+
+
+def test_given_an_unknown_id_then_it_is_skipped_with_the_reason() -> None:
+    _unused, result = run(page(), selection=Selection((C,)))
+    assert result.skipped == [{"event_id": C, "reason": "not listed: it has ended, was withdrawn or never was"}]
+
+
+def test_given_other_filters_leave_a_named_event_out_then_it_says_so() -> None:
+    _unused, result = run(page(row(A)), selection=Selection((A,), event_types=frozenset(["freeze"])))
+    assert result.skipped == [{"event_id": A, "reason": "left out by the other filters"}]
+
+
+def test_given_check_mode_then_nothing_is_sent() -> None:
+    arm, result = run(page(row(A)), dry_run=True)
+    assert arm.lines == [GRAPH]
+    assert result.changed
+
+
+def test_given_it_waits_then_it_reads_until_the_event_has_started() -> None:
+    arm, result = run(page(row(A)), approved(), page(row(A)), page(row(A, status="Started")), wait=True)
+    assert arm.lines == [GRAPH, one(A), GRAPH, GRAPH]
+    assert result.after == {A: "Started"}
+
+
+def test_given_a_read_fails_while_it_waits_then_the_next_one_may_work() -> None:
+    _unused, result = run(page(row(A)), approved(), refused(400, "BadRequest"), page(), wait=True)
+    assert result.after == {A: "gone"}
+
+
+def test_given_it_does_not_start_in_time_then_the_failure_tells_what_was_approved() -> None:
+    with pytest.raises(StillScheduled, match="Approved, but not started within 9 s: %s" % A) as error:
+        run(page(row(A)), approved(), page(row(A)), wait=True, timeout=9)
+    assert error.value.result.changed
+
+
+def test_given_terminates_that_wait_for_others_then_it_warns() -> None:
+    _unused, result = run(page(row(A, kind="Terminate"), row(B, "web_1", kind="Terminate")), approved())
+    assert B in result.warnings[0]
+
+
+def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
+    with pytest.raises(ArmError, match="The role ScheduledEventContributor grants it"):
+        run(page(row(A)), refused(403, "AuthorizationFailed"))
+
+
+def test_given_the_event_is_gone_meanwhile_then_azures_words_are_told() -> None:
+    with pytest.raises(ArmError, match="404 NotFound: so it is"):
+        run(page(row(A)), refused(404, "NotFound"))
+
+
+@pytest.mark.parametrize("status", [409, 412])
+def test_given_azure_refuses_then_its_words_are_told(status: int) -> None:
+    with pytest.raises(ArmError, match="was refused: %d Nope: so it is" % status):
+        run(page(row(A)), refused(status, "Nope"))
+
+
+def test_given_azure_throttles_then_it_is_asked_again() -> None:
+    arm, result = run(page(row(A)), refused(429, "TooManyRequests", Retry_After="2"), approved())
+    assert arm.lines == [GRAPH, one(A), one(A)]
+    assert result.changed
+
+
+def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait() -> None:
+    with pytest.raises(OutOfTime, match=r"POST .*/acknowledge: .* within 9 s"):
+        run(page(row(A)), refused(429, "TooManyRequests", Retry_After="17"), timeout=9)

@@ -1,0 +1,250 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How is ARM asked? What is not in the tests of the modules: signing in, secrets, what is no answer of ARM's."""
+
+from __future__ import annotations
+
+import builtins
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+    ArmClient,
+    ArmError,
+    OutOfTime,
+    Permission,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC, read_cloud
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import MissingLibrary, SignIn
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.client import Deadline
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    SECRET,
+    FakeCredential,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+NEEDS = Permission("Microsoft.Test/things/read", "Reader")
+
+
+def ask(*script: Step) -> tuple[ScriptedArm, Any]:
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        return arm, client.get("/thing", NEEDS)
+
+
+def test_given_a_credential_then_its_token_goes_with_each_request() -> None:
+    arm, _unused = ask(ok({}))
+    assert arm.requests[0].headers["authorization"] == "Bearer token-of-the-test"
+    assert arm.requests[0].headers["user-agent"].startswith("foghorn.azure_events")
+
+
+def test_given_arm_does_not_accept_the_token_then_the_error_says_who_signed_in() -> None:
+    with pytest.raises(
+        ArmError, match=r"401 InvalidAuthenticationToken.* a secret of client .* tenant and cloud"
+    ) as error:
+        ask(refused(401, "InvalidAuthenticationToken"))
+    assert SECRET not in str(error.value)
+
+
+def test_given_the_secret_comes_back_in_an_error_then_it_is_not_shown() -> None:
+    with pytest.raises(ArmError) as error:
+        ask(refused(400, "BadRequest", "the value %s is wrong" % SECRET))
+    assert SECRET not in str(error.value)
+    assert "********" in str(error.value)
+
+
+def test_given_signing_in_fails_then_the_reason_is_told_without_the_secret() -> None:
+    from azure.core.exceptions import ClientAuthenticationError
+
+    class Refusing:
+        def get_token(self, *_scopes: str, **_options: Any) -> Any:
+            raise ClientAuthenticationError(
+                "AADSTS7000215: Invalid client secret %s.\nTrace: hints for programmers" % SECRET
+            )
+
+    sign_in = SignIn("env", PUBLIC._replace(arm="http://127.0.0.1:1"), "s", "c", "t", SECRET)
+    client = ArmClient(sign_in, Deadline(10, FakeTime().clock), Refusing())
+    with client, pytest.raises(ArmError) as error:
+        client.get("/thing", NEEDS)
+    message = str(error.value)
+    assert "Signing in with a secret of client c (auth_source env) at https://login.microsoftonline.com" in message
+    assert "AADSTS7000215" in message
+    assert "programmers" not in message
+    assert SECRET not in message
+
+
+def test_given_nobody_listens_then_the_error_says_what_to_check() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        fake = FakeTime()
+        arm = PUBLIC._replace(arm="http://127.0.0.1:%d" % reserved.getsockname()[1])
+        client = ArmClient(SignIn("cli", arm, "s"), Deadline(600, fake.clock), FakeCredential(), fake.sleep)
+        with client, pytest.raises(ArmError, match=r"had no usable answer.* Is base_url or cloud_environment right"):
+            client.get("/thing", NEEDS)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_given_azure_has_an_error_of_its_own_then_it_is_asked_again(status: int) -> None:
+    arm, content = ask(Step(status), Step(status), ok({"it": "works"}))
+    assert content == {"it": "works"}
+    assert len(arm.requests) == 3
+
+
+@pytest.mark.parametrize("content", [None, [], "text", 7])
+def test_given_an_answer_that_is_no_object_then_that_is_an_error(content: Any) -> None:
+    with pytest.raises(ArmError, match="did not answer with a JSON object"):
+        ask(ok(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"error": {"code": "A", "message": "b"}}, "400 A: b"),
+        ({"code": "A", "message": "b"}, "400 A: b"),
+        ({"error": {"code": "A", "message": "b", "details": [{"code": "C", "message": "d"}]}}, "400 A: b; C: d"),
+        ({"error": "text"}, "was refused: 400"),
+        ({"error": {}}, "was refused: 400"),
+        (None, "was refused: 400"),
+        ("<html>", "400: <html>"),
+    ],
+)
+def test_given_an_error_in_any_shape_then_its_code_and_message_are_told(content: Any, said: str) -> None:
+    with pytest.raises(ArmError) as error:
+        ask(Step(400, content))
+    assert said in str(error.value)
+
+
+def test_given_a_link_of_arms_then_its_query_is_not_shown() -> None:
+    with (
+        ScriptedArm(refused(400, "Bad")) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError) as error,
+    ):
+        client.get(arm.url + "/page?$skiptoken=opaque", NEEDS)
+    assert "opaque" not in str(error.value)
+
+
+@pytest.mark.parametrize("missing", ["azure.mgmt.core", "azure.core.pipeline.transport", "azure"])
+def test_given_a_library_is_not_installed_then_the_error_names_it(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = builtins.__import__
+
+    def without(name: str, *args: Any, **options: Any) -> Any:
+        if name == missing:
+            raise ImportError("No module named %r" % name)
+        return original(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingLibrary, match="azure-"):
+        ArmClient(SignIn("cli", PUBLIC, "s"), Deadline(1), None if missing == "azure" else FakeCredential())
+
+
+def test_given_the_operation_is_not_to_be_found_any_more_then_that_is_told() -> None:
+    accepted = Step(202, None, {"Location": "{base}/operations/1"})
+    with (
+        ScriptedArm(accepted, refused(404, "OperationNotFound")) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError, match="404 OperationNotFound"),
+    ):
+        client.post("/thing/act", {}, NEEDS)
+
+
+def test_given_the_time_is_over_then_nothing_is_sent() -> None:
+    fake = FakeTime()
+    with ScriptedArm() as arm, client_of(arm, fake, timeout=5) as client:
+        fake.now += 5
+        with pytest.raises(OutOfTime, match=r"GET .*/thing: Azure was not done within 5 s"):
+            client.get("/thing", NEEDS)
+    assert arm.requests == []
+
+
+TOLD = {"authentication": {"loginEndpoint": "http://127.0.0.1:9", "audiences": ["https://arm.example"]}}
+ASKED = "GET /metadata/endpoints?api-version=2015-01-01"
+
+
+class TestCloudsThatTellTheirAddresses:
+    @contextmanager
+    def client(self, arm: ScriptedArm, timeout: float = 60) -> Iterator[ArmClient]:
+        fake = FakeTime()
+        sign_in = SignIn("env", read_cloud(arm.url), "s", "c", "t", SECRET)
+        with ArmClient(sign_in, Deadline(timeout, fake.clock), FakeCredential(), fake.sleep) as client:
+            yield client
+
+    def test_given_its_address_then_it_is_asked_by_nobody_and_the_token_is_for_its_audience(self) -> None:
+        with ScriptedArm(ok(TOLD), ok({})) as arm, self.client(arm) as client:
+            client.get("/thing", NEEDS)
+            assert client.sign_in.cloud.scope == "https://arm.example/.default"
+        assert arm.lines[0] == ASKED
+        assert "authorization" not in arm.requests[0].headers
+        assert arm.requests[1].headers["authorization"] == "Bearer token-of-the-test"
+
+    def test_given_it_is_busy_then_it_is_asked_again(self) -> None:
+        busy = refused(503, "ServiceUnavailable", Retry_After="2")
+        with ScriptedArm(busy, ok(TOLD)) as arm, self.client(arm):
+            pass
+        assert arm.lines == [ASKED, ASKED]
+
+    def test_given_it_stays_busy_then_the_time_limit_holds(self) -> None:
+        busy = refused(503, "ServiceUnavailable", Retry_After="40")
+        with (
+            ScriptedArm(busy, busy) as arm,
+            pytest.raises(OutOfTime, match=r"GET .*/metadata/endpoints.*within 60 s"),
+            self.client(arm),
+        ):
+            pass
+
+    def test_given_something_else_answers_then_the_error_names_the_option(self) -> None:
+        with (
+            ScriptedArm(refused(404, "NotFound")) as arm,
+            pytest.raises(ArmError, match=r"answered with 404, and .* Is cloud_environment the address"),
+            self.client(arm),
+        ):
+            pass
+
+    def test_given_nobody_answers_then_the_error_names_the_option(self) -> None:
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            sign_in = SignIn("env", read_cloud("http://127.0.0.1:%d" % nobody.getsockname()[1]), "s")
+            fake = FakeTime()
+            with pytest.raises(ArmError, match=r"had no usable answer: .* Is base_url or cloud_environment right"):
+                ArmClient(sign_in, Deadline(60, fake.clock), FakeCredential(), fake.sleep)
+
+
+class TestSigningInWithinTheTimeLimit:
+    @pytest.fixture
+    def silent(self) -> Iterator[str]:
+        """A host that takes connections, and says nothing on them."""
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            yield "127.0.0.1:%d" % listening.getsockname()[1]
+
+    def ask(self, sign_in: SignIn) -> None:
+        with ArmClient(sign_in, Deadline(1.5)) as client:
+            client.get("/thing", NEEDS)
+
+    def test_given_the_sign_in_never_answers_then_the_time_limit_holds(self, silent: str) -> None:
+        cloud = PUBLIC._replace(authority="https://" + silent, asks_microsoft=False)
+        began = time.monotonic()
+        with pytest.raises(ArmError) as error:
+            self.ask(SignIn("env", cloud, "s", "c", "t", SECRET))
+        assert "within 1.5 s" in str(error.value)
+        assert time.monotonic() - began < 30
+
+    def test_given_the_managed_identity_never_answers_then_the_time_limit_holds(
+        self, silent: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://" + silent)
+        began = time.monotonic()
+        with pytest.raises(ArmError):
+            self.ask(SignIn("msi", PUBLIC, "s"))
+        assert time.monotonic() - began < 30

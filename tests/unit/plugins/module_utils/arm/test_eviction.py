@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does simulate_eviction do, from start to end?"""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, NotFound, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import Target, evict
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
+    VERSION,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+VM = COMPUTE + "/virtualMachines/worker"
+SET = COMPUTE + "/virtualMachineScaleSets/workers"
+INSTANCE = SET + "/virtualMachines/3"
+SPOT = ok({"properties": {"priority": "Spot"}})
+REGULAR = ok({"properties": {"priority": "Regular"}})
+SILENT = ok({"properties": {}})
+SPOT_SET = ok({"properties": {"virtualMachineProfile": {"priority": "Spot"}}})
+
+
+def run(
+    *script: Step, target: Target = Target("shop", "worker"), dry_run: bool = False, timeout: float = 600
+) -> ScriptedArm:
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+        evict(client, target, dry_run)
+    return arm
+
+
+def test_given_a_spot_vm_then_it_is_evicted() -> None:
+    arm = run(SPOT, Step(204))
+    assert arm.lines == ["GET %s%s" % (VM, VERSION), "POST %s/simulateEviction%s" % (VM, VERSION)]
+    assert arm.sent("POST") == [b""]
+
+
+def test_given_a_spot_instance_then_its_set_tells_that_it_is_one() -> None:
+    arm = run(SILENT, SPOT_SET, Step(204), target=Target("shop", "3", "workers"))
+    assert arm.lines == [
+        "GET %s%s" % (INSTANCE, VERSION),
+        "GET %s%s" % (SET, VERSION),
+        "POST %s/simulateEviction%s" % (INSTANCE, VERSION),
+    ]
+
+
+@pytest.mark.parametrize("answer", [REGULAR, SILENT])
+def test_given_a_machine_that_is_not_spot_then_nothing_is_done(answer: Step) -> None:
+    with pytest.raises(ArmError, match="is no Spot machine"):
+        run(answer)
+
+
+def test_given_check_mode_then_it_only_looks() -> None:
+    assert run(SPOT, dry_run=True).lines == ["GET %s%s" % (VM, VERSION)]
+
+
+def test_given_there_is_no_such_machine_then_it_says_so() -> None:
+    with pytest.raises(NotFound):
+        run(refused(404, "ResourceNotFound"))
+
+
+def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
+    with pytest.raises(ArmError, match="virtualMachines/simulateEviction/action here"):
+        run(SPOT, refused(403, "AuthorizationFailed"))
+
+
+@pytest.mark.parametrize("status", [409, 412])
+def test_given_azure_refuses_then_its_words_are_told(status: int) -> None:
+    with pytest.raises(ArmError, match="%d Nope: so it is" % status):
+        run(SPOT, refused(status, "Nope"))
+
+
+def test_given_azure_throttles_then_it_is_asked_again() -> None:
+    assert len(run(SPOT, refused(429, "TooManyRequests", Retry_After="2"), Step(204)).requests) == 3
+
+
+def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait() -> None:
+    with pytest.raises(OutOfTime, match=r"POST .*/simulateEviction: .* within 9 s"):
+        run(SPOT, refused(429, "TooManyRequests", Retry_After="17"), timeout=9)

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does the lookup do with Resource Graph?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import join, look_up
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import ListedEvent
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+
+VARIABLE = "azure_vm_name"
+
+
+def listed(*resources: str) -> ListedEvent:
+    return ListedEvent(Event("A", "Reboot", "Scheduled", resources), "/the/resource", "westeurope", ("1",))
+
+
+def hosts_of(event: ListedEvent, hosts: dict[str, dict[str, Any]]) -> list[str]:
+    (found,) = join([event], hosts, VARIABLE)
+    names: list[str] = found["inventory_hosts"]
+    return names
+
+
+def test_given_hosts_with_the_variable_then_they_are_found_by_it_without_case() -> None:
+    hosts = {"a.example": {VARIABLE: "WEB_1"}, "b.example": {VARIABLE: "web_10"}}
+    assert hosts_of(listed("web_1", "elsewhere_0"), hosts) == ["a.example"]
+
+
+def test_given_a_host_without_the_variable_then_its_own_name_counts() -> None:
+    assert hosts_of(listed("web_1"), {"web_1": {}, "web_2": {VARIABLE: None}}) == ["web_1"]
+
+
+def test_given_a_host_whose_variable_says_otherwise_then_its_own_name_does_not_count() -> None:
+    assert hosts_of(listed("web_1"), {"web_1": {VARIABLE: "db"}}) == []
+
+
+def test_given_two_hosts_for_one_vm_then_both_are_named() -> None:
+    assert hosts_of(listed("web_1"), {"x": {VARIABLE: "web_1"}, "y": {VARIABLE: "web_1"}}) == ["x", "y"]
+
+
+def test_given_nothing_is_announced_then_no_host_is_looked_at() -> None:
+    class Untouched(dict[str, Any]):
+        def __iter__(self) -> Any:
+            raise AssertionError("each look at a host costs a templating of its variables")
+
+    assert join([], Untouched(web_1={}), VARIABLE) == []
+
+
+def test_given_an_event_then_it_is_seen_from_no_vm_and_has_its_resource() -> None:
+    (found,) = join([listed("web_1")], {}, VARIABLE)
+    assert "affects_this_vm" not in found
+    assert "this_vm_leads" not in found
+    assert (found["resource_id"], found["location"], found["zones"]) == ("/the/resource", "westeurope", ["1"])
+
+
+def test_given_a_choice_by_this_vm_then_it_is_refused_before_anybody_is_asked() -> None:
+    with pytest.raises(OptionError, match="affecting: 'this_vm' needs a VM that asks"):
+        look_up({}, Selection(affecting="this_vm"), (), {})
+
+
+def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:
+    with pytest.raises(OptionError, match="subscriptions: 'shop' is not the id of a subscription"):
+        look_up({"subscriptions": ["shop"]}, Selection(), (), {})

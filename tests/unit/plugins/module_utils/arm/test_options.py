@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What may a user set?"""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import read_name, read_subscriptions
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+
+GUID = "5B2F6A3C-1111-4c4d-9a51-000000000001"
+
+
+@pytest.mark.parametrize("name", ["web", "Web-1_b", "shop.(test)", "x", "a" * 90, "größe"])
+def test_given_a_name_then_it_is_taken(name: str) -> None:
+    assert read_name({"name": " %s " % name}, "name") == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "a/b", "/subscriptions/x", "a b", "web.", ".web", "a" * 91, "x?y", "x%2F", "a\nb"]
+)
+def test_given_something_that_is_no_name_then_it_is_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=r"resource_group: .* is not a name in Azure"):
+        read_name({"resource_group": name}, "resource_group")
+
+
+def test_given_subscriptions_then_they_are_taken() -> None:
+    assert read_subscriptions({"subscriptions": [" %s" % GUID]}) == [GUID]
+
+
+@pytest.mark.parametrize("options", [{}, {"subscriptions": None}, {"subscriptions": []}])
+def test_given_none_then_it_is_that_of_the_sign_in(options: dict[str, list[str]]) -> None:
+    assert read_subscriptions(options) == []

@@ -1,0 +1,248 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does a resource's policy look like, and what does scheduled_events_policy do, from start to end?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+    ArmError,
+    NotFound,
+    OperationFailed,
+    OutOfTime,
+    encode,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy import (
+    KINDS,
+    Outcome,
+    Wish,
+    read_wish,
+    set_policy,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
+    VERSION,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+VM, AVSET, VMSS = (KINDS[kind] for kind in ("virtual_machine", "availability_set", "scale_set"))
+PUBLISH = Wish(publish=True)
+TARGETS = (
+    b'"scheduledEventsAdditionalPublishingTargets":{"eventGridAndResourceGraph":'
+    b'{"enable":true,"scheduledEventsApiVersion":"2020-07-01"}}'
+)
+PUBLISHED = json.loads(b"{%s}" % TARGETS)
+OPERATION = "/operations/op-3?t=opaque"
+
+
+def resource(kind: Any, policy: Any = None, **properties: Any) -> dict[str, Any]:
+    if policy is not None:
+        properties["scheduledEventsPolicy"] = policy
+    return {
+        "id": "%s/%s/it" % (COMPUTE, kind.path),
+        "name": "it",
+        "location": "westeurope",
+        "etag": '"5"',
+        "tags": {"owner": "somebody"},
+        "sku": {"capacity": 3},
+        "properties": {"provisioningState": "Succeeded", **properties},
+    }
+
+
+def run(
+    *script: Step,
+    kind: Any = VM,
+    wish: Wish = PUBLISH,
+    timeout: float = 600,
+    time: FakeTime | None = None,
+    **options: Any,
+) -> tuple[ScriptedArm, Outcome]:
+    with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout) as client:
+        return arm, set_policy(client, kind, "shop", "it", wish, **options)
+
+
+@pytest.mark.parametrize("kind", [VM, AVSET])
+def test_given_a_vm_or_availability_set_then_only_the_policy_is_patched(kind: Any) -> None:
+    arm, outcome = run(ok(resource(kind)), ok(resource(kind, PUBLISHED)), kind=kind)
+    path = "%s/%s/it%s" % (COMPUTE, kind.path, VERSION)
+    assert arm.lines == ["GET " + path, "PATCH " + path]
+    assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS]
+    assert arm.requests[1].headers["if-match"] == '"5"'
+    assert outcome.changed
+    assert not outcome.before["publish"]
+    assert outcome.after["publish"]
+
+
+def test_given_approvals_are_wanted_then_those_that_differ_are_sent_as_documented() -> None:
+    wish = Wish(
+        {
+            "approve_user_initiated_reboot": True,
+            "approve_user_initiated_redeploy": True,
+            "approve_all_instances_down": False,
+        }
+    )
+    current = {
+        "userInitiatedReboot": {"automaticallyApprove": True},
+        "allInstancesDown": {"automaticallyApprove": True},
+    }
+    after = {
+        "userInitiatedReboot": {"automaticallyApprove": True},
+        "userInitiatedRedeploy": {"automaticallyApprove": True},
+        "allInstancesDown": {"automaticallyApprove": False},
+    }
+    arm, _unused = run(ok(resource(VM, current)), ok(resource(VM, after)), wish=wish)
+    (body,) = arm.sent("PATCH")
+    assert body == (
+        b'{"properties":{"scheduledEventsPolicy":{"userInitiatedRedeploy":{"automaticallyApprove":true},'
+        b'"allInstancesDown":{"automaticallyApprove":false}}}}'
+    )
+
+
+def test_given_a_scale_set_then_it_is_written_back_as_it_was_but_for_the_policy() -> None:
+    before = resource(
+        VMSS, {"userInitiatedReboot": {"automaticallyApprove": True}}, virtualMachineProfile={"x": [1, None]}
+    )
+    after = resource(VMSS, {"userInitiatedReboot": {"automaticallyApprove": True}, **PUBLISHED})
+    arm, outcome = run(ok(before), ok(after), kind=VMSS)
+    before["properties"]["scheduledEventsPolicy"].update(PUBLISHED)
+    assert arm.sent("PUT") == [encode(before)]
+    assert arm.requests[1].headers["if-match"] == '"5"'
+    assert outcome.changed
+
+
+def test_given_somebody_changes_the_scale_set_meanwhile_then_their_change_is_in_what_is_written() -> None:
+    theirs = resource(VMSS)
+    theirs["sku"]["capacity"] = 9
+    theirs["etag"] = '"6"'
+    arm, _unused = run(
+        ok(resource(VMSS)),
+        refused(412, "PreconditionFailed"),
+        ok(theirs),
+        ok(resource(VMSS, PUBLISHED)),
+        kind=VMSS,
+    )
+    assert json.loads(arm.sent("PUT")[-1])["sku"]["capacity"] == 9
+    assert arm.requests[3].headers["if-match"] == '"6"'
+
+
+def test_given_a_scale_set_without_an_etag_then_it_is_not_written() -> None:
+    without = resource(VMSS)
+    del without["etag"]
+    with pytest.raises(ArmError, match="shows no etag"):
+        run(ok(without), kind=VMSS)
+
+
+@pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
+def test_given_it_is_so_already_then_one_read_is_all(kind: Any) -> None:
+    arm, outcome = run(ok(resource(kind, PUBLISHED)), kind=kind)
+    assert len(arm.requests) == 1
+    assert not outcome.changed
+
+
+def test_given_another_version_is_published_then_it_stays_unless_one_is_wanted() -> None:
+    current = json.loads(json.dumps(PUBLISHED).replace("2020-07-01", "2019-08-01"))
+    assert not run(ok(resource(VM, current)))[1].changed
+    arm, _unused = run(
+        ok(resource(VM, current)), ok(resource(VM, PUBLISHED)), wish=Wish(publish=True, events_version="2020-07-01")
+    )
+    assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS]
+
+
+@pytest.mark.parametrize("current", [None, {}, {"scheduledEventsAdditionalPublishingTargets": None}])
+def test_given_nothing_is_published_when_that_is_wanted_then_nothing_is_sent(current: Any) -> None:
+    assert not run(ok(resource(VM, current)), wish=Wish(publish=False))[1].changed
+
+
+def test_given_it_is_published_when_that_is_not_wanted_then_it_is_switched_off() -> None:
+    off = json.loads(json.dumps(PUBLISHED).replace("true", "false"))
+    arm, outcome = run(ok(resource(VM, PUBLISHED)), ok(resource(VM, off)), wish=Wish(publish=False))
+    assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS.replace(b"true", b"false")]
+    assert outcome.changed
+
+
+def test_given_check_mode_then_nothing_is_sent() -> None:
+    arm, outcome = run(ok(resource(VMSS)), kind=VMSS, dry_run=True)
+    assert len(arm.requests) == 1
+    assert outcome.changed
+
+
+def test_given_azure_drops_the_policy_then_that_is_an_error() -> None:
+    with pytest.raises(ArmError, match="preview features"):
+        run(ok(resource(VM)), ok(resource(VM)))
+
+
+@pytest.mark.parametrize("owner", ["virtualMachineScaleSet", "availabilitySet"])
+def test_given_a_vm_in_a_set_then_it_warns_that_the_set_decides(owner: str) -> None:
+    _unused, outcome = run(ok(resource(VM, PUBLISHED, **{owner: {"id": "/x/y/owners"}})))
+    assert "member of owners" in outcome.warnings[0]
+
+
+@pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
+class TestRefusals:
+    def test_given_there_is_none_then_it_says_so(self, kind: Any) -> None:
+        with pytest.raises(NotFound):
+            run(refused(404, "ResourceNotFound"), kind=kind)
+
+    def test_given_a_permission_is_missing_then_it_names_the_role(self, kind: Any) -> None:
+        with pytest.raises(ArmError, match="%s/write here. The role Virtual Machine Contributor" % kind.path):
+            run(ok(resource(kind)), refused(403, "AuthorizationFailed"), kind=kind)
+
+    def test_given_a_conflict_then_it_is_told(self, kind: Any) -> None:
+        with pytest.raises(ArmError, match="409 OperationNotAllowed"):
+            run(ok(resource(kind)), refused(409, "OperationNotAllowed"), kind=kind)
+
+    def test_given_somebody_was_faster_then_it_is_read_again(self, kind: Any) -> None:
+        changed = refused(412, "PreconditionFailed")
+        arm, outcome = run(ok(resource(kind)), changed, ok(resource(kind)), ok(resource(kind, PUBLISHED)), kind=kind)
+        assert [request.method for request in arm.requests[::2]] == ["GET", "GET"]
+        assert outcome.changed
+
+    def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told(self, kind: Any) -> None:
+        throttled, time = refused(429, "TooManyRequests", Retry_After="21"), FakeTime()
+        arm, _unused = run(ok(resource(kind)), throttled, ok(resource(kind, PUBLISHED)), kind=kind, time=time)
+        assert len(arm.requests) == 3
+        assert time.slept == [21.0]
+
+    def test_given_it_shall_not_wait_then_the_operation_is_not_followed(self, kind: Any) -> None:
+        accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
+        arm, outcome = run(ok(resource(kind)), accepted, kind=kind, wait=False)
+        assert len(arm.requests) == 2
+        assert outcome.changed
+
+    @pytest.mark.parametrize("status", ["Failed", "Canceled"])
+    def test_given_the_operation_fails_then_its_reason_is_told(self, kind: Any, status: str) -> None:
+        accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
+        failed = ok({"status": status, "error": {"code": "Bad", "message": "luck"}})
+        with pytest.raises(OperationFailed, match="ended as %s: Bad: luck" % status):
+            run(ok(resource(kind)), accepted, failed, kind=kind)
+
+    def test_given_the_operation_never_ends_then_the_time_limit_does(self, kind: Any) -> None:
+        accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
+        with pytest.raises(OutOfTime):
+            run(ok(resource(kind)), accepted, *[ok({"status": "InProgress"})] * 2, kind=kind, timeout=8)
+
+
+def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
+    options = {"approve_user_initiated_reboot": False, "publish": None, "publish_api_version": None}
+    assert read_wish(options) == Wish({"approve_user_initiated_reboot": False}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "nothing is asked for: set one of approve_user_initiated_reboot"),
+        ({"publish": True, "publish_api_version": "new"}, "publish_api_version: 'new' is not a date"),
+    ],
+)
+def test_given_options_that_cannot_be_meant_then_they_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        read_wish(options)

@@ -1,0 +1,710 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What do the modules of scale sets do, from start to end? Here ARM plays a script, and time only passes in sleep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+    MOST_EDITS,
+    ArmClient,
+    ArmError,
+    Changed,
+    NotFound,
+    OperationFailed,
+    OutOfTime,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import Care
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
+    Outcome,
+    Rollout,
+    Unfinished,
+    describe_all,
+    notify,
+)
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
+    GROUP,
+    SUBSCRIPTION,
+    VERSION,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+SETS = COMPUTE + "/virtualMachineScaleSets"
+WEB = SETS + "/web"
+GET = "GET %s%s" % (WEB, VERSION)
+PATCH = "PATCH %s%s" % (WEB, VERSION)
+INSTANCES = "GET %s/virtualMachines%s&%%24expand=instanceView" % (WEB, VERSION)
+UPGRADE = "POST %s/manualupgrade%s" % (WEB, VERSION)
+ROLLING = "GET %s/rollingUpgrades/latest%s" % (WEB, VERSION)
+OPERATION = (
+    "/subscriptions/%s/providers/Microsoft.Compute/locations/westeurope/operations/op-1?p=1&t=opaque" % SUBSCRIPTION
+)
+POLL = "GET " + OPERATION
+
+# As documented, and nothing else.
+ENABLE_10 = (
+    b'{"properties":{"virtualMachineProfile":{"scheduledEventsProfile":'
+    b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT10M"}}}}}'
+)
+DISABLE_5 = (
+    b'{"properties":{"virtualMachineProfile":{"scheduledEventsProfile":'
+    b'{"terminateNotificationProfile":{"enable":false,"notBeforeTimeout":"PT5M"}}}}}'
+)
+TEN_MINUTES = Wish(True, 600)
+
+
+def scale_set(
+    enable: bool | None = None,
+    timeout: str = "PT5M",
+    mode: str = "Manual",
+    etag: str | None = '"1"',
+    priority: str | None = None,
+    provisioning: str = "Succeeded",
+) -> dict[str, Any]:
+    """A scale set with much that is nobody's business here; `enable` None: without a profile."""
+    model: dict[str, Any] = {
+        "osProfile": {"computerNamePrefix": "web", "adminUsername": "root", "customData": "c2VjcmV0"},
+        "storageProfile": {"imageReference": {"sku": "12"}},
+    }
+    if priority:
+        model["priority"] = priority
+    if enable is not None:
+        model["scheduledEventsProfile"] = {
+            "terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": timeout}
+        }
+    resource = {
+        "id": WEB,
+        "name": "web",
+        "location": "westeurope",
+        "tags": {"owner": "somebody"},
+        "sku": {"name": "Standard_D2s_v5", "capacity": 3},
+        "properties": {
+            "orchestrationMode": "Uniform",
+            "upgradePolicy": {"mode": mode},
+            "virtualMachineProfile": model,
+            "provisioningState": provisioning,
+        },
+    }
+    return {**resource, "etag": etag} if etag else resource
+
+
+def accepted() -> Step:
+    return ok(scale_set(True, "PT10M", provisioning="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
+
+
+def in_progress(**headers: str) -> Step:
+    return ok({"name": "op-1", "status": "InProgress"}, **headers)
+
+
+def ended(status: str = "Succeeded", **error: str) -> Step:
+    return ok({"name": "op-1", "status": status, **({"error": error} if error else {})})
+
+
+def instances(*latest: bool | None, **more: Any) -> Step:
+    """Instances 0, 1, …: at the latest model, not, or (None) gone."""
+    return ok(
+        {
+            "value": [
+                instance(number, is_latest, **more) for number, is_latest in enumerate(latest) if is_latest is not None
+            ]
+        }
+    )
+
+
+def instance(number: int, latest: bool, provisioning: str = "Succeeded", power: str = "running") -> dict[str, Any]:
+    return {
+        "instanceId": str(number),
+        "name": "web_%d" % number,
+        "properties": {
+            "latestModelApplied": latest,
+            "provisioningState": provisioning,
+            "instanceView": {"statuses": [{"code": "ProvisioningState/succeeded"}, {"code": "PowerState/" + power}]},
+        },
+    }
+
+
+@contextmanager
+def dialogue(*script: Step, timeout: float = 600) -> Iterator[tuple[ScriptedArm, ArmClient, FakeTime]]:
+    time = FakeTime()
+    with ScriptedArm(*script) as arm, client_of(arm, time, timeout) as client:
+        yield arm, client, time
+
+
+def run(
+    script: Sequence[Step], wish: Wish = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
+) -> tuple[ScriptedArm, Outcome]:
+    with dialogue(*script) as (arm, client, _unused):
+        return arm, notify(client, "shop", "web", wish, rollout, **options)
+
+
+def test_given_no_profile_when_enabling_then_it_is_patched_alone_polled_and_read_back() -> None:
+    arm, outcome = run([ok(scale_set()), accepted(), in_progress(), ended(), ok(scale_set(True, "PT10M"))])
+    assert arm.lines == [GET, PATCH, POLL, POLL, GET]
+    assert arm.sent("PATCH") == [ENABLE_10]
+    assert outcome.changed
+    assert outcome.before.terminate == Notification(False, None)
+    assert outcome.after.terminate == Notification(True, 600)
+
+
+def test_given_it_is_so_already_then_one_read_is_all() -> None:
+    arm, outcome = run([ok(scale_set(True, "PT10M"))])
+    assert arm.lines == [GET]
+    assert not outcome.changed
+
+
+def test_given_a_disabled_profile_with_the_right_timeout_then_it_is_changed() -> None:
+    arm, outcome = run([ok(scale_set(False, "PT10M")), accepted(), ended(), ok(scale_set(True, "PT10M"))])
+    assert arm.sent("PATCH") == [ENABLE_10]
+    assert outcome.changed
+
+
+def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
+    arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(scale_set(False))], Wish(False))
+    assert arm.sent("PATCH") == [DISABLE_5]
+    assert outcome.changed
+
+
+@pytest.mark.parametrize("enable", [None, False])
+def test_given_none_is_announced_when_disabling_then_nothing_is_sent(enable: bool | None) -> None:
+    arm, outcome = run([ok(scale_set(enable))], Wish(False))
+    assert arm.lines == [GET]
+    assert not outcome.changed
+
+
+def test_given_a_change_then_it_goes_to_the_version_that_was_read() -> None:
+    arm, _unused = run([ok(scale_set(etag='"77"')), accepted(), ended(), ok(scale_set(True, "PT10M"))])
+    assert arm.requests[1].headers["if-match"] == '"77"'
+    assert arm.requests[1].headers["content-type"] == "application/json"
+
+
+def test_given_the_version_is_in_the_header_alone_then_that_is_used() -> None:
+    arm, _unused = run([ok(scale_set(etag=None), ETag='"9"'), accepted(), ended(), ok(scale_set(True, "PT10M"))])
+    assert arm.requests[1].headers["if-match"] == '"9"'
+
+
+def test_given_azure_shows_no_version_then_none_is_asked_for() -> None:
+    arm, _unused = run([ok(scale_set(etag=None)), accepted(), ended(), ok(scale_set(True, "PT10M"))])
+    assert "if-match" not in arm.requests[1].headers
+
+
+def test_given_somebody_was_faster_then_it_is_read_and_decided_anew() -> None:
+    arm, outcome = run(
+        [
+            ok(scale_set(False, "PT7M")),
+            refused(412, "PreconditionFailed"),
+            ok(scale_set(False, "PT9M", etag='"2"')),
+            accepted(),
+            ended(),
+            ok(scale_set(True, "PT9M")),
+        ],
+        Wish(True),
+    )
+    first, second = arm.sent("PATCH")
+    assert b'"PT7M"' in first
+    assert b'"PT9M"' in second
+    assert arm.requests[3].headers["if-match"] == '"2"'
+    assert outcome.after.terminate == Notification(True, 540)
+
+
+def test_given_somebody_made_the_same_change_then_nothing_is_left_to_do() -> None:
+    arm, outcome = run([ok(scale_set()), refused(412, "PreconditionFailed"), ok(scale_set(True, "PT10M"))])
+    assert arm.lines == [GET, PATCH, GET]
+    assert not outcome.changed
+
+
+def test_given_somebody_is_always_faster_then_it_gives_up_with_azures_words() -> None:
+    script = [ok(scale_set()), refused(412, "PreconditionFailed", "not that one")] * MOST_EDITS
+    with (
+        dialogue(*script) as (_unused, client, _time),
+        pytest.raises(Changed, match="412 PreconditionFailed: not that one"),
+    ):
+        notify(client, "shop", "web", TEN_MINUTES)
+
+
+def test_given_another_operation_holds_it_then_it_is_tried_again_after_a_while() -> None:
+    script = [ok(scale_set()), refused(409, "AnotherOperationInProgress")]
+    script += [ok(scale_set()), accepted(), ended(), ok(scale_set(True, "PT10M"))]
+    with dialogue(*script) as (arm, client, time):
+        assert notify(client, "shop", "web", TEN_MINUTES).changed
+    assert arm.lines[:4] == [GET, PATCH, GET, PATCH]
+    assert time.slept == [5.0]
+
+
+def test_given_a_conflict_that_will_not_pass_then_it_is_an_error_at_once() -> None:
+    script = [ok(scale_set()), refused(409, "OperationNotAllowed", "the set is being deleted")]
+    with dialogue(*script) as (_unused, client, _time), pytest.raises(ArmError) as error:
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert "was refused: 409 OperationNotAllowed: the set is being deleted" in str(error.value)
+
+
+def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told() -> None:
+    throttled = Step(
+        429, {"code": "OperationNotAllowed", "details": [{"code": "TooManyRequests"}]}, {"Retry-After": "17"}
+    )
+    script = [throttled, ok(scale_set()), throttled, accepted(), ended(), ok(scale_set(True, "PT10M"))]
+    with dialogue(*script) as (arm, client, time):
+        assert notify(client, "shop", "web", TEN_MINUTES).changed
+    assert arm.lines == [GET, GET, PATCH, PATCH, POLL, GET]
+    assert time.slept == [17.0, 17.0]
+
+
+def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait() -> None:
+    with (
+        dialogue(refused(429, "TooManyRequests", Retry_After="601")) as (_unused, client, time),
+        pytest.raises(OutOfTime),
+    ):
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert time.slept == []
+
+
+def test_given_polling_has_a_retry_after_then_it_is_honoured() -> None:
+    script = [ok(scale_set()), accepted(), in_progress(Retry_After="33"), ended(), ok(scale_set(True, "PT10M"))]
+    with dialogue(*script) as (_unused, client, time):
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert time.slept == [33.0]
+
+
+@pytest.mark.parametrize("status", ["Failed", "Canceled"])
+def test_given_the_operation_fails_then_its_reason_is_told(status: str) -> None:
+    script = [ok(scale_set()), accepted(), ended(status, code="OperationPreempted", message="a newer one came")]
+    with dialogue(*script) as (_unused, client, _time), pytest.raises(OperationFailed) as error:
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert "ended as %s: OperationPreempted: a newer one came" % status in str(error.value)
+
+
+def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
+    script = [ok(scale_set()), accepted()] + [in_progress(Retry_After="40")] * 3
+    with dialogue(*script, timeout=100) as (_unused, client, time), pytest.raises(OutOfTime) as error:
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert "PATCH" in str(error.value)
+    assert "within 100 s" in str(error.value)
+    assert "timeout" in str(error.value)
+    assert sum(time.slept) <= 100
+
+
+def test_given_it_shall_not_wait_then_the_operation_is_not_followed() -> None:
+    arm, outcome = run([ok(scale_set()), accepted()], wait=False)
+    assert arm.lines == [GET, PATCH]
+    assert outcome.changed
+    assert outcome.after.terminate == Notification(True, 600)
+
+
+def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
+    with (
+        dialogue(ok(scale_set()), accepted(), ended(), ok(scale_set(False))) as (_unused, client, _time),
+        pytest.raises(ArmError, match="accepted the change of web, but then shows"),
+    ):
+        notify(client, "shop", "web", TEN_MINUTES)
+
+
+def test_given_there_is_no_such_scale_set_then_the_error_says_what_to_check() -> None:
+    with (
+        dialogue(refused(404, "ResourceNotFound", "no web here")) as (_unused, client, _time),
+        pytest.raises(NotFound, match=r"404 ResourceNotFound: no web here\. Check the names, resource_group and"),
+    ):
+        notify(client, "shop", "web", TEN_MINUTES)
+
+
+@pytest.mark.parametrize(
+    ("script", "action", "role"),
+    [
+        ([], "virtualMachineScaleSets/read", "Reader"),
+        ([ok(scale_set())], "virtualMachineScaleSets/write", "Virtual Machine Contributor"),
+    ],
+)
+def test_given_a_permission_is_missing_then_the_error_names_the_role_that_grants_it(
+    script: list[Step], action: str, role: str
+) -> None:
+    forbidden = refused(403, "AuthorizationFailed", "the client 'x'")
+    with dialogue(*script, forbidden) as (_unused, client, _time), pytest.raises(ArmError) as error:
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert "must not do Microsoft.Compute/%s" % action in str(error.value)
+    assert "The role %s grants it" % role in str(error.value)
+
+
+def test_given_a_flexible_set_without_a_model_then_the_error_leads_to_its_vms() -> None:
+    resource = scale_set()
+    del resource["properties"]["virtualMachineProfile"]
+    with dialogue(ok(resource)) as (_unused, client, _time), pytest.raises(ArmError, match="vm_terminate_notification"):
+        notify(client, "shop", "web", TEN_MINUTES)
+
+
+@pytest.mark.parametrize("priority", ["Spot", "Low"])
+def test_given_spot_instances_then_it_warns_that_it_has_no_effect(priority: str) -> None:
+    _unused, outcome = run([ok(scale_set(True, "PT10M", priority=priority))])
+    assert "Spot" in outcome.warnings[0]
+
+
+def test_given_regular_instances_then_it_does_not_warn() -> None:
+    _unused, outcome = run([ok(scale_set(True, "PT10M", priority="Regular"))])
+    assert outcome.warnings == ()
+
+
+class TestCheckMode:
+    def test_given_a_change_then_it_is_told_and_not_made(self) -> None:
+        arm, outcome = run([ok(scale_set())], dry_run=True)
+        assert arm.lines == [GET]
+        assert outcome.changed
+        assert outcome.after.terminate == Notification(True, 600)
+
+    def test_given_the_model_changes_then_all_instances_would_be_updated(self) -> None:
+        arm, outcome = run([ok(scale_set()), instances(True, True)], rollout=Rollout("outdated"), dry_run=True)
+        assert arm.lines == [GET, INSTANCES]
+        assert outcome.updated == ("web_0", "web_1")
+
+    def test_given_the_model_stays_then_the_outdated_ones_would_be_updated(self) -> None:
+        _unused, outcome = run(
+            [ok(scale_set(True, "PT10M")), instances(True, False)], rollout=Rollout("outdated"), dry_run=True
+        )
+        assert outcome.updated == ("web_1",)
+        assert outcome.changed
+
+
+class TestManualPolicy:
+    def test_given_outdated_instances_then_they_are_updated_in_batches(self) -> None:
+        arm, outcome = run(
+            [
+                ok(scale_set(True, "PT10M")),
+                instances(False, True, False, False),
+                Step(200),
+                instances(True, True, True, False),
+                Step(200),
+                instances(True, True, True, True),
+            ],
+            rollout=Rollout("outdated", Care("2", "2")),
+        )
+        assert arm.lines == [GET, INSTANCES, UPGRADE, INSTANCES, UPGRADE, INSTANCES]
+        assert arm.sent("POST") == [b'{"instanceIds":["0","2"]}', b'{"instanceIds":["3"]}']
+        assert outcome.changed
+        assert outcome.updated == ("web_0", "web_2", "web_3")
+        assert outcome.outdated == ()
+
+    def test_given_all_are_at_the_latest_model_then_nothing_is_changed(self) -> None:
+        arm, outcome = run([ok(scale_set(True, "PT10M")), instances(True, True)], rollout=Rollout("outdated"))
+        assert arm.lines == [GET, INSTANCES]
+        assert not outcome.changed
+
+    def test_given_all_are_wanted_then_each_is_updated_once(self) -> None:
+        arm, outcome = run(
+            [ok(scale_set(True, "PT10M")), instances(True, True), Step(200), instances(True, True)],
+            rollout=Rollout("all", Care("100%", "100%")),
+        )
+        assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}']
+        assert outcome.updated == ("web_0", "web_1")
+
+    def test_given_azure_accepts_with_a_location_then_it_is_followed_to_its_end(self) -> None:
+        going_on = Step(202, None, {"Location": "{base}" + OPERATION, "Retry-After": "3"})
+        script = [ok(scale_set(True, "PT10M")), instances(False), going_on, going_on, Step(200), instances(True)]
+        with dialogue(*script) as (arm, client, time):
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        assert arm.lines == [GET, INSTANCES, UPGRADE, POLL, POLL, INSTANCES]
+        assert time.slept == [3.0]
+
+    def test_given_an_instance_appears_meanwhile_then_it_is_updated_too(self) -> None:
+        arm, outcome = run(
+            [
+                ok(scale_set(True, "PT10M")),
+                instances(False),
+                Step(200),
+                instances(True, False),
+                Step(200),
+                instances(True, True),
+            ],
+            rollout=Rollout("outdated"),
+        )
+        assert arm.sent("POST") == [b'{"instanceIds":["0"]}', b'{"instanceIds":["1"]}']
+        assert outcome.updated == ("web_0", "web_1")
+
+    def test_given_an_instance_is_gone_before_its_update_then_the_others_are_updated_all_the_same(self) -> None:
+        arm, outcome = run(
+            [
+                ok(scale_set(True, "PT10M")),
+                instances(False, False),
+                refused(404, "NotFound"),
+                instances(None, False),
+                instances(None, False),
+                Step(200),
+                instances(None, True),
+            ],
+            rollout=Rollout("outdated", Care("2", "2")),
+        )
+        assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
+        assert outcome.updated == ("web_1",)
+
+    def test_given_azure_finds_nothing_to_update_although_all_are_there_then_that_is_an_error(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), instances(False), refused(404, "NotFound"), instances(False)]
+        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="404 NotFound"):
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+
+    def test_given_an_instance_never_updates_then_it_is_tried_twice_and_told(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), instances(False, False), Step(200), instances(True, False)]
+        script += [instances(True, False), Step(200), instances(True, False)]
+        with dialogue(*script) as (arm, client, time), pytest.raises(Unfinished) as error:
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("2", "2")))
+        assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
+        assert time.slept == [5.0]
+        assert "web_1" in str(error.value)
+        assert error.value.outcome.changed
+        assert error.value.outcome.updated == ("web_0",)
+        assert error.value.outcome.outdated == ("web_1",)
+
+    def test_given_another_operation_holds_the_set_then_the_same_batch_is_tried_after_a_while(self) -> None:
+        busy = refused(409, "AnotherOperationInProgress")
+        script = [ok(scale_set(True, "PT10M")), instances(False), busy, instances(False), busy, instances(False)]
+        with dialogue(*script, Step(200), instances(True)) as (arm, client, time):
+            outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        assert arm.sent("POST") == [b'{"instanceIds":["0"]}'] * 3
+        assert time.slept == [5.0, 5.0]
+        assert outcome.updated == ("web_0",)
+
+    def test_given_a_conflict_that_will_not_pass_then_no_other_batch_follows(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), instances(False, False), refused(409, "OperationNotAllowed")]
+        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="409 OperationNotAllowed"):
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+
+    def test_given_an_update_never_ends_then_the_time_limit_does(self) -> None:
+        going_on = Step(202, None, {"Location": "{base}" + OPERATION, "Retry-After": "40"})
+        script = [ok(scale_set(True, "PT10M")), instances(False), *[going_on] * 4]
+        with dialogue(*script, timeout=100) as (_unused, client, time), pytest.raises(Unfinished) as error:
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        assert "manualupgrade: Azure was not done within 100 s" in str(error.value)
+        assert error.value.outcome.outdated == ("web_0",)
+        assert sum(time.slept) <= 100
+
+    @pytest.mark.parametrize("status", ["Failed", "Canceled"])
+    def test_given_a_batch_fails_then_no_other_follows_and_it_tells_how_far_it_came(self, status: str) -> None:
+        failing = Step(202, None, {"Azure-AsyncOperation": "{base}" + OPERATION})
+        failed = ended(status, code="VMExtensionProvisioningError", message="web_1 does not start")
+        script = [
+            ok(scale_set(True, "PT10M")),
+            instances(False, False, False),
+            Step(200),
+            instances(True, False, False),
+        ]
+        script += [failing, failed, instances(True, False, False)]
+        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished) as error:
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+        assert "VMExtensionProvisioningError: web_1 does not start" in str(error.value)
+        assert error.value.outcome.updated == ("web_0",)
+        assert error.value.outcome.outdated == ("web_1", "web_2")
+
+    def test_given_too_many_are_out_of_service_then_it_waits_until_some_are_back(self) -> None:
+        in_trouble = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
+        script = [ok(scale_set(True, "PT10M")), in_trouble, instances(True, False), Step(200), instances(True, True)]
+        with dialogue(*script) as (arm, client, time):
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+        assert arm.lines == [GET, INSTANCES, INSTANCES, UPGRADE, INSTANCES]
+        assert time.slept == [5.0]
+
+    def test_given_they_never_come_back_then_the_error_says_why_it_waited(self) -> None:
+        in_trouble = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
+        with (
+            dialogue(ok(scale_set(True, "PT10M")), in_trouble, timeout=4) as (_unused, client, _time),
+            pytest.raises(Unfinished, match="max_unavailable allows were out of service: web_0 within 4 s"),
+        ):
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+
+    def test_given_the_list_of_instances_has_pages_then_all_of_them_are_read(self) -> None:
+        following = "{base}" + WEB + "/virtualMachines?$skiptoken=2"
+        with dialogue(ok(scale_set(True, "PT10M"))) as (arm, client, _time):
+            arm._script += [
+                ok({"value": [instance(0, True)], "nextLink": following.replace("{base}", arm.url)}),
+                ok({"value": [instance(1, True)]}),
+            ]
+            outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        assert arm.lines[-1] == "GET %s/virtualMachines?$skiptoken=2" % WEB
+        assert not outcome.changed
+
+
+class TestAutomaticPolicy:
+    def test_given_azure_updates_then_it_waits_and_sends_nothing(self) -> None:
+        script = [ok(scale_set(True, "PT10M", mode="Automatic")), instances(False, True), instances(True, True)]
+        with dialogue(*script) as (arm, client, time):
+            outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("all"))
+        assert arm.lines == [GET, INSTANCES, INSTANCES]
+        assert time.slept == [5.0]
+        assert outcome.updated == ("web_0",)
+
+    def test_given_azure_does_not_then_the_time_limit_ends_it(self) -> None:
+        script = [ok(scale_set(True, "PT10M", mode="Automatic"))] + [instances(False)] * 2
+        with dialogue(*script, timeout=9) as (_unused, client, _time), pytest.raises(Unfinished) as error:
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        assert "upgrade policy Automatic" in str(error.value)
+        assert error.value.outcome.outdated == ("web_0",)
+
+
+def upgrade(code: str, start: str = "2026-11-20T10:00:00Z", message: str | None = None) -> Step:
+    properties: dict[str, Any] = {"runningStatus": {"code": code, "startTime": start}}
+    if message:
+        properties["error"] = {"code": "MaxUnhealthyInstancePercentExceeded", "message": message}
+    return ok({"properties": properties})
+
+
+class TestRollingPolicy:
+    LATER = "2026-11-20T11:00:00Z"
+
+    def test_given_azure_rolls_the_change_out_then_it_is_watched_to_its_end(self) -> None:
+        arm, outcome = run(
+            [
+                ok(scale_set(mode="Rolling")),
+                upgrade("Faulted"),
+                accepted(),
+                ended(),
+                ok(scale_set(True, "PT10M", mode="Rolling")),
+                instances(False),
+                upgrade("Faulted"),
+                instances(False),
+                upgrade("RollingForward", self.LATER),
+                instances(True),
+            ],
+            rollout=Rollout("outdated"),
+        )
+        assert arm.lines == [GET, ROLLING, PATCH, POLL, GET, INSTANCES, ROLLING, INSTANCES, ROLLING, INSTANCES]
+        assert arm.sent("POST") == []
+        assert outcome.updated == ("web_0",)
+
+    @pytest.mark.parametrize("code", ["Faulted", "Cancelled"])
+    def test_given_the_upgrade_breaks_off_then_its_reason_is_told(self, code: str) -> None:
+        script = [ok(scale_set(mode="Rolling")), refused(404, "NotFound"), accepted(), ended()]
+        script += [ok(scale_set(True, "PT10M", mode="Rolling")), instances(False)]
+        script += [upgrade(code, self.LATER, "too many are unhealthy")]
+        with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished) as error:
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+        assert "is %s: too many are unhealthy" % code.lower() in str(error.value)
+        assert error.value.outcome.outdated == ("web_0",)
+
+    @pytest.mark.parametrize("latest", [refused(404, "NotFound"), upgrade("Completed")])
+    def test_given_nobody_rolls_anything_out_then_it_does_not_wait_for_ever(self, latest: Step) -> None:
+        script = [ok(scale_set(True, "PT10M", mode="Rolling")), instances(False), latest]
+        with (
+            dialogue(*script) as (_unused, client, _time),
+            pytest.raises(Unfinished, match="no rolling upgrade is under way"),
+        ):
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
+
+
+class TestInfo:
+    def test_given_there_is_no_such_scale_set_then_the_error_says_what_to_check(self) -> None:
+        with (
+            dialogue(refused(404, "ResourceNotFound", "no web here")) as (_unused, client, _time),
+            pytest.raises(NotFound, match=r"404 ResourceNotFound: no web here\. Check the names, resource_group and"),
+        ):
+            describe_all(client, "shop", "web")
+
+    def test_given_there_is_no_such_group_then_that_is_not_an_empty_list(self) -> None:
+        with (
+            dialogue(refused(404, "ResourceGroupNotFound")) as (_unused, client, _time),
+            pytest.raises(NotFound, match="404 ResourceGroupNotFound"),
+        ):
+            describe_all(client, "shop")
+
+    @pytest.mark.parametrize(
+        ("script", "action"),
+        [
+            ([], "virtualMachineScaleSets/read"),
+            ([ok(scale_set())], "virtualMachineScaleSets/virtualMachines/read"),
+        ],
+    )
+    def test_given_a_permission_is_missing_then_the_error_names_the_role_that_grants_it(
+        self, script: list[Step], action: str
+    ) -> None:
+        with (
+            dialogue(*script, refused(403, "AuthorizationFailed")) as (_unused, client, _time),
+            pytest.raises(ArmError, match="must not do Microsoft.Compute/%s here. The role Reader" % action),
+        ):
+            describe_all(client, "shop", "web")
+
+    def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told(self) -> None:
+        throttled = refused(429, "TooManyRequests", Retry_After="17")
+        with dialogue(ok(scale_set()), throttled, instances(True)) as (arm, client, time):
+            describe_all(client, "shop", "web")
+        assert arm.lines == [GET, INSTANCES, INSTANCES]
+        assert time.slept == [17.0]
+
+    def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait(self) -> None:
+        with (
+            dialogue(refused(429, "TooManyRequests", Retry_After="17"), timeout=9) as (_unused, client, time),
+            pytest.raises(OutOfTime, match="within 9 s"),
+        ):
+            describe_all(client, "shop", "web")
+        assert time.slept == []
+
+    def test_given_one_set_then_it_says_what_a_terminate_would_get_on_each_instance(self) -> None:
+        with dialogue(ok(scale_set(True, "PT10M")), instances(True, False)) as (arm, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert arm.lines == [GET, INSTANCES]
+        assert found["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT10M"}
+        assert found["resource_group"] == "shop"
+        assert found["outdated_instances"] == ["web_1"]
+        assert [one["terminate"] for one in found["instances"]] == [
+            {"announced": True, "not_before_timeout": "PT10M", "reason": None},
+            {
+                "announced": None,
+                "not_before_timeout": None,
+                "reason": "the instance still has an older model, which Azure does not show",
+            },
+        ]
+
+    def test_given_an_instance_that_shows_its_own_profile_then_that_counts(self) -> None:
+        flexible = instance(0, False)
+        flexible["properties"]["scheduledEventsProfile"] = {
+            "terminateNotificationProfile": {"enable": True, "notBeforeTimeout": "PT7M"}
+        }
+        with dialogue(ok(scale_set(True, "PT10M")), ok({"value": [flexible]})) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert found["instances"][0]["terminate"] == {"announced": True, "not_before_timeout": "PT7M", "reason": None}
+
+    def test_given_spot_then_no_terminate_is_announced(self) -> None:
+        with dialogue(ok(scale_set(True, priority="Spot")), instances(True)) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert found["instances"][0]["terminate"]["announced"] is False
+
+    @pytest.mark.parametrize(
+        ("group", "path"),
+        [
+            ("shop", SETS),
+            (None, "/subscriptions/%s/providers/Microsoft.Compute/virtualMachineScaleSets" % SUBSCRIPTION),
+        ],
+    )
+    def test_given_no_name_then_all_of_the_group_or_subscription_are_read(self, group: str | None, path: str) -> None:
+        with dialogue(ok({"value": [scale_set(), scale_set(True)]})) as (arm, client, _time):
+            found = describe_all(client, group, None, with_instances=False)
+        assert arm.lines == ["GET %s%s" % (path, VERSION)]
+        assert [one["terminate_notification"]["enabled"] for one in found] == [False, True]
+        assert "instances" not in found[0]
+
+
+def test_given_no_subscription_then_the_only_one_is_taken() -> None:
+    time = FakeTime()
+    script = [ok({"value": [{"subscriptionId": SUBSCRIPTION}]}), ok(scale_set(True, "PT10M"))]
+    with ScriptedArm(*script) as arm, client_of(arm, time, subscription_id=None) as client:
+        notify(client, "shop", "web", TEN_MINUTES)
+    assert arm.lines == ["GET /subscriptions?api-version=2022-12-01", GET]
+
+
+def test_given_no_subscription_and_several_then_it_asks_for_one() -> None:
+    time = FakeTime()
+    script = ok({"value": [{"subscriptionId": "a"}, {"subscriptionId": "b"}]})
+    with (
+        ScriptedArm(script) as arm,
+        client_of(arm, time, subscription_id=None) as client,
+        pytest.raises(ArmError, match="sees 2 subscriptions, not one: set it"),
+    ):
+        notify(client, "shop", "web", TEN_MINUTES)
+
+
+def test_given_names_with_special_characters_then_they_are_escaped() -> None:
+    with dialogue(ok(scale_set(True, "PT10M"))) as (arm, client, _time):
+        notify(client, "shop (1)", "web", TEN_MINUTES)
+    assert arm.lines == [GET.replace(GROUP, GROUP + "%20%281%29")]

@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does vm_terminate_notification do, from start to end?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+    ArmError,
+    NotFound,
+    OperationFailed,
+    OutOfTime,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_machine import Outcome, notify
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
+    VERSION,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+VM = COMPUTE + "/virtualMachines/db"
+GET = "GET %s%s" % (VM, VERSION)
+PATCH = "PATCH %s%s" % (VM, VERSION)
+OPERATION = "/operations/op-7?t=opaque"
+ENABLE = (
+    b'{"properties":{"scheduledEventsProfile":'
+    b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT5M"}}}}'
+)
+DISABLE = ENABLE.replace(b"true", b"false")
+
+
+def vm(enable: bool | None = None, timeout: str = "PT5M", **properties: Any) -> dict[str, Any]:
+    if enable is not None:
+        properties["scheduledEventsProfile"] = {
+            "terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": timeout}
+        }
+    return {
+        "id": VM,
+        "name": "db",
+        "location": "westeurope",
+        "etag": '"4"',
+        "tags": {"owner": "somebody"},
+        "properties": {"provisioningState": "Succeeded", "osProfile": {"adminUsername": "root"}, **properties},
+    }
+
+
+def updating() -> Step:
+    return ok(vm(True, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
+
+
+def run(
+    *script: Step, wish: Wish = Wish(True, 300), timeout: float = 600, time: FakeTime | None = None, **options: Any
+) -> tuple[ScriptedArm, Outcome]:
+    time = time or FakeTime()
+    with ScriptedArm(*script) as arm, client_of(arm, time, timeout) as client:
+        return arm, notify(client, "shop", "db", wish, **options)
+
+
+def test_given_no_profile_when_enabling_then_it_is_patched_alone_and_read_back() -> None:
+    arm, outcome = run(ok(vm()), updating(), ok({"status": "Succeeded"}), ok(vm(True)))
+    assert arm.lines == [GET, PATCH, "GET " + OPERATION, GET]
+    assert arm.sent("PATCH") == [ENABLE]
+    assert arm.requests[1].headers["if-match"] == '"4"'
+    assert outcome.changed
+    assert outcome.after.terminate == Notification(True, 300)
+
+
+def test_given_azure_is_done_at_once_then_it_is_not_polled() -> None:
+    arm, outcome = run(ok(vm()), ok(vm(True)))
+    assert arm.lines == [GET, PATCH]
+    assert outcome.changed
+
+
+def test_given_another_timeout_then_it_is_changed() -> None:
+    arm, _unused = run(ok(vm(True, "PT9M")), ok(vm(True)))
+    assert arm.sent("PATCH") == [ENABLE]
+
+
+def test_given_it_is_so_already_then_one_read_is_all() -> None:
+    arm, outcome = run(ok(vm(True)))
+    assert arm.lines == [GET]
+    assert not outcome.changed
+
+
+def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
+    arm, _unused = run(ok(vm(True)), ok(vm(False)), wish=Wish(False))
+    assert arm.sent("PATCH") == [DISABLE]
+
+
+def test_given_check_mode_then_nothing_is_sent() -> None:
+    arm, outcome = run(ok(vm()), dry_run=True)
+    assert arm.lines == [GET]
+    assert outcome.changed
+
+
+def test_given_somebody_was_faster_then_it_is_read_again() -> None:
+    arm, outcome = run(ok(vm()), refused(412, "PreconditionFailed"), ok(vm()), ok(vm(True)))
+    assert arm.lines == [GET, PATCH, GET, PATCH]
+    assert outcome.changed
+
+
+def test_given_another_operation_holds_it_then_it_is_tried_again_after_a_while() -> None:
+    time = FakeTime()
+    arm, _unused = run(ok(vm()), refused(409, "AnotherOperationInProgress"), ok(vm()), ok(vm(True)), time=time)
+    assert arm.lines == [GET, PATCH, GET, PATCH]
+    assert time.slept == [5.0]
+
+
+def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told() -> None:
+    time = FakeTime()
+    arm, _unused = run(ok(vm()), refused(429, "TooManyRequests", Retry_After="21"), ok(vm(True)), time=time)
+    assert arm.lines == [GET, PATCH, PATCH]
+    assert time.slept == [21.0]
+
+
+def test_given_it_shall_not_wait_then_the_operation_is_not_followed() -> None:
+    arm, outcome = run(ok(vm()), updating(), wait=False)
+    assert arm.lines == [GET, PATCH]
+    assert outcome.changed
+
+
+def test_given_a_uniform_instance_then_the_error_leads_to_the_scale_set() -> None:
+    with pytest.raises(NotFound, match="use vmss_terminate_notification"):
+        run(refused(404, "ResourceNotFound"))
+
+
+def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
+    with pytest.raises(ArmError, match="The role Virtual Machine Contributor grants it"):
+        run(ok(vm()), refused(403, "AuthorizationFailed"))
+
+
+def test_given_a_conflict_that_will_not_pass_then_it_is_an_error() -> None:
+    with pytest.raises(ArmError, match="409 OperationNotAllowed"):
+        run(ok(vm()), refused(409, "OperationNotAllowed"))
+
+
+@pytest.mark.parametrize("status", ["Failed", "Canceled"])
+def test_given_the_operation_fails_then_that_is_an_error(status: str) -> None:
+    with pytest.raises(OperationFailed, match="ended as %s: Bad: luck" % status):
+        run(ok(vm()), updating(), ok({"status": status, "error": {"code": "Bad", "message": "luck"}}))
+
+
+def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
+    with pytest.raises(OutOfTime):
+        run(ok(vm()), updating(), ok({"status": "InProgress"}), ok({"status": "InProgress"}), timeout=8)
+
+
+def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
+    with pytest.raises(ArmError, match="accepted the change of db, but then shows"):
+        run(ok(vm()), ok(vm(True, "PT9M")))
+
+
+def test_given_a_spot_vm_then_it_warns() -> None:
+    _unused, outcome = run(ok(vm(True, priority="Spot")))
+    assert "Spot" in outcome.warnings[0]
