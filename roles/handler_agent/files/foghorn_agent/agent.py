@@ -1,0 +1,570 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How does all of it run?
+
+One loop: take in what came, decide, act, write down. Nothing in it waits for anything but the selector, so that a
+slow step, a silent IMDS or a hostile client cannot keep an eviction from being noticed.
+"""
+
+import json
+from datetime import datetime, timezone
+from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Set, Tuple
+
+from foghorn_core.client import Deadline, ImdsClient, ImdsError, OutOfTime, Refused
+from foghorn_core.document import Document, DocumentError
+
+from . import log as levels
+from .config import Config
+from .journal import Journal
+from .log import Log
+from .members import ask_member
+from .metrics import Counters, render
+from .policy import QUORUM, RESTORE
+from .running import Running
+from .status import Health, describe
+from .steps import Outcome
+from .tracker import (
+    BEGUN,
+    CUT_OFF,
+    SECONDS_OF_DOUBT,
+    SECONDS_ONCE_STARTED,
+    TOLD,
+    Record,
+    State,
+    Work,
+    apply,
+    ended,
+    next_work,
+    observe,
+    occasion,
+    plan_of,
+    restarted,
+    summarise,
+    to_approve,
+    transitions,
+)
+from .workers import Worker
+
+_LONGEST_SLEEP = 1.0  # seconds; the watchdog wants to hear from the loop
+_FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
+_LONGEST_RETRY = 30.0
+_ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has not begun
+_LONGEST_OBEDIENCE = 15.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, half is left
+_WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
+_GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
+_RESTORE_RETRY = 5.0  # seconds after a restore step that failed
+_LONGEST_RESTORE_RETRY = 300.0
+# The one is of no interest, the other has been logged with all that is known of it.
+_UNANNOUNCED = ("incarnation", "step_ended")
+
+
+class Clocks(NamedTuple):
+    """The time, as the agent sees it."""
+
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
+
+
+class Poll(NamedTuple):
+    """What IMDS told."""
+
+    vm_id: Optional[str]
+    vm_name: str
+    document: Document
+
+
+class ImdsDesk:
+    """Asks IMDS, in a worker's thread. Each desk has a connection of its own.
+
+    :param config: the agent's
+    :param clocks: the agent's
+    """
+
+    def __init__(self, config: Config, clocks: Clocks) -> None:
+        self._imds = config.imds
+        self._clocks = clocks
+        self._client = ImdsClient(
+            self._imds.endpoint,
+            self._imds.api_version,
+            self._imds.connect_timeout,
+            clock=clocks.monotonic,
+            wall_clock=clocks.wall,
+        )
+        self._identity: Optional[Tuple[Optional[str], str]] = None
+        self._answered = False
+
+    def poll(self, _job: Any) -> Poll:
+        """Read the document; the first time also who this machine is."""
+        seconds = self._imds.timeout if self._answered else self._imds.first_timeout
+        deadline = Deadline(seconds, self._clocks.monotonic)
+        if self._identity is None:
+            self._identity = self._ask_identity(deadline)
+        document = self._client.read_document(deadline)
+        self._answered = True
+        return Poll(self._identity[0], self._identity[1], document)
+
+    def approve(self, event_ids: Sequence[str]) -> Sequence[str]:
+        """Let these events begin."""
+        self._client.approve(event_ids, Deadline(self._imds.timeout, self._clocks.monotonic))
+        return event_ids
+
+    def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str]:
+        configured = self._imds.vm_name
+        try:
+            compute = self._client.read_compute(deadline)
+        except Refused:
+            # An IMDS without instance metadata, as mock servers are: a configured name will do.
+            if configured is None:
+                raise
+            return None, configured
+        name = configured or compute.get("name")
+        if not isinstance(name, str) or not name:
+            raise DocumentError("IMDS does not say the name of this VM: set imds.vm_name")
+        vm_id = compute.get("vmId")
+        return vm_id if isinstance(vm_id, str) else None, name
+
+
+class Edges(NamedTuple):
+    """What the loop acts through."""
+
+    journal: Journal
+    """Opened already."""
+    poll: Worker
+    """Around `ImdsDesk.poll`."""
+    approve: Worker
+    """Around `ImdsDesk.approve`, of a desk of its own."""
+    members: Worker
+    """Around `ask_members`."""
+    start_step: Callable[[Work, str], Running]
+    """Starts a step, on the VM of this name."""
+    watch: Callable[[int], None]
+    """Wakes the loop when this descriptor becomes readable, and no longer for the one before; -1 is none."""
+    log: Log
+    tell: Callable[[Record, State], None]
+    """Is given each record that others may want to know of, and the state after it."""
+
+
+class Agent:
+    """The loop and everything it holds.
+
+    :param state: what the journal's records amount to
+    :param boot_id: of the machine as it runs now; None where there is no such thing
+    """
+
+    def __init__(self, config: Config, clocks: Clocks, edges: Edges, state: State, boot_id: Optional[str]) -> None:
+        self.config = config
+        self.state = state
+        self.counters = Counters()
+        self._clocks = clocks
+        self._edges = edges
+        self._health = Health(running_since=clocks.wall())
+        self._next_poll = clocks.monotonic()
+        self._known = False
+        self._doubt_until: Optional[float] = None
+        self._deadlines: Dict[str, Optional[float]] = {}
+        self._starts: Dict[str, Optional[datetime]] = {}
+        self._running: Optional[Running] = None
+        self._running_until: Optional[float] = None
+        self._settled: Optional[State] = None
+        """The state in which there was nothing left to do."""
+        self._is_taken_over = False
+        """Whether what is running was told to end, to be run again or never."""
+        self._approving: Sequence[str] = ()
+        self._approve_again: Dict[str, Tuple[float, float]] = {}
+        self._restore_again = (0.0, 0.0)
+        self._ready_members: Dict[str, Set[str]] = {}
+        self._heard_from: Dict[str, float] = {}
+        self._next_members = 0.0
+        self._next_write = 0.0
+        if boot_id != state.boot_id:
+            self._commit({"kind": "boot", "boot_id": boot_id})
+
+    # --- the loop -----------------------------------------------------------------------------
+
+    def turn(self) -> float:
+        """Take in what came, decide, act.
+
+        :returns: how many seconds may pass before the next turn, if nothing comes in the meantime
+        """
+        now = self._clocks.monotonic()
+        self._collect_poll(now)
+        self._collect_approval(now)
+        self._collect_members(now)
+        self._collect_step()
+        if self._edges.journal.unwritten and now >= self._next_write:
+            self._write()
+        if self._known:
+            self._decide(now)
+            self._ask_for_approval(now)
+            self._ask_members(now)
+        if now >= self._next_poll and self._edges.poll.submit(None):
+            # From start to start, so that the pace is what was configured, whatever an answer takes.
+            self._next_poll = max(self._next_poll + self.config.imds.poll_interval, now)
+        return self._seconds_to_sleep(now)
+
+    def stop(self) -> None:
+        """End what is running. It is taken up again at the next start."""
+        if self._running is not None:
+            self._running.end("the agent is stopping")
+        self._edges.watch(-1)
+
+    def is_idle(self) -> bool:
+        """Whether no step is under way."""
+        return self._running is None or self._running.poll() is not None
+
+    # --- what others see ----------------------------------------------------------------------
+
+    def respond(self, path: str) -> Optional[Tuple[int, str, bytes]]:
+        """Answer one HTTP request; None for a path that is not there."""
+        if path == "/readyz":
+            if self.state.is_out:
+                return 503, "text/plain", b"out of rotation\n"
+            return 200, "text/plain", b"in rotation\n"
+        if path == "/healthz":
+            return 200, "text/plain", b"running\n"
+        if path == "/status":
+            return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
+        if path == "/metrics":
+            unwritten = len(self._edges.journal.unwritten)
+            text = render(self.status(), self._health.last_answer or 0.0, unwritten, self.counters)
+            return 200, "text/plain; version=0.0.4", text.encode("utf-8")
+        return None
+
+    def status(self) -> Dict[str, Any]:
+        """What `/status` answers."""
+        work = self._running.work if self._running else None
+        now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
+        return describe(self.state, self.config.rules, work, self._health, now)
+
+    # --- taking in ----------------------------------------------------------------------------
+
+    def _collect_poll(self, now: float) -> None:
+        for result in self._edges.poll.collect():
+            if isinstance(result, Poll):
+                self.counters.add("foghorn_polls_total", result="answered")
+                self._take_in(result, now)
+            else:
+                self.counters.add("foghorn_polls_total", result="failed")
+                self._note_trouble(result)
+
+    def _take_in(self, poll: Poll, now: float) -> None:
+        wall = self._clocks.wall()
+        if self._health.trouble is not None:
+            self._edges.log(levels.NOTICE, "IMDS answers again")
+        self._health = self._health._replace(last_answer=wall, trouble=None)
+        if (poll.vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
+            self._commit({"kind": "identity", "vm_id": poll.vm_id, "vm_name": poll.vm_name})
+        self._commit(*observe(self.state, poll.document, wall, self._is_in_doubt(poll.document, now)))
+        self._known = True
+        self._set_deadlines(now, wall)
+
+    def _is_in_doubt(self, document: Document, now: float) -> bool:
+        if not restarted(self.state, document):
+            self._doubt_until = None
+            return False
+        if self._doubt_until is None:
+            self._doubt_until = now + SECONDS_OF_DOUBT
+            self._edges.log(
+                levels.NOTICE, "scheduled events were enabled anew: what is not listed may only be not listed yet"
+            )
+        return now < self._doubt_until
+
+    def _set_deadlines(self, now: float, wall: float) -> None:
+        deadlines: Dict[str, Optional[float]] = {}
+        for one in self.state.tracked:
+            key = one.event_id
+            start = one.event.not_before
+            kept = self._deadlines.get(key)
+            if one.event.is_started:
+                hope = now + SECONDS_ONCE_STARTED
+                deadlines[key] = hope if kept is None else min(kept, hope)
+            elif start is None:
+                deadlines[key] = None
+            elif key in self._deadlines and self._starts.get(key) == start:
+                # By the clock that cannot be set, from when the event was first seen.
+                deadlines[key] = kept
+            else:
+                margin = plan_of(self.config.rules, one).margin
+                deadlines[key] = now + start.timestamp() - wall - margin
+        self._starts = {one.event_id: one.event.not_before for one in self.state.tracked}
+        self._deadlines = deadlines
+
+    def _note_trouble(self, error: BaseException) -> None:
+        if self._health.trouble is None:
+            self._edges.log(levels.WARNING, "IMDS cannot be read: %s" % error)
+        self._health = self._health._replace(trouble=str(error))
+        if isinstance(error, OutOfTime) and error.retry_after is not None:
+            wait = min(error.retry_after, _LONGEST_OBEDIENCE)
+            self._next_poll = max(self._next_poll, self._clocks.monotonic() + wait)
+
+    def _collect_step(self) -> None:
+        if self._running is None:
+            return
+        outcome = self._running.poll()
+        if outcome is None:
+            self._edges.watch(self._running.fileno)
+            return
+        work, was_taken_over = self._running.work, self._is_taken_over
+        self._let_go()
+        if not was_taken_over:
+            self._note_outcome(work, outcome)
+
+    def _let_go(self) -> None:
+        self._running = None
+        self._is_taken_over = False
+        self._edges.watch(-1)
+
+    def _note_outcome(self, work: Work, outcome: Outcome) -> None:
+        one = self.state.find(work.event.event_id)
+        if one is None:
+            return
+        result = "succeeded" if outcome.succeeded else "failed"
+        self.counters.add("foghorn_steps_total", stage=work.stage, result=result)
+        plan = plan_of(self.config.rules, one)
+        self._commit(ended(work, plan, outcome.succeeded, outcome.reason, outcome.seconds))
+        self._edges.log(
+            levels.INFO if outcome.succeeded else levels.ERROR,
+            "%s: %s %s in %.1f s%s"
+            % (work.stage, work.step.name, result, outcome.seconds, ": " + outcome.reason if outcome.reason else ""),
+            event_id=work.event.event_id,
+            output=outcome.output or None,
+        )
+        if work.stage == RESTORE:
+            wait = min(_LONGEST_RESTORE_RETRY, max(_RESTORE_RETRY, 2 * self._restore_again[1]))
+            wait = 0.0 if outcome.succeeded else wait
+            self._restore_again = (self._clocks.monotonic() + wait, wait)
+
+    # --- deciding and acting ------------------------------------------------------------------
+
+    def _decide(self, now: float) -> None:
+        if self.state is self._settled:
+            return
+        rules = self.config.rules
+        while True:
+            self._commit(*transitions(self.state, rules))
+            work = next_work(self.state, rules, {key: self._left(key, now) for key in self._deadlines})
+            if work is not None and work.stage == RESTORE and now < self._restore_again[0]:
+                work = None
+            if self._running is not None:
+                if self._running.work.is_same_as(work) and not self._is_taken_over:
+                    self._tighten(now)
+                    return
+                self._take_over(self._running, work)
+                if self._running.poll() is None:
+                    return
+                self._let_go()
+            if work is None:
+                # Until something new is known, there is nothing to decide. A restore may only be waiting.
+                self._settled = None if self.state.restore.state == BEGUN else self.state
+                return
+            running = self._begin(work)
+            outcome = running.poll()
+            if outcome is None:
+                return
+            # It took no time at all, so that the next may begin in this very turn.
+            self._let_go()
+            self._note_outcome(work, outcome)
+
+    def _left(self, event_id: str, now: float) -> Optional[float]:
+        deadline = self._deadlines.get(event_id)
+        return None if deadline is None else deadline - now
+
+    def _begin(self, work: Work) -> Running:
+        self._commit(
+            {
+                "kind": "step_begun",
+                "event_id": work.event.event_id,
+                "stage": work.stage,
+                "name": work.step.name,
+                "seconds": round(work.seconds, 3),
+            }
+        )
+        self._running = self._edges.start_step(work, self.state.vm_name or "")
+        self._running_until = self._deadlines.get(work.event.event_id)
+        self._edges.watch(self._running.fileno)
+        return self._running
+
+    def _take_over(self, running: Running, work: Optional[Work]) -> None:
+        """End what is running in favour of this work, which begins once it has ended: no two steps run side by side."""
+        is_eviction = work is not None and work.stage != RESTORE and work.event.event_type == "Preempt"
+        reason = "its event is over" if work is None or work.stage == RESTORE else "taken over by a more urgent event"
+        if not self._is_taken_over:
+            self._is_taken_over = True
+            message = "%s: %s is ended: %s" % (running.work.stage, running.work.step.name, reason)
+            self._edges.log(levels.NOTICE, message, event_id=running.work.event.event_id)
+        running.end(reason, _GRACE_BEFORE_EVICTION if is_eviction else None)
+
+    def _tighten(self, now: float) -> None:
+        assert self._running is not None
+        work = self._running.work
+        deadline = self._deadlines.get(work.event.event_id)
+        if work.stage == RESTORE or deadline is None:
+            return
+        if self._running_until is None or deadline < self._running_until:
+            self._running_until = deadline
+            self._running.shorten(max(0.0, deadline - now), CUT_OFF)
+
+    def _ask_for_approval(self, now: float) -> None:
+        if self._edges.approve.is_busy:
+            return
+        due = [
+            event
+            for event in to_approve(self.state, self.config.rules, self._frozen_ready(), self._silent(now))
+            if now >= self._approve_again.get(event.event_id, (0.0, 0.0))[0]
+        ]
+        if not due:
+            return
+        if self._edges.journal.unwritten:
+            return
+        event_ids = [event.event_id for event in due]
+        # Written down before it is sent: after a crash it is known that Azure may have heard it.
+        self._commit({"kind": "approving", "event_ids": event_ids})
+        if self._edges.journal.unwritten:
+            return
+        self._approving = event_ids
+        self._edges.approve.submit(event_ids)
+
+    def _collect_approval(self, now: float) -> None:
+        for result in self._edges.approve.collect():
+            if isinstance(result, BaseException):
+                self.counters.add("foghorn_approvals_total", result="failed")
+                self._edges.log(levels.ERROR, "the approval did not arrive, and will be sent again: %s" % result)
+                for event_id in self._approving:
+                    waited = self._approve_again.get(event_id, (0.0, 0.0))[1]
+                    wait = min(_LONGEST_RETRY, max(_FIRST_RETRY, 2 * waited))
+                    self._approve_again[event_id] = (now + wait, wait)
+            else:
+                self.counters.add("foghorn_approvals_total", result="accepted")
+                for event_id in result:
+                    self._approve_again[event_id] = (now + _ONCE_MORE, 0.0)
+                self._commit({"kind": "approved", "event_ids": list(result)})
+
+    # --- other members ------------------------------------------------------------------------
+
+    def _ask_members(self, now: float) -> None:
+        if now < self._next_members or self._edges.members.is_busy:
+            return
+        me = (self.state.vm_name or "").lower()
+        names = {
+            name.lower()
+            for one in self.state.tracked
+            if one.over is None
+            and one.event.is_scheduled
+            and one.event.is_shared
+            and plan_of(self.config.rules, one).approve == QUORUM
+            for name in one.event.resources
+        } - {me}
+        urls = {name: self.config.quorum.members[name] for name in names if name in self.config.quorum.members}
+        if urls:
+            self._next_members = now + self.config.quorum.interval
+            for name in urls:
+                self._heard_from.setdefault(name, now)
+            self._edges.members.submit((urls, self.config.quorum.timeout))
+
+    def _collect_members(self, now: float) -> None:
+        for result in self._edges.members.collect():
+            if isinstance(result, BaseException):
+                self._edges.log(levels.ERROR, "the other members could not be asked: %s" % result)
+                continue
+            for name, status in result.items():
+                if not isinstance(status, dict):
+                    continue
+                ready: Set[str] = set()
+                if str(status.get("vm_name")).lower() == name:
+                    self._heard_from[name] = now
+                    events = [event for event in status["events"] if event.get("ready") is True]
+                    ready = {str(event.get("event_id")).lower() for event in events}
+                # What it does not list, or somebody else in its place, it is not ready for any more.
+                for event_id in ready.union(self._ready_members):
+                    names = self._ready_members.setdefault(event_id, set())
+                    (names.add if event_id in ready else names.discard)(name)
+
+    def _frozen_ready(self) -> Dict[str, FrozenSet[str]]:
+        return {event_id: frozenset(names) for event_id, names in self._ready_members.items()}
+
+    def _silent(self, now: float) -> FrozenSet[str]:
+        patience = self.config.quorum.silent_after
+        return frozenset(name for name, heard in self._heard_from.items() if now - heard > patience)
+
+    # --- writing down -------------------------------------------------------------------------
+
+    def _commit(self, *records: Record) -> None:
+        """Write down what was decided, before anything is done about it."""
+        if not records:
+            return
+        wall = self._clocks.wall()
+        for record in records:
+            record.setdefault("at", wall)
+        self.state = apply(self.state, *records)
+        self._write(*records)
+        if self._edges.journal.is_large:
+            self._edges.journal.begin_anew(summarise(self.state))
+        for record in records:
+            self._announce(record)
+        listed = {one.event_id for one in self.state.tracked}
+        self._approve_again = {key: value for key, value in self._approve_again.items() if key in listed}
+        lowered = {event_id.lower() for event_id in listed}
+        self._ready_members = {key: value for key, value in self._ready_members.items() if key in lowered}
+
+    def _write(self, *records: Record) -> None:
+        trouble = self._edges.journal.append(*records)
+        self._next_write = self._clocks.monotonic() + _WRITE_RETRY
+        if trouble != self._health.journal_trouble:
+            self._health = self._health._replace(journal_trouble=trouble)
+            if trouble:
+                self._edges.log(levels.ERROR, "%s: until it can be, nothing is approved" % trouble)
+            else:
+                self._edges.log(levels.NOTICE, "the journal can be written again")
+
+    def _announce(self, record: Record) -> None:
+        if record["kind"] in _UNANNOUNCED:
+            return
+        message, fields = _as_message(record)
+        self._edges.log(levels.INFO if record["kind"] == "step_begun" else levels.NOTICE, message, **fields)
+        if occasion(record) in TOLD:
+            self._edges.tell(record, self.state)
+
+    # --- sleeping -----------------------------------------------------------------------------
+
+    def _seconds_to_sleep(self, now: float) -> float:
+        if self._running is not None:
+            # Limits, pauses and counts of connections are looked after twice a second or better.
+            return 0.2
+        if self._edges.poll.is_busy:
+            # The next poll has to wait for the answer, which wakes the loop.
+            return _LONGEST_SLEEP
+        return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
+
+
+def ask_members(job: Tuple[Dict[str, str], float]) -> Dict[str, Any]:
+    """Ask other agents for their `/status`, in a worker's thread. One that does not answer gives its error."""
+    urls, timeout = job
+    answers: Dict[str, Any] = {}
+    for name, url in urls.items():
+        try:
+            answers[name] = ask_member(url, timeout)
+        except (ImdsError, DocumentError, OSError) as error:
+            answers[name] = error
+    return answers
+
+
+def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
+    kind = record["kind"]
+    fields: Dict[str, Any] = {"event_id": record.get("event_id")}
+    if kind in ("seen", "changed"):
+        event = record["event"]
+        fields = {"event_id": event["EventId"], "event_type": event["EventType"], "status": event["EventStatus"]}
+        what = "is announced" if kind == "seen" else "has changed"
+        names = " and ".join(event["Resources"])
+        return "%s of %s %s: %s" % (event["EventType"], names, what, event["EventStatus"]), fields
+    if kind == "over":
+        return "the event is over: %s" % record["how"], fields
+    if kind == "stage":
+        return "%s %s" % (record["stage"], record["state"]), fields
+    if kind == "step_begun":
+        return "%s: %s, for %g s at most" % (record["stage"], record["name"], record["seconds"]), fields
+    if kind == "identity":
+        return "this machine is %s" % record["vm_name"], fields
+    if kind == "boot":
+        return "the machine has booted", fields
+    return "%s %s" % (kind, ", ".join(record.get("event_ids", ()))), fields

@@ -1,0 +1,213 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands of foghorn-agent: run, status, history, check-config.
+
+Written without argparse, which would stay in memory for as long as the agent runs.
+"""
+
+import json
+import os
+import sys
+from datetime import datetime, timezone
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO
+
+from foghorn_core.document import DocumentError, format_date
+
+from . import __version__
+from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
+from .journal import JournalError, read_history
+from .members import ask_member
+from .status import as_table
+
+_USAGE = """\
+usage: foghorn-agent COMMAND [--config FILE] [OPTION]
+
+Gets this machine through whatever Azure announces for it.
+
+commands:
+  run                   watch and handle events, until told to stop (the service does this)
+  status [--json]       what the agent knows and does now
+  history [--json]      what it did, oldest first
+  check-config          name every mistake in the configuration
+  version               print the version
+
+options:
+  --config FILE         default: %s; check-config reads standard input for -
+"""
+USAGE = _USAGE % DEFAULT_PATH
+
+_STANDARD_INPUT = "-"
+
+OK = 0
+FAILED = 1
+WRONG_USAGE = 2
+WRONG_CONFIG = 3
+
+
+class Arguments(NamedTuple):
+    """What was asked for on the command line."""
+
+    command: str
+    config: str = DEFAULT_PATH
+    json: bool = False
+
+
+class UsageError(Exception):
+    """The command line cannot be meant. The message says why."""
+
+
+class Failed(Exception):
+    """A command could not do what was asked for. The message says why, and what to do."""
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Run a command.
+
+    :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration
+    """
+    try:
+        asked = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+        status = _COMMANDS[asked.command](asked, sys.stdout)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        sys.stderr.write("foghorn-agent: %s\n\n%s" % (error, USAGE))
+        return WRONG_USAGE
+    except ConfigError as error:
+        for mistake in error.mistakes:
+            sys.stderr.write("%s: %s\n" % (error.path, mistake))
+        return WRONG_CONFIG
+    except (Failed, JournalError) as error:
+        sys.stderr.write("foghorn-agent: %s\n" % error)
+        return FAILED
+    except BrokenPipeError:
+        # Whoever read along, `head` for one, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def parse_arguments(arguments: Sequence[str]) -> Arguments:
+    """Read the command line.
+
+    :raises UsageError: if it cannot be meant
+    """
+    left = list(arguments)
+    commands: List[str] = []
+    config = DEFAULT_PATH
+    as_json = False
+    while left:
+        word = left.pop(0)
+        if word in ("-h", "--help"):
+            commands.append("help")
+        elif word == "--json":
+            as_json = True
+        elif word == "--config" and left:
+            config = left.pop(0)
+        elif word.startswith("--config="):
+            config = word[len("--config=") :]
+        elif word.startswith("-"):
+            raise UsageError("%s is not an option, or lacks its value" % word)
+        else:
+            commands.append(word)
+    if not commands:
+        raise UsageError("say what to do")
+    if len(commands) > 1:
+        raise UsageError("one command at a time, not %s" % " and ".join(commands))
+    if commands[0] not in _COMMANDS:
+        raise UsageError("%s is not a command" % commands[0])
+    if config == _STANDARD_INPUT and commands[0] != "check-config":
+        raise UsageError("--config - is for check-config")
+    if as_json and commands[0] not in ("status", "history"):
+        raise UsageError("--json is for status and history")
+    return Arguments(commands[0], config, as_json)
+
+
+def _run(asked: Arguments, _output: TextIO) -> int:
+    # Only here: the other commands need none of it, and start the faster.
+    from .service import serve
+
+    return serve(load_config(asked.config), os.environ)
+
+
+def _status(asked: Arguments, output: TextIO) -> int:
+    url = _url_of_agent(load_config(asked.config))
+    try:
+        status = ask_member(url, 5.0)
+    except (OSError, DocumentError) as error:
+        raise Failed("no answer from %s: %s. Is it running? systemctl status foghorn-agent" % (url, error)) from None
+    output.write(json.dumps(status, indent=2, sort_keys=True) + "\n" if asked.json else as_table(status))
+    return OK
+
+
+def _url_of_agent(config: Config) -> str:
+    if not config.listen:
+        raise Failed("the configuration has an empty listen, so there is nobody to ask")
+    address, port = config.listen[0]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
+    return "http://%s:%d" % ("[%s]" % host if ":" in host else host, port)
+
+
+def _history(asked: Arguments, output: TextIO) -> int:
+    for record in read_history(load_config(asked.config).state_directory):
+        if asked.json:
+            output.write(json.dumps(record, sort_keys=True) + "\n")
+        elif record.get("kind") not in ("summary", "tracked", "incarnation"):
+            output.write(as_history_line(record) + "\n")
+    return OK
+
+
+def as_history_line(record: Dict[str, object]) -> str:
+    """Write one record of the journal for a person."""
+    at = record.get("at")
+    when = format_date(datetime.fromtimestamp(at, timezone.utc)) if isinstance(at, (int, float)) else "-" * 20
+    event = record.get("event")
+    if isinstance(event, dict):
+        details = "%(EventType)s %(EventStatus)s" % dict({"EventType": "?", "EventStatus": "?"}, **event)
+        event_id = str(event.get("EventId", ""))
+    else:
+        shown = ("stage", "state", "name", "how", "reason", "seconds", "vm_name")
+        details = " ".join(str(record[name]) for name in shown if record.get(name) not in (None, ""))
+        if "succeeded" in record:
+            details += " succeeded" if record["succeeded"] else " failed"
+        ids = record.get("event_ids")
+        event_id = " ".join(str(one) for one in ids) if isinstance(ids, list) else str(record.get("event_id", ""))
+    return ("%s  %-12s %s  %s" % (when, record.get("kind"), details, event_id)).rstrip()
+
+
+def _check_config(asked: Arguments, output: TextIO) -> int:
+    if asked.config == _STANDARD_INPUT:
+        source, config = "standard input", read_config(sys.stdin.buffer.read(), "standard input")
+    else:
+        source, config = asked.config, load_config(asked.config)
+    own = len(config.rules) - len(Config().rules)
+    output.write("%s: good, with %d %s of its own\n" % (source, own, "policy" if own == 1 else "policies"))
+    return OK
+
+
+def _version(_asked: Arguments, output: TextIO) -> int:
+    output.write("foghorn-agent %s\n" % __version__)
+    return OK
+
+
+def _send_webhook(_asked: Arguments, output: TextIO) -> int:
+    # For the agent itself: what needs TLS, and its memory, runs in a process that ends.
+    from .webhooks import send
+
+    send(sys.stdin, output)
+    return OK
+
+
+def _help(_asked: Arguments, output: TextIO) -> int:
+    output.write(USAGE)
+    return OK
+
+
+_COMMANDS: Dict[str, Callable[[Arguments, TextIO], int]] = {
+    "run": _run,
+    "status": _status,
+    "history": _history,
+    "check-config": _check_config,
+    "send-webhook": _send_webhook,
+    "version": _version,
+    "help": _help,
+}

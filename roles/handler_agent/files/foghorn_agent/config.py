@@ -1,0 +1,449 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads and checks the agent's configuration: every mistake with its path, all of them at once."""
+
+import ipaddress
+import json
+import os
+import re
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
+from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERSION
+
+from .paths import UnsafePath, check_path
+from .policy import (
+    APPROVALS,
+    COMMAND,
+    DEFAULT_HOOKS_TIMEOUT,
+    DEFAULT_MARGIN,
+    FAILURES,
+    HOOKS,
+    NEVER,
+    PAUSE,
+    STAGES,
+    STOP,
+    WAIT_CONNECTIONS,
+    Match,
+    Plan,
+    Rule,
+    Step,
+    default_rules,
+)
+from .tracker import TOLD
+
+DEFAULT_PATH = "/etc/foghorn/agent.json"
+DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
+DEFAULT_STATE_DIRECTORY = "/var/lib/foghorn"
+DEFAULT_PORT = 9797
+DEFAULT_STEP_TIMEOUT = 60.0  # seconds
+# Azure's load balancers probe from here, and a probe is no user.
+AZURE_PROBE_ADDRESS = "168.63.129.16"
+
+_LONGEST_TIME = 86400.0
+_LARGEST_FILE = 1024 * 1024  # bytes
+_API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used. `mistakes` names each with its path."""
+
+    def __init__(self, path: str, mistakes: Sequence[str]) -> None:
+        super().__init__("%s: %s" % (path, "; ".join(mistakes)))
+        self.path = path
+        self.mistakes = tuple(mistakes)
+
+
+class Imds(NamedTuple):
+    """How IMDS is asked. Times are in seconds."""
+
+    endpoint: str = DEFAULT_ENDPOINT
+    api_version: str = NEWEST_API_VERSION
+    vm_name: Optional[str] = None
+    """None: ask IMDS."""
+    poll_interval: float = 1.0
+    first_timeout: float = DEFAULT_TIMEOUT
+    """For requests until the first document has come: the service may have to be enabled."""
+    timeout: float = 10.0
+    """For each request after that."""
+    connect_timeout: float = DEFAULT_CONNECT_TIMEOUT
+
+
+class Quorum(NamedTuple):
+    """Who else has to be ready for a shared event, and where each says so. Times are in seconds."""
+
+    members: Mapping[str, str] = {}
+    """By the name of the VM in lower case, the URL of its agent."""
+    interval: float = 2.0
+    timeout: float = 5.0
+    silent_after: float = 15.0
+
+
+class Webhook(NamedTuple):
+    """Whom to tell of each change of stage."""
+
+    url: str
+    headers: Tuple[Tuple[str, str], ...] = ()
+    secret_file: Optional[str] = None
+    secret_header: str = "Authorization"
+    secret_prefix: str = "Bearer "
+    ca_file: Optional[str] = None
+    timeout: float = 10.0
+    stages: Optional[Tuple[str, ...]] = None
+    """Only these; None: all."""
+    wrap: Tuple[str, ...] = ()
+    """Names under which the receiver wants the envelope: AWX takes it as `extra_vars` and a variable's name."""
+
+
+class Config(NamedTuple):
+    """All that can be configured. The defaults alone make a working agent."""
+
+    imds: Imds = Imds()
+    listen: Tuple[Tuple[str, int], ...] = (("127.0.0.1", DEFAULT_PORT),)
+    hooks_directory: str = DEFAULT_HOOKS_DIRECTORY
+    state_directory: str = DEFAULT_STATE_DIRECTORY
+    margin: float = DEFAULT_MARGIN
+    rules: Tuple[Rule, ...] = default_rules()
+    """The configured ones, and after them those of the defaults."""
+    quorum: Quorum = Quorum()
+    webhooks: Tuple[Webhook, ...] = ()
+
+
+def load_config(path: str = DEFAULT_PATH) -> Config:
+    """Read the configuration from a file. Without the file, it is all defaults.
+
+    :raises ConfigError: if anything is wrong with it, or others than root could have written it
+    """
+    if not os.path.lexists(path):
+        return Config()
+    try:
+        # It names commands that run as root.
+        with open(check_path(os.path.abspath(path)), "rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+    except UnsafePath as error:
+        raise ConfigError(path, [str(error)]) from None
+    except OSError as error:
+        raise ConfigError(path, ["cannot be read: %s" % error.strerror]) from None
+    return read_config(content, path)
+
+
+def read_config(content: bytes, path: str) -> Config:
+    """Read the configuration from what a file holds, without a look at who could have written it.
+
+    :raises ConfigError: with every mistake in it
+    """
+    if len(content) > _LARGEST_FILE:
+        raise ConfigError(path, ["is larger than %d bytes" % _LARGEST_FILE])
+    try:
+        parsed = json.loads(content.decode("utf-8"), object_pairs_hook=_refuse_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(path, ["is not JSON: %s" % error]) from None
+    return parse_config(parsed, path)
+
+
+def parse_config(content: Any, path: str = "configuration") -> Config:
+    """Read the configuration from what JSON gave.
+
+    :raises ConfigError: with every mistake in it
+    """
+    mistakes: List[str] = []
+    top = _Section(content, "", mistakes)
+    margin = top.seconds("margin", DEFAULT_MARGIN, least=0.0)
+    config = Config(
+        imds=_parse_imds(top.section("imds")),
+        listen=_parse_listen(top),
+        hooks_directory=top.absolute_path("hooks_directory", DEFAULT_HOOKS_DIRECTORY),
+        state_directory=top.absolute_path("state_directory", DEFAULT_STATE_DIRECTORY),
+        margin=margin,
+        rules=tuple(_parse_rule(rule, index, margin) for index, rule in enumerate(top.sections("policies")))
+        + default_rules(margin),
+        quorum=_parse_quorum(top.section("quorum")),
+        webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks")),
+    )
+    top.finish()
+    if mistakes:
+        raise ConfigError(path, mistakes)
+    return config
+
+
+class _Section:
+    """One object of the configuration: gives what is asked for, and notes what is wrong or was never asked for."""
+
+    def __init__(self, content: Any, path: str, mistakes: List[str]) -> None:
+        self.path = path
+        self.mistakes = mistakes
+        self._asked: Set[str] = set()
+        self._children: List[_Section] = []
+        if not isinstance(content, dict):
+            self.mistake("", content, "an object")
+            content = {}
+        self.content: Dict[str, Any] = content
+
+    def has(self, name: str) -> bool:
+        self._asked.add(name)
+        return self.content.get(name) is not None
+
+    def mistake(self, name: str, value: Any, expected: str) -> None:
+        where = ".".join(part for part in (self.path, name) if part) or "configuration"
+        self.mistakes.append("%s: expected %s, got %s" % (where, expected, json.dumps(value)[:120]))
+
+    def checked(self, name: str, default: Any, expected: str, check: Callable[[Any], bool]) -> Any:
+        if not self.has(name):
+            return default
+        value = self.content[name]
+        if check(value):
+            return value
+        self.mistake(name, value, expected)
+        return default
+
+    def seconds(self, name: str, default: float, least: float = 0.001) -> float:
+        return float(
+            self.checked(
+                name,
+                default,
+                "seconds from %g to %d" % (least, _LONGEST_TIME),
+                lambda value: _is_number(value) and least <= value <= _LONGEST_TIME,
+            )
+        )
+
+    def text(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        result = self.checked(name, default, "text", lambda value: isinstance(value, str) and bool(value.strip()))
+        return None if result is None else str(result)
+
+    def word(self, name: str, default: str, words: Sequence[str]) -> str:
+        return str(self.checked(name, default, "one of " + ", ".join(words), lambda value: value in words))
+
+    def boolean(self, name: str) -> Optional[bool]:
+        result = self.checked(name, None, "true or false", lambda value: isinstance(value, bool))
+        return None if result is None else bool(result)
+
+    def texts(self, name: str, words: Optional[Sequence[str]] = None) -> Optional[Tuple[str, ...]]:
+        expected = "a list of texts" if words is None else "a list of " + ", ".join(words)
+        result = self.checked(
+            name,
+            None,
+            expected,
+            lambda value: (
+                isinstance(value, list)
+                and all(isinstance(one, str) and one and (words is None or one in words) for one in value)
+            ),
+        )
+        return None if result is None else tuple(result)
+
+    def absolute_path(self, name: str, default: Any) -> Any:
+        return self.checked(
+            name, default, "an absolute path", lambda value: _is_argument(value) and os.path.isabs(value)
+        )
+
+    def section(self, name: str) -> "_Section":
+        return self._child(name, self.content.get(name) if self.has(name) else {})
+
+    def sections(self, name: str) -> "List[_Section]":
+        found = self.checked(name, [], "a list", lambda value: isinstance(value, list))
+        return [self._child("%s[%d]" % (name, index), content) for index, content in enumerate(found)]
+
+    def finish(self) -> None:
+        """Note every name that nothing asked for: most likely a slip of the pen."""
+        for name in self.content:
+            if name not in self._asked:
+                known = ", ".join(sorted(self._asked))
+                self.mistakes.append(
+                    "%s: is not known here, only %s" % (".".join(part for part in (self.path, name) if part), known)
+                )
+        for child in self._children:
+            child.finish()
+
+    def _child(self, name: str, content: Any) -> "_Section":
+        path = ".".join(part for part in (self.path, name) if part)
+        child = _Section(content, path, self.mistakes)
+        self._children.append(child)
+        return child
+
+
+def _parse_imds(section: _Section) -> Imds:
+    defaults = Imds()
+    return Imds(
+        endpoint=section.checked("endpoint", defaults.endpoint, "http://HOST[:PORT]", _is_endpoint),
+        api_version=section.checked(
+            "api_version",
+            defaults.api_version,
+            "a date like " + NEWEST_API_VERSION,
+            lambda value: isinstance(value, str) and bool(_API_VERSION.match(value)),
+        ),
+        vm_name=section.text("vm_name"),
+        # More than 5 requests a second are refused, by whatever on this machine they are made.
+        poll_interval=section.seconds("poll_interval", defaults.poll_interval, least=0.25),
+        first_timeout=section.seconds("first_timeout", defaults.first_timeout),
+        timeout=section.seconds("timeout", defaults.timeout, least=5.0),
+        connect_timeout=section.seconds("connect_timeout", defaults.connect_timeout),
+    )
+
+
+def _parse_listen(top: _Section) -> Tuple[Tuple[str, int], ...]:
+    if not top.has("listen"):
+        return Config().listen
+    addresses = []
+    for section in top.sections("listen"):
+        address = section.checked("address", "127.0.0.1", "an IP address", _is_address)
+        port = section.checked("port", DEFAULT_PORT, "a port from 0 to 65535", lambda value: _is_whole(value, 0, 65535))
+        addresses.append((str(address), int(port)))
+    return tuple(addresses)
+
+
+def _parse_rule(section: _Section, index: int, margin: float) -> Rule:
+    stages: Dict[str, Any] = {stage: _parse_stage(section, stage) for stage in STAGES}
+    plan = Plan(
+        rule=section.text("name") or "policies[%d]" % index,
+        approve=section.word("approve", NEVER, APPROVALS),
+        margin=section.seconds("margin", margin, least=0.0),
+        on_failure=section.word("on_failure", STOP, FAILURES),
+        **stages,
+    )
+    return Rule(_parse_match(section.section("match")), plan)
+
+
+def _parse_match(section: _Section) -> Match:
+    return Match(
+        # No list to choose from: Azure may add a type that this version does not know.
+        event_types=section.texts("event_types"),
+        event_sources=section.texts("event_sources", EVENT_SOURCES),
+        event_statuses=section.texts("event_statuses", EVENT_STATUSES),
+        description=section.text("description"),
+        shared=section.boolean("shared"),
+        **{
+            name: None if not section.has(name) else section.seconds(name, 0.0, least=0.0)
+            for name in ("shorter_than", "longer_than", "notice_below", "notice_above")
+        },
+    )
+
+
+def _parse_stage(section: _Section, stage: str) -> Optional[Tuple[Step, ...]]:
+    if not section.has(stage):
+        return None
+    return tuple(_parse_step(step) for step in section.sections(stage))
+
+
+def _parse_step(section: _Section) -> Step:
+    kinds = [kind for kind in ("command", "stop", "start", "hooks", "wait_connections", "pause") if section.has(kind)]
+    timeout = section.seconds("timeout", DEFAULT_HOOKS_TIMEOUT if kinds == ["hooks"] else DEFAULT_STEP_TIMEOUT)
+    name = section.text("name") or ""
+    ignored = section.checked(
+        "ignore", [AZURE_PROBE_ADDRESS], "a list of IP addresses or networks", lambda value: _are(value, _is_network)
+    )
+    if len(kinds) != 1:
+        section.mistake("", section.content, "exactly one of command, stop, start, hooks, wait_connections, pause")
+        return Step(PAUSE, name, 0.0)
+    kind = kinds[0]
+    if kind == "command":
+        argv = section.checked(
+            kind,
+            ["/bin/false"],
+            "a list of texts whose first is an absolute path",
+            lambda value: _are(value, _is_argument) and bool(value) and os.path.isabs(value[0]),
+        )
+        return Step(COMMAND, name or os.path.basename(argv[0]), timeout, argv=tuple(argv))
+    if kind in ("stop", "start"):
+        unit = section.checked(
+            kind,
+            "none",
+            "the name of a systemd unit",
+            lambda value: (
+                isinstance(value, str) and bool(re.match(r"[A-Za-z0-9:_.\\@-]+\Z", value)) and value[0] != "-"
+            ),
+        )
+        return Step(COMMAND, name or "%s %s" % (kind, unit), timeout, argv=("systemctl", kind, "--", unit))
+    if kind == "wait_connections":
+        ports = section.checked(
+            kind,
+            [1],
+            "a list of ports from 1 to 65535",
+            lambda value: _are(value, lambda port: _is_whole(port, 1, 65535)) and bool(value),
+        )
+        return Step(WAIT_CONNECTIONS, name or kind, timeout, ports=tuple(ports), ignored=tuple(ignored))
+    if kind == "pause":
+        return Step(PAUSE, name or kind, section.seconds(kind, 0.0))
+    section.checked(kind, True, "true", lambda value: value is True)
+    return Step(HOOKS, name or kind, timeout)
+
+
+def _parse_quorum(section: _Section) -> Quorum:
+    members = section.section("members")
+    urls = {}
+    for name, url in members.content.items():
+        if not members.has(name) or not _is_endpoint(url):
+            members.mistake(name, url, "http://HOST[:PORT]")
+        urls[name.lower()] = str(url)
+    defaults = Quorum()
+    return Quorum(
+        members=urls,
+        interval=section.seconds("interval", defaults.interval, least=0.5),
+        timeout=section.seconds("timeout", defaults.timeout),
+        silent_after=section.seconds("silent_after", defaults.silent_after),
+    )
+
+
+def _parse_webhook(section: _Section) -> Webhook:
+    url = section.checked(
+        "url",
+        None,
+        "an http:// or https:// URL",
+        lambda value: isinstance(value, str) and bool(re.match(r"https?://[^\s/]+[!-~]*\Z", value)),
+    )
+    if url is None and not section.has("url"):
+        section.mistake("url", None, "an http:// or https:// URL")
+    headers = section.section("headers")
+    return Webhook(
+        url=url or "",
+        headers=tuple((name, headers.text(name) or "") for name in headers.content),
+        secret_file=section.absolute_path("secret_file", None),
+        secret_header=section.text("secret_header") or Webhook("").secret_header,
+        secret_prefix=str(section.checked("secret_prefix", "Bearer ", "text", lambda value: isinstance(value, str))),
+        ca_file=section.absolute_path("ca_file", None),
+        timeout=section.seconds("timeout", Webhook("").timeout),
+        stages=section.texts("stages", TOLD),
+        wrap=section.texts("wrap") or (),
+    )
+
+
+def _is_argument(value: Any) -> bool:
+    # The system ends a text at a NUL.
+    return isinstance(value, str) and "\0" not in value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _are(values: Any, check: Callable[[Any], bool]) -> bool:
+    return isinstance(values, list) and all(check(value) for value in values)
+
+
+def _is_address(value: Any) -> bool:
+    return isinstance(value, str) and _succeeds(ipaddress.ip_address, value)
+
+
+def _is_network(value: Any) -> bool:
+    return isinstance(value, str) and _succeeds(ipaddress.ip_network, value)
+
+
+def _is_endpoint(value: Any) -> bool:
+    return isinstance(value, str) and _succeeds(split_endpoint, value)
+
+
+def _succeeds(function: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        function(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_duplicates(pairs: "List[Tuple[str, Any]]") -> Dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError("a name is given twice: %s" % ", ".join(sorted(name for name, _value in pairs)))
+    return content

@@ -1,0 +1,268 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Answers over HTTP how the agent is doing, to probes, scrapers, other agents and whoever else asks.
+
+Read-only, within the loop's selector, one request for each connection. A client may be slow or hostile:
+every call here does a bounded piece of work, every connection has an end, and of too many the oldest goes,
+which is never the probe that has just come.
+"""
+
+import errno
+import re
+import selectors
+import socket
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+_LARGEST_REQUEST = 8 * 1024  # bytes
+_CHUNK = 64 * 1024  # bytes
+_ACCEPTS_AT_ONCE = 16
+_PAUSE = 1.0  # seconds
+# The machine or the process is short of something. The connection stays in the queue, and the selector reports it
+# again and again.
+_SHORTAGES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
+
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    414: "URI Too Long",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+    505: "HTTP Version Not Supported",
+}
+_REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/([0-9])\.[0-9]\Z")
+_ABSOLUTE_FORM = re.compile(r"https?://[^/?]*", re.IGNORECASE)
+
+
+class Response(NamedTuple):
+    """What a route answers."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+class CannotListen(Exception):
+    """An address cannot be listened on. The message says which, why, and what to do."""
+
+
+class _Connection:
+    """One client: first its request comes in, then the answer goes out, then we wait for it to hang up."""
+
+    def __init__(self, sock: socket.socket, expires: float) -> None:
+        self.sock = sock
+        self.expires = expires
+        self.request = b""
+        self.answer: Optional[memoryview] = None
+
+
+class Endpoint:
+    """A small HTTP server. It registers its sockets with the selector, with `handle` as their data.
+
+    :param addresses: IP addresses and ports to listen on; port 0 takes any. `::` is IPv6 only
+    :param respond: gives the answer for a path, which comes without its query; None: there is no such path
+    :param clock: monotonic, in seconds
+    :param most_connections: at the same time
+    :param seconds: that a client has for its request, and again for taking the answer
+    :raises CannotListen: if one of the addresses cannot be had; then none is
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[Tuple[str, int]],
+        respond: Callable[[str], Optional[Tuple[int, str, bytes]]],
+        selector: selectors.BaseSelector,
+        clock: Callable[[], float],
+        most_connections: int = 64,
+        seconds: float = 10.0,
+    ) -> None:
+        self._respond = respond
+        self._selector = selector
+        self._clock = clock
+        self._most_connections = most_connections
+        self._seconds = seconds
+        self._listeners: List[socket.socket] = []
+        # In the order of their coming, as dictionaries are.
+        self._connections: Dict[int, _Connection] = {}
+        self._paused_until: Optional[float] = None
+        try:
+            for host, port in addresses:
+                self._listeners.append(_listen(host, port))
+        except CannotListen:
+            for listener in self._listeners:
+                listener.close()
+            raise
+        self._watch_listeners()
+
+    @property
+    def addresses(self) -> List[Tuple[str, int]]:
+        """Where it listens, with the ports that it was given."""
+        return [listener.getsockname()[:2] for listener in self._listeners]
+
+    def handle(self, key: selectors.SelectorKey, _mask: int) -> None:
+        """Do the next piece of work on a socket that the selector found ready."""
+        # By the number, and by what we know of its state: in this very turn it may have been closed to make room,
+        # and its number given to another.
+        connection = self._connections.get(key.fd)
+        if connection is not None:
+            self._advance(connection)
+        elif key.fileobj in self._listeners:
+            self._accept(key.fileobj)
+
+    def expire(self) -> None:
+        """Close what has had its time. Call it at each turn of the loop."""
+        now = self._clock()
+        for connection in [one for one in self._connections.values() if now >= one.expires]:
+            self._close(connection)
+        if self._paused_until is not None and now >= self._paused_until:
+            self._paused_until = None
+            self._watch_listeners()
+
+    def close(self) -> None:
+        """Stop listening and hang up on everyone."""
+        for connection in list(self._connections.values()):
+            self._close(connection)
+        if self._paused_until is None:
+            self._ignore_listeners()
+        for listener in self._listeners:
+            listener.close()
+        self._listeners = []
+        self._paused_until = None
+
+    def _accept(self, listener: socket.socket) -> None:
+        for _unused in range(_ACCEPTS_AT_ONCE):
+            try:
+                sock, _address = listener.accept()
+            except OSError as error:
+                if error.errno in _SHORTAGES:
+                    self._ignore_listeners()
+                    self._paused_until = self._clock() + _PAUSE
+                # Otherwise there is nobody left in the queue, or who was there has gone.
+                return
+            if len(self._connections) >= self._most_connections:
+                self._close(next(iter(self._connections.values())))
+            sock.setblocking(False)
+            self._connections[sock.fileno()] = _Connection(sock, self._clock() + self._seconds)
+            self._selector.register(sock, selectors.EVENT_READ, self.handle)
+
+    def _advance(self, connection: _Connection) -> None:
+        try:
+            if connection.answer is None:
+                self._receive(connection)
+            elif connection.answer:
+                self._send(connection, connection.answer)
+            elif not connection.sock.recv(_CHUNK):
+                self._close(connection)
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            self._close(connection)
+
+    def _receive(self, connection: _Connection) -> None:
+        data = connection.sock.recv(_LARGEST_REQUEST + 1 - len(connection.request))
+        if not data:
+            self._close(connection)
+            return
+        connection.request += data
+        answer = self._answer(connection.request)
+        if answer is not None:
+            connection.answer = memoryview(answer)
+            connection.request = b""
+            connection.expires = self._clock() + self._seconds
+            self._selector.modify(connection.sock, selectors.EVENT_WRITE, self.handle)
+            self._send(connection, connection.answer)
+
+    def _send(self, connection: _Connection, answer: memoryview) -> None:
+        sent = connection.sock.send(answer[:_CHUNK])
+        connection.answer = answer[sent:]
+        if not connection.answer:
+            # To close at once, with something of the request unread, would reset the connection, and the client
+            # might lose the answer. So we say that no more comes, and read on until the client hangs up too.
+            connection.sock.shutdown(socket.SHUT_WR)
+            self._selector.modify(connection.sock, selectors.EVENT_READ, self.handle)
+
+    def _answer(self, request: bytes) -> Optional[bytes]:
+        """The answer to what has come so far of a request; None while it is too early to tell.
+
+        The header fields are of no interest to us, not even Host, which some probes leave out.
+        """
+        request = request.replace(b"\r\n", b"\n").lstrip(b"\n")
+        line, line_ended, _unused = request.partition(b"\n")
+        if not line_ended:
+            return _error(414, "The request line is too long") if len(request) > _LARGEST_REQUEST - 64 else None
+        match = _REQUEST_LINE.match(line)
+        if match is None:
+            return _error(400, "This is no HTTP request")
+        method, target, major = (group.decode("ascii") for group in match.groups())
+        if major != "1":
+            return _error(505, "Ask in HTTP/1.1")
+        if b"\n\n" not in request:
+            return _error(431, "The header is too large") if len(request) > _LARGEST_REQUEST - 64 else None
+        if method not in ("GET", "HEAD"):
+            return _error(405, "Nothing can be done here but to read", "Allow: GET, HEAD\r\n")
+        path = _ABSOLUTE_FORM.sub("", target).partition("?")[0] or "/"
+        if not path.startswith("/"):
+            return _error(400, "This is no path")
+        try:
+            response = self._respond(path)
+        except Exception as error:  # noqa: BLE001 - a mistake in a route must not end the loop; who asks sees it
+            return _error(500, "The agent could not answer: %s" % type(error).__name__)
+        if response is None:
+            return _error(404, "There is no such path")
+        return _encode(Response(*response), with_body=method == "GET")
+
+    def _close(self, connection: _Connection) -> None:
+        del self._connections[connection.sock.fileno()]
+        self._selector.unregister(connection.sock)
+        connection.sock.close()
+
+    def _watch_listeners(self) -> None:
+        for listener in self._listeners:
+            self._selector.register(listener, selectors.EVENT_READ, self.handle)
+
+    def _ignore_listeners(self) -> None:
+        for listener in self._listeners:
+            self._selector.unregister(listener)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # A name would be looked up, and nothing here may wait.
+        socket.inet_pton(family, host)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            # So that 0.0.0.0 and :: can stand side by side.
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+        listener.setblocking(False)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise CannotListen(
+            "cannot listen on %s port %s: %s. Give an IP address of this machine, and a port that nothing else uses"
+            % (host, port, error)
+        ) from None
+    return listener
+
+
+def _error(status: int, text: str, header: str = "") -> bytes:
+    return _encode(Response(status, "text/plain; charset=utf-8", text.encode("utf-8") + b"\n"), header=header)
+
+
+def _encode(response: Response, with_body: bool = True, header: str = "") -> bytes:
+    head = (
+        "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s"
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+        % (
+            response.status,
+            _REASONS.get(response.status, "Unknown"),
+            response.content_type,
+            len(response.body),
+            header,
+        )
+    )
+    return head.encode("ascii") + (response.body if with_body else b"")

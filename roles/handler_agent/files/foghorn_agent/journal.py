@@ -1,0 +1,203 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What did it do?
+
+A file of JSON lines, one for each thing that was decided or done, written through to the disk before the
+agent acts on it. Whatever prefix of it survives a crash, a torn last line included, can be read again.
+It is bounded: past a size, it becomes the previous journal, and a new one begins with what has to be known.
+"""
+
+import fcntl
+import json
+import os
+from typing import Any, Dict, Iterable, Iterator, List, Optional
+
+Record = Dict[str, Any]
+
+FILE_NAME = "journal.jsonl"
+PREVIOUS_FILE_NAME = "journal.previous.jsonl"
+LOCK_FILE_NAME = "journal.lock"
+LARGEST_SIZE = 512 * 1024  # bytes; two files of it at the most
+_NEW_SUFFIX = ".new"
+
+
+class JournalError(Exception):
+    """The journal cannot be written or read. The message names the file and the remedy."""
+
+
+class Journal:
+    """Appends records. Only one process may have it open: `open` takes a lock.
+
+    :param directory: must exist
+    :param largest_size: bytes past which it `is_large`
+    """
+
+    def __init__(self, directory: str, largest_size: int = LARGEST_SIZE) -> None:
+        self.path = os.path.join(directory, FILE_NAME)
+        self._previous_path = os.path.join(directory, PREVIOUS_FILE_NAME)
+        self._directory = directory
+        self._largest_size = largest_size
+        # Of a file that is never replaced, as the journal is: who opens the old one could not tell.
+        self._lock = -1
+        self._descriptor = -1
+        self._size = 0
+        self._size_at_first = 0
+        self.unwritten: List[Record] = []
+        """Records that the disk did not take yet. They are tried again with the next one."""
+
+    def open(self) -> List[Record]:
+        """Read what is there, cut off a torn last line, and make ready to append.
+
+        :raises JournalError: if the file cannot be opened, or another process has it
+        """
+        try:
+            lock_path = os.path.join(self._directory, LOCK_FILE_NAME)
+            self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            with open(self.path, "rb") as file:
+                content = file.read()
+            self._size = _length_of_whole_lines(content)
+            os.ftruncate(self._descriptor, self._size)
+            os.lseek(self._descriptor, 0, os.SEEK_END)
+            _sync_directory(self._directory)
+        except BlockingIOError:
+            raise JournalError("%s is in use: another foghorn-agent is running" % self.path) from None
+        except OSError as error:
+            raise JournalError("%s cannot be used: %s" % (self.path, error)) from None
+        return list(_parse_lines(content[: self._size]))
+
+    def append(self, *records: Record) -> Optional[str]:
+        """Write records and wait until the disk has them.
+
+        :returns: None, or why they are not on the disk. They are kept, and tried again next time: a full disk
+            must not keep the machine from being drained
+        """
+        self.unwritten.extend(records)
+        if not self.unwritten:
+            return None
+        try:
+            self._write(self.unwritten)
+        except OSError as error:
+            return "%s cannot be written: %s" % (self.path, error.strerror or error)
+        self.unwritten = []
+        return None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is time to `begin_anew`."""
+        # A summary that is large itself has to double first, or each record would bring the next.
+        return self._size > max(self._largest_size, 2 * self._size_at_first)
+
+    def begin_anew(self, summary: Iterable[Record]) -> None:
+        """Make this the previous journal, and begin another with the records that rebuild the present state.
+
+        If the disk does not let it, the old one goes on: there is no harm in it but its size.
+        """
+        try:
+            self._begin_anew(b"".join(_as_line(record) for record in summary))
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Close the file, which lets another process have it."""
+        for descriptor in (self._descriptor, self._lock):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._descriptor = self._lock = -1
+
+    def _write(self, records: Iterable[Record]) -> None:
+        lines = b"".join(_as_line(record) for record in records)
+        try:
+            _write_all(self._descriptor, lines)
+            os.fsync(self._descriptor)
+        except OSError:
+            # Half a line must not stay in front of the next one.
+            os.ftruncate(self._descriptor, self._size)
+            os.lseek(self._descriptor, 0, os.SEEK_END)
+            raise
+        self._size += len(lines)
+
+    def _begin_anew(self, lines: bytes) -> None:
+        new_path = self.path + _NEW_SUFFIX
+        descriptor = os.open(new_path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640)
+        try:
+            _write_all(descriptor, lines)
+            os.fsync(descriptor)
+            # By a second name, so that at every moment there is a journal under its own.
+            _replace_link(self.path, self._previous_path)
+            os.replace(new_path, self.path)
+        except OSError:
+            os.close(descriptor)
+            raise
+        # It is the journal from here on, whatever else fails: what went into the old one would not be read again.
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        self._size = self._size_at_first = len(lines)
+        # They are part of the state, and so of its summary.
+        self.unwritten = []
+        _sync_directory(self._directory)
+
+
+def read_history(directory: str) -> Iterator[Record]:
+    """Read all that is kept, oldest first, without disturbing the agent that writes it.
+
+    :raises JournalError: if there is none, or it cannot be read
+    """
+    found = False
+    for name in (PREVIOUS_FILE_NAME, FILE_NAME):
+        path = os.path.join(directory, name)
+        try:
+            with open(path, "rb") as file:
+                content = file.read()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise JournalError("%s cannot be read: %s" % (path, error.strerror)) from None
+        found = True
+        yield from _parse_lines(content[: _length_of_whole_lines(content)])
+    if not found:
+        raise JournalError("there is no journal in %s: the agent has not run here yet" % directory)
+
+
+def _as_line(record: Record) -> bytes:
+    return json.dumps(record, separators=(",", ":"), sort_keys=True).encode("ascii") + b"\n"
+
+
+def _length_of_whole_lines(content: bytes) -> int:
+    return content.rfind(b"\n") + 1
+
+
+def _parse_lines(content: bytes) -> Iterator[Record]:
+    for line in content.splitlines():
+        try:
+            record = json.loads(line.decode("utf-8"))
+        except ValueError:
+            # A power cut may leave a block of zeros behind. What it held was never acted upon.
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _replace_link(path: str, other_path: str) -> None:
+    temporary = other_path + _NEW_SUFFIX
+    try:
+        os.unlink(temporary)
+    except FileNotFoundError:
+        pass
+    os.link(path, temporary)
+    os.replace(temporary, other_path)
+
+
+def _sync_directory(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Counts what happens and writes it in the text format of Prometheus."""
+
+from typing import Any, Dict, List, Mapping, Tuple
+
+Labels = Tuple[Tuple[str, str], ...]
+
+_HELP = {
+    "foghorn_in_rotation": ("gauge", "Whether the machine is in rotation."),
+    "foghorn_events": ("gauge", "Events of this machine that are listed now."),
+    "foghorn_seconds_until_start": ("gauge", "Notice left before an event, where Azure says it."),
+    "foghorn_last_answer_timestamp_seconds": ("gauge", "When IMDS last gave a document."),
+    "foghorn_journal_unwritten": ("gauge", "Journal records that the disk has not taken."),
+    "foghorn_polls_total": ("counter", "Documents asked for, by result."),
+    "foghorn_steps_total": ("counter", "Steps that ended, by stage and result."),
+    "foghorn_approvals_total": ("counter", "Approvals sent, by result."),
+    "foghorn_webhooks_total": ("counter", "Webhooks, by result."),
+}
+
+
+class Counters:
+    """Counts that only ever grow."""
+
+    def __init__(self) -> None:
+        self.values: Dict[Tuple[str, Labels], float] = {}
+
+    def add(self, name: str, **labels: str) -> None:
+        """Count one more."""
+        key = name, tuple(sorted(labels.items()))
+        self.values[key] = self.values.get(key, 0.0) + 1
+
+
+def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counters: Counters) -> str:
+    """Write all metrics. `status` is what `/status` answers."""
+    samples: List[Tuple[str, Labels, float]] = [
+        ("foghorn_in_rotation", (), float(status["in_rotation"])),
+        ("foghorn_last_answer_timestamp_seconds", (), last_answer),
+        ("foghorn_journal_unwritten", (), float(unwritten)),
+    ]
+    by_kind: Dict[Labels, int] = {}
+    for event in status["events"]:
+        labels = (
+            ("phase", event["phase"]),
+            ("status", event["event_status"]),
+            ("type", event["event_type"]),
+        )
+        by_kind[labels] = by_kind.get(labels, 0) + 1
+        if event["seconds_until_start"] is not None:
+            samples.append(
+                (
+                    "foghorn_seconds_until_start",
+                    (("event_id", event["event_id"]), ("type", event["event_type"])),
+                    float(event["seconds_until_start"]),
+                )
+            )
+    samples += [("foghorn_events", labels, float(count)) for labels, count in by_kind.items()]
+    samples += [(name, labels, value) for (name, labels), value in counters.values.items()]
+    lines = []
+    for name in sorted({name for name, _labels, _value in samples}):
+        kind, text = _HELP[name]
+        lines += ["# HELP %s %s" % (name, text), "# TYPE %s %s" % (name, kind)]
+        lines += [
+            "%s%s %r" % (name, _labels_as_text(labels), value)
+            for sample, labels, value in sorted(samples)
+            if sample == name
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _labels_as_text(labels: Labels) -> str:
+    if not labels:
+        return ""
+    pairs = []
+    for name, value in labels:
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        pairs.append('%s="%s"' % (name, escaped))
+    return "{%s}" % ",".join(pairs)

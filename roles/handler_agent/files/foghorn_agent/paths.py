@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who could change what is found at a path?
+
+The agent runs what it finds, as root. So whatever leads there has to be in the hands of root: the file,
+every directory above it, and every symbolic link on the way with the directories above that.
+"""
+
+import os
+import stat
+from typing import List
+
+_MOST_LINKS = 40  # as the kernel allows
+
+
+class UnsafePath(Exception):
+    """Somebody else could change what is found at a path, or it cannot be told. The message says what to do."""
+
+
+def check_path(path: str) -> str:
+    """Follow an absolute path from the root, link by link, and refuse it if others could lead it elsewhere.
+
+    In the hands of root is what root owns, or the user that runs the agent, and nobody else may write. A
+    directory with the sticky bit, like `/tmp`, may be writable on the way, since nobody can replace in it
+    what is not theirs, but not at the end of the path.
+
+    :returns: where it leads, free of links
+    :raises UnsafePath: if others than root could change what is found there, or nothing is
+    """
+    real = "/"
+    _check_step(real, path, is_last=False)
+    links = 0
+    ahead = _parts(path)
+    while ahead:
+        name = ahead.pop()
+        if name == "..":
+            real = os.path.dirname(real)
+            continue
+        step = os.path.join(real, name)
+        mode = _check_step(step, path, is_last=not ahead)
+        if not stat.S_ISLNK(mode):
+            real = step
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise UnsafePath("%s: more than %d symbolic links on the way" % (path, _MOST_LINKS))
+        target = os.readlink(step)
+        ahead += _parts(target)
+        if os.path.isabs(target):
+            real = "/"
+    return real
+
+
+def _parts(path: str) -> List[str]:
+    """The names in a path, the last one first."""
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
+
+
+def _check_step(step: str, path: str, is_last: bool) -> int:
+    try:
+        found = os.lstat(step)
+    except OSError as error:
+        raise UnsafePath("%s: cannot be checked: %s: %s" % (path, step, error.strerror)) from None
+    if found.st_uid not in (0, os.geteuid()):
+        raise UnsafePath("%s: user %d owns %s, and this runs as root: chown it to root" % (path, found.st_uid, step))
+    if _others_may_write(found.st_mode, is_last):
+        raise UnsafePath(
+            "%s: others than root can write %s (mode %o), and this runs as root: chmod go-w it"
+            % (path, step, stat.S_IMODE(found.st_mode))
+        )
+    return found.st_mode
+
+
+def _others_may_write(mode: int, is_last: bool) -> bool:
+    if stat.S_ISLNK(mode):
+        # Its mode means nothing: to change a link is to replace it.
+        return False
+    is_sticky = stat.S_ISDIR(mode) and bool(mode & stat.S_ISVTX)
+    return bool(mode & (stat.S_IWGRP | stat.S_IWOTH)) and (is_last or not is_sticky)

@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What will the agent do about an event?
+
+An ordered list of rules; the first one that matches an event, as it was when it was first seen, gives
+the plan. Pure: no clock, no file, no network.
+"""
+
+import json
+from fnmatch import fnmatchcase
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from foghorn_core.document import Event
+
+DRAIN = "drain"
+SHUTDOWN = "shutdown"
+RESTORE = "restore"
+STAGES = (DRAIN, SHUTDOWN, RESTORE)
+
+# What a step does.
+COMMAND = "command"
+HOOKS = "hooks"
+WAIT_CONNECTIONS = "wait_connections"
+PAUSE = "pause"
+
+# Who approves.
+NEVER = "never"
+WHEN_READY = "when_ready"
+QUORUM = "quorum"
+APPROVALS = (NEVER, WHEN_READY, QUORUM)
+
+# What a failed step means.
+STOP = "stop"
+CONTINUE = "continue"
+FAILURES = (STOP, CONTINUE)
+
+DEFAULT_MARGIN = 10.0  # seconds
+DEFAULT_HOOKS_TIMEOUT = 300.0  # seconds
+SHORT_FREEZE = 10  # seconds
+
+
+class Step(NamedTuple):
+    """One thing to do, and how long it may take."""
+
+    kind: str
+    name: str
+    timeout: float
+    """Seconds."""
+    argv: Tuple[str, ...] = ()
+    """With `command`."""
+    ports: Tuple[int, ...] = ()
+    """With `wait_connections`: local ports."""
+    ignored: Tuple[str, ...] = ()
+    """With `wait_connections`: addresses or networks whose connections do not count."""
+
+    @property
+    def deed(self) -> str:
+        """What it does, whatever it is called and however long it may take."""
+        details = (self.timeout,) if self.kind == PAUSE else self.argv or (self.ports, self.ignored)
+        return json.dumps((self.kind, *details), separators=(",", ":"))
+
+
+class Plan(NamedTuple):
+    """What to do about one event. A stage of None is left out; an empty one only changes `/readyz`."""
+
+    rule: str
+    drain: Optional[Tuple[Step, ...]] = None
+    shutdown: Optional[Tuple[Step, ...]] = None
+    restore: Optional[Tuple[Step, ...]] = None
+    approve: str = NEVER
+    margin: float = DEFAULT_MARGIN
+    """Seconds before `NotBefore` at which drain and shutdown must be done."""
+    on_failure: str = STOP
+
+    def steps(self, stage: str) -> Tuple[Step, ...]:
+        """The steps of a stage, none where it is left out."""
+        return {DRAIN: self.drain, SHUTDOWN: self.shutdown, RESTORE: self.restore}[stage] or ()
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether the machine leaves rotation under this plan."""
+        return self.drain is not None or self.shutdown is not None
+
+
+class Match(NamedTuple):
+    """Which events a rule is for. None does not restrict."""
+
+    event_types: Optional[Tuple[str, ...]] = None
+    event_sources: Optional[Tuple[str, ...]] = None
+    event_statuses: Optional[Tuple[str, ...]] = None
+    description: Optional[str] = None
+    """A glob, without case."""
+    shared: Optional[bool] = None
+    shorter_than: Optional[float] = None
+    """Seconds of expected interruption, known to Azure: a duration of -1, or none at all, is not shorter."""
+    longer_than: Optional[float] = None
+    """Seconds of expected interruption; an unknown one counts as longer."""
+    notice_below: Optional[float] = None
+    """Seconds from first sight to the earliest start; an unknown start counts as none."""
+    notice_above: Optional[float] = None
+
+    def covers(self, event: Event, notice: Optional[float]) -> bool:
+        """Whether a rule with this condition is for the event, first seen `notice` seconds before its start."""
+        duration = event.duration_in_seconds
+        known = duration if duration is not None and duration >= 0 else None
+        time_left = notice or 0.0
+        return (
+            _is_among(event.event_type, self.event_types)
+            and _is_among(event.event_source, self.event_sources)
+            and _is_among(event.event_status, self.event_statuses)
+            and (self.description is None or fnmatchcase((event.description or "").lower(), self.description.lower()))
+            and (self.shared is None or self.shared == event.is_shared)
+            and (self.shorter_than is None or (known is not None and known < self.shorter_than))
+            and (self.longer_than is None or known is None or known > self.longer_than)
+            and (self.notice_below is None or time_left < self.notice_below)
+            and (self.notice_above is None or time_left > self.notice_above)
+        )
+
+
+class Rule(NamedTuple):
+    """A condition and the plan for what it covers."""
+
+    match: Match
+    plan: Plan
+
+
+def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Plan:
+    """Find the plan for an event.
+
+    :param event: as it was when it was first seen
+    :param notice: seconds from then to its earliest start; None where Azure did not say
+    """
+    for rule in rules:
+        if rule.match.covers(event, notice):
+            return rule.plan
+    return Plan(rule="no rule")
+
+
+def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
+    """Give each step a key by which it is known again in another configuration, at another place, under another name.
+
+    The key is what the step does and, where a list has several that do the same, the how manieth of these it is.
+    """
+    counts: Dict[str, int] = {}
+    result = []
+    for step in steps:
+        deed = step.deed
+        counts[deed] = counts.get(deed, 0) + 1
+        result.append((deed if counts[deed] == 1 else "%s#%d" % (deed, counts[deed]), step))
+    return result
+
+
+def hooks_step(timeout: float = DEFAULT_HOOKS_TIMEOUT) -> Step:
+    """The step that runs the hook directory of its stage."""
+    return Step(HOOKS, "hooks", timeout)
+
+
+def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
+    """What is done where no configured rule matches: the behaviour without any configuration."""
+    drain = shutdown = restore = (hooks_step(),)
+    return (
+        Rule(Match(event_types=("Freeze",), shorter_than=SHORT_FREEZE), Plan("short freeze")),
+        Rule(Match(event_types=("Freeze",)), Plan("freeze", drain=drain, restore=restore, margin=margin)),
+        Rule(
+            Match(event_types=("Preempt",)),
+            # 30 seconds in all: the margin of a quarter of an hour's notice would eat them up.
+            Plan("eviction", drain, shutdown, restore, QUORUM, min(margin, 2.0)),
+        ),
+        Rule(
+            Match(event_types=("Reboot", "Redeploy", "Terminate")),
+            Plan("maintenance", drain, shutdown, restore, QUORUM, margin),
+        ),
+        # A type that Azure adds one day. What its approval would start is not known, so it gets none.
+        Rule(Match(), Plan("unknown type", drain=drain, restore=restore, margin=margin)),
+    )
+
+
+def seconds_for(steps: Sequence[Step], seconds_left: Optional[float]) -> float:
+    """How long the first of these steps may take, if all of them are to have their turn by the deadline.
+
+    With time enough each has its own timeout. When time is short, each has its share of what is left, in
+    proportion to the timeouts, so that a slow drain cannot use up the time of the shutdown.
+
+    :param steps: what is still to do before the deadline, in order
+    :param seconds_left: until the deadline; None without one
+    :returns: seconds; zero or less when the deadline has passed
+    """
+    own = steps[0].timeout
+    if seconds_left is None:
+        return own
+    wanted = sum(step.timeout for step in steps)
+    return own if wanted <= seconds_left else seconds_left * own / wanted
+
+
+def _is_among(word: Optional[str], words: Optional[Tuple[str, ...]]) -> bool:
+    return words is None or (word is not None and word.lower() in (one.lower() for one in words))

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A step under way, of whatever kind: it never blocks, and it can be cut short at any moment."""
+
+import json
+import os
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from foghorn_core.document import event_as_azure, format_date
+
+from .connections import count_established
+from .paths import UnsafePath
+from .policy import COMMAND, HOOKS, PAUSE
+from .steps import Child, Outcome, hook_commands
+from .tracker import CUT_OFF, Work
+
+_LONGEST_VALUE = 8192  # characters of an environment variable
+_CONNECTIONS_INTERVAL = 0.5  # seconds
+
+
+class Surroundings(NamedTuple):
+    """Where steps run."""
+
+    hooks_directory: str
+    clock: Callable[[], float]
+    """Monotonic, in seconds."""
+    proc_net: str = "/proc/net"
+
+
+class Running:
+    """One step under way. `poll` until it gives an outcome.
+
+    :param work: the step, and how long it may take
+    :param vm_name: of this machine
+    """
+
+    def __init__(self, work: Work, vm_name: str, surroundings: Surroundings) -> None:
+        self.work = work
+        self._vm_name = vm_name
+        self._around = surroundings
+        self._began = surroundings.clock()
+        self._ends = self._began + work.seconds
+        self._child: Optional[Child] = None
+        self._hooks_left: List[str] = []
+        self._ended_for: Optional[str] = None
+        self._next_count = self._began
+        self._outcome: Optional[Outcome] = None
+        self._start()
+
+    @property
+    def fileno(self) -> int:
+        """What becomes readable when there is something to take in; -1 when there is nothing to wait for."""
+        return -1 if self._child is None else self._child.fileno()
+
+    def poll(self) -> Optional[Outcome]:
+        """Take the step further. It gives the outcome once it has ended."""
+        if self._child is not None:
+            return self._poll_child()
+        if self._outcome is None:
+            self._outcome = self._poll_waiting()
+        return self._outcome
+
+    def shorten(self, seconds: float, reason: str) -> None:
+        """Leave it only so many seconds from now."""
+        self._ends = min(self._ends, self._around.clock() + seconds)
+        if self._child is not None:
+            self._child.shorten(self._seconds_left(), reason)
+
+    def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
+        """End it now. What it started gets SIGTERM, and SIGKILL if that does not help within the grace."""
+        self._ended_for = reason
+        self._hooks_left = []
+        if self._child is not None:
+            self._child.end(reason, grace_seconds)
+
+    def _start(self) -> None:
+        step = self.work.step
+        if self.work.seconds <= 0:
+            self._outcome = self._failed(CUT_OFF)
+        elif step.kind == COMMAND:
+            self._run(list(step.argv))
+        elif step.kind == HOOKS:
+            directory = os.path.join(self._around.hooks_directory, self.work.stage)
+            try:
+                self._hooks_left = hook_commands(directory)
+            except UnsafePath as error:
+                self._outcome = self._failed(str(error))
+            else:
+                self._run_next_hook()
+
+    def _run_next_hook(self) -> None:
+        if self._hooks_left:
+            self._run([self._hooks_left.pop(0)])
+        else:
+            self._child = None
+            self._outcome = Outcome(True, "", 0, "", self._around.clock() - self._began)
+
+    def _run(self, argv: List[str]) -> None:
+        work = self.work
+        reason = CUT_OFF if work.is_cut else "timed out after %g s" % work.step.timeout
+        self._child = Child(
+            argv,
+            environment_for(work, self._vm_name),
+            input_for(work, self._vm_name),
+            self._seconds_left(),
+            reason,
+            self._around.clock,
+        )
+
+    def _poll_child(self) -> Optional[Outcome]:
+        assert self._child is not None
+        outcome = self._child.poll()
+        if outcome is None:
+            return None
+        if self.work.step.kind != HOOKS:
+            return outcome
+        hook = os.path.basename(self._child.argv[0])
+        if not outcome.succeeded:
+            return outcome._replace(reason="%s: %s" % (hook, outcome.reason))
+        if self._seconds_left() <= 0 and self._hooks_left:
+            return self._failed("%s: %s" % (os.path.basename(self._hooks_left[0]), CUT_OFF))
+        self._run_next_hook()
+        return self._outcome
+
+    def _poll_waiting(self) -> Optional[Outcome]:
+        if self._ended_for is not None:
+            return self._failed(self._ended_for)
+        now = self._around.clock()
+        step = self.work.step
+        if step.kind == PAUSE:
+            # A pause that is cut short has done what it could: it is no failure.
+            return Outcome(True, "", None, "", now - self._began) if now >= self._ends else None
+        if now < self._next_count:
+            return None
+        self._next_count = now + _CONNECTIONS_INTERVAL
+        try:
+            left = count_established(step.ports, step.ignored, self._around.proc_net)
+        except (OSError, ValueError) as error:
+            return self._failed("connections cannot be counted: %s" % error)
+        if left == 0:
+            return Outcome(True, "", None, "", now - self._began)
+        if now >= self._ends:
+            # The bound on the wait, not a failure: whoever is still connected was given this time.
+            return Outcome(True, "", None, "%d connections were left" % left, now - self._began)
+        return None
+
+    def _seconds_left(self) -> float:
+        return self._ends - self._around.clock()
+
+    def _failed(self, reason: str) -> Outcome:
+        return Outcome(False, reason, None, "", self._around.clock() - self._began)
+
+
+def environment_for(work: Work, vm_name: str) -> Dict[str, str]:
+    """The environment variables that tell a step about the event. No value is ever read by a shell of ours."""
+    event = work.event
+    values = {
+        "STAGE": work.stage,
+        "VM_NAME": vm_name,
+        "EVENT_ID": event.event_id,
+        "EVENT_TYPE": event.event_type,
+        "EVENT_STATUS": event.event_status,
+        "EVENT_SOURCE": event.event_source or "",
+        "RESOURCES": " ".join(event.resources),
+        "DESCRIPTION": event.description or "",
+        "DURATION_IN_SECONDS": "" if event.duration_in_seconds is None else str(event.duration_in_seconds),
+        "NOT_BEFORE": "" if event.not_before is None else format_date(event.not_before),
+        "SECONDS_LEFT": "%d" % max(0, work.seconds),
+        "REBOOTED": "1" if work.rebooted else "0",
+    }
+    return {"FOGHORN_" + name: value.replace("\0", "")[:_LONGEST_VALUE] for name, value in values.items()}
+
+
+def input_for(work: Work, vm_name: str) -> bytes:
+    """What a step reads on its standard input: the same, as JSON, with the event in Azure's own names."""
+    content: Dict[str, Any] = {
+        "stage": work.stage,
+        "vm_name": vm_name,
+        "event": event_as_azure(work.event),
+        "seconds_left": work.seconds,
+        "rebooted": work.rebooted,
+    }
+    return json.dumps(content).encode("ascii") + b"\n"

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Puts the agent together and runs it, until it is told to stop."""
+
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+from datetime import datetime, timezone
+from typing import Mapping
+
+from . import log as levels
+from .agent import Agent, Clocks, Edges, ImdsDesk, ask_members
+from .clock import boot_id
+from .config import Config
+from .endpoint import CannotListen, Endpoint
+from .journal import Journal, JournalError
+from .log import Log, open_log
+from .notify import Notifier
+from .running import Running, Surroundings
+from .tracker import Record, State, occasion, replay
+from .webhooks import CLOUD_EVENT, PLAIN_JSON, Request, WebhookQueue, cloud_event, wrap
+from .workers import Worker
+
+_STOPPING_TIME = 10.0  # seconds that children have to end in
+_LOOK_AFTER_WEBHOOKS = 0.5  # seconds
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class CannotStart(Exception):
+    """The agent cannot do its work. The message says why, and what to do."""
+
+
+def serve(config: Config, environment: Mapping[str, str]) -> int:
+    """Run the agent until SIGTERM or SIGINT.
+
+    :returns: the exit status
+    """
+    log = open_log(dict(environment))
+    try:
+        service = Service(config, environment, log)
+    except CannotStart as error:
+        log(levels.ERROR, "cannot start: %s" % error)
+        return 1
+    service.run()
+    return 0
+
+
+class Service:
+    """The agent with all that it needs to run as a process of its own.
+
+    :raises CannotStart: if it cannot have its state directory, its journal or an address to listen on
+    """
+
+    def __init__(self, config: Config, environment: Mapping[str, str], log: Log) -> None:
+        self._config = config
+        self._log = log
+        self._clocks = Clocks(time.monotonic, time.time)
+        self._selector = selectors.DefaultSelector()
+        self._watched = -1
+        self._stop_asked = False
+        self._journal = Journal(config.state_directory)
+        try:
+            os.makedirs(config.state_directory, mode=0o750, exist_ok=True)
+            state = replay(self._journal.open())
+        except (OSError, JournalError) as error:
+            raise CannotStart(str(error)) from None
+        around = Surroundings(config.hooks_directory, self._clocks.monotonic)
+        self._webhooks = WebhookQueue([sys.executable, "-E", "-s", program(), "send-webhook"], self._clocks.monotonic)
+        edges = Edges(
+            journal=self._journal,
+            poll=Worker(ImdsDesk(config, self._clocks).poll, "poll"),
+            approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
+            members=Worker(ask_members, "members"),
+            start_step=lambda work, vm_name: Running(work, vm_name, around),
+            watch=self._watch,
+            log=log,
+            tell=self._tell,
+        )
+        for worker in (edges.poll, edges.approve, edges.members):
+            self._selector.register(worker.fileno(), selectors.EVENT_READ)
+        self.agent = Agent(config, self._clocks, edges, state, boot_id())
+        try:
+            self._endpoint = Endpoint(config.listen, self.agent.respond, self._selector, self._clocks.monotonic)
+        except CannotListen as error:
+            raise CannotStart(str(error)) from None
+        self._notifier = Notifier(environment, self._clocks.monotonic)
+
+    def run(self) -> None:
+        """Run until a signal says to stop; then end what is running, and leave the rest to the next start."""
+        self._catch_signals()
+        self._log(levels.NOTICE, "watching %s" % self._config.imds.endpoint)
+        self._notifier.ready()
+        while not self._stop_asked:
+            self._turn()
+        self._notifier.stopping()
+        self.agent.stop()
+        self._webhooks.close()
+        self._endpoint.close()
+        ends = self._clocks.monotonic() + _STOPPING_TIME
+        while not self.agent.is_idle() and self._clocks.monotonic() < ends:
+            time.sleep(0.05)
+        self._journal.close()
+        self._notifier.close()
+        self._log(levels.NOTICE, "stopped")
+
+    def _turn(self) -> None:
+        seconds = self.agent.turn()
+        self._notifier.sign_of_life()
+        self._notifier.status("in rotation" if not self.agent.state.is_out else "out of rotation")
+        self._endpoint.expire()
+        if len(self._webhooks):
+            for report in self._webhooks.poll():
+                self._note_webhook(report.delivered, report.is_final, report.request.url, report.detail)
+            seconds = min(seconds, _LOOK_AFTER_WEBHOOKS)
+        for key, mask in self._selector.select(seconds):
+            if key.data == self._endpoint.handle:
+                self._endpoint.handle(key, mask)
+            elif key.fd == self._wake_reader:
+                _empty(self._wake_reader)
+
+    def _watch(self, descriptor: int) -> None:
+        if self._watched >= 0:
+            # Even for the same number: the file behind it may be another, and then nobody would look at it.
+            self._selector.unregister(self._watched)
+        self._watched = descriptor
+        if descriptor >= 0:
+            self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def _tell(self, record: Record, state: State) -> None:
+        stage = occasion(record)
+        for webhook in self._config.webhooks:
+            if webhook.stages is not None and stage not in webhook.stages:
+                continue
+            time_of_it = datetime.fromtimestamp(record["at"], timezone.utc)
+            event_id = str(record.get("event_id") or " ".join(record.get("event_ids", ())))
+            name = state.vm_name or "unknown"
+            event = cloud_event(stage, name, event_id, "/foghorn-agent/%s" % name, time_of_it, record)
+            content = wrap(event, webhook.wrap)
+            self._webhooks.add(
+                Request(
+                    webhook.url,
+                    json.dumps(content),
+                    content_type=PLAIN_JSON if webhook.wrap else CLOUD_EVENT,
+                    headers=webhook.headers,
+                    secret_file=webhook.secret_file,
+                    secret_header=webhook.secret_header,
+                    secret_prefix=webhook.secret_prefix,
+                    ca_file=webhook.ca_file,
+                    timeout=webhook.timeout,
+                )
+            )
+
+    def _note_webhook(self, delivered: bool, is_final: bool, url: str, detail: str) -> None:
+        result = "delivered" if delivered else "given up" if is_final else "tried again"
+        self.agent.counters.add("foghorn_webhooks_total", result=result)
+        if not delivered:
+            self._log(levels.WARNING, "webhook to %s: %s: %s" % (url, result, detail))
+
+    def _catch_signals(self) -> None:
+        self._wake_reader, writer = os.pipe()
+        for descriptor in (self._wake_reader, writer):
+            os.set_blocking(descriptor, False)
+        signal.set_wakeup_fd(writer)
+        self._selector.register(self._wake_reader, selectors.EVENT_READ)
+        for number in _SIGNALS:
+            signal.signal(number, self._ask_to_stop)
+        # Only to be woken: a child that closed its output long ago has ended.
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+
+    def _ask_to_stop(self, _number: int, _frame: object) -> None:
+        self._stop_asked = True
+
+
+def program() -> str:
+    """Where this program was started from: the zipapp, or in a checkout the package's directory."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    parent = os.path.dirname(here)
+    return parent if os.path.isfile(parent) else here
+
+
+def _empty(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 4096):
+            pass
+    except BlockingIOError:
+        pass

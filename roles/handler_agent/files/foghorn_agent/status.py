@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What others may see of the agent: `/status` as JSON, and the short table a person reads. Pure."""
+
+from datetime import datetime, timezone
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
+
+from foghorn_core.document import event_as_dict, format_date
+
+from . import __version__
+from .policy import Rule
+from .tracker import BEGUN, State, Tracked, Work, is_ready, plan_of
+
+JsonObject = Dict[str, Any]
+
+
+class Health(NamedTuple):
+    """How the agent itself is doing. Times are in seconds since the epoch."""
+
+    running_since: float
+    last_answer: Optional[float] = None
+    """When IMDS last gave a document."""
+    trouble: Optional[str] = None
+    """What is wrong with IMDS now."""
+    journal_trouble: Optional[str] = None
+
+
+def phase(one: Tracked, rules: Sequence[Rule]) -> str:
+    """Where an event is in its life, in one word or two."""
+    if one.over:
+        return one.over
+    if one.started or one.event.is_started:
+        return "started"
+    if one.halted:
+        return "failed"
+    if one.accepted:
+        return "approved"
+    if one.approvals:
+        return "approving"
+    for stage in ("shutdown", "drain"):
+        if one.progress(stage).state == BEGUN:
+            return stage
+    plan = plan_of(rules, one)
+    if not plan.takes_out:
+        return "ignored"
+    return "ready" if is_ready(one, plan) else "late" if one.flawed else "seen"
+
+
+def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: Health, now: datetime) -> JsonObject:
+    """The document that `/status` answers. Other agents read `vm_name` and `events[].ready` of it."""
+    vm_name = state.vm_name or ""
+    return {
+        "version": __version__,
+        "vm_name": state.vm_name,
+        "vm_id": state.vm_id,
+        "boot_id": state.boot_id,
+        "in_rotation": not state.is_out,
+        "document_incarnation": state.incarnation,
+        "running_since": _as_date(health.running_since),
+        "last_answer": _as_date(health.last_answer),
+        "trouble": health.trouble,
+        "journal_trouble": health.journal_trouble,
+        "step": None
+        if work is None
+        else {"event_id": work.event.event_id, "stage": work.stage, "name": work.step.name, "seconds": work.seconds},
+        "events": [
+            dict(
+                event_as_dict(one.event, vm_name, now),
+                phase=phase(one, rules),
+                rule=plan_of(rules, one).rule,
+                # Nobody may count on what a crash would make this agent forget.
+                ready=one.over is None and health.journal_trouble is None and is_ready(one, plan_of(rules, one)),
+                approvals=one.approvals,
+                rebooted=one.rebooted,
+            )
+            for one in state.tracked
+        ],
+    }
+
+
+def as_table(status: Mapping[str, Any]) -> str:
+    """Write a `/status` document for a person."""
+    lines = [
+        "%s  %s" % (status["vm_name"] or "unknown VM", "in rotation" if status["in_rotation"] else "OUT OF ROTATION"),
+        "IMDS  %s" % (status["trouble"] or "last answer %s" % (status["last_answer"] or "never")),
+    ]
+    if status["journal_trouble"]:
+        lines.append("journal  %s" % status["journal_trouble"])
+    if not status["events"]:
+        lines.append("no events")
+        return "\n".join(lines) + "\n"
+    rows = [["TYPE", "STATUS", "STARTS", "PHASE", "SHARED WITH", "EVENT"]]
+    for event in status["events"]:
+        others = [name for name in event["resources"] if name.lower() != (status["vm_name"] or "").lower()]
+        rows.append(
+            [
+                event["event_type"],
+                event["event_status"],
+                _as_start(event),
+                event["phase"],
+                ", ".join(others) or "-",
+                event["event_id"],
+            ]
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    if status["step"]:
+        lines.append("running  %(stage)s: %(name)s" % status["step"])
+    return "\n".join(lines) + "\n"
+
+
+def _as_start(event: Mapping[str, Any]) -> str:
+    seconds = event["seconds_until_start"]
+    if seconds is None or event["not_before"] is None:
+        return "-"
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    left = "%d:%02d:%02d" % (hours, minutes, seconds) if hours else "%d:%02d" % (minutes, seconds)
+    return "%s, in %s" % (event["not_before"], left)
+
+
+def _as_date(seconds: Optional[float]) -> Optional[str]:
+    return None if seconds is None else format_date(datetime.fromtimestamp(seconds, timezone.utc))

@@ -1,0 +1,333 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a command as a child process, without ever waiting for it.
+
+Whatever the command does (ignore SIGTERM, fork, flood its output, never read its input), a call of ours
+comes back at once, and the command is over soon after its time is.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import signal
+import stat
+import subprocess
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
+
+from .paths import UnsafePath, check_path
+
+GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+
+# Nothing of the agent's own environment: a step behaves the same however the agent was started.
+_ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/root",
+}
+_UMASK = 0o022
+_LONGEST_OUTPUT = 8 * 1024  # bytes
+_CHUNK = 64 * 1024  # bytes: what a pipe holds
+_CHUNKS_AT_ONCE = 4
+_SET_PIPE_SIZE = 1031  # fcntl.F_SETPIPE_SZ, which has a name from Python 3.10 on
+_LARGEST_PIPE = 1024 * 1024  # bytes
+_LEFTOVERS_GRACE = 1.0  # seconds
+# A process that hangs in the kernel, on a dead file server say, does not even die of SIGKILL.
+_PATIENCE_AFTER_KILL = 2.0  # seconds
+# Python ignores these for itself, and subprocess sees to them.
+_RESTORED_BY_POPEN = (signal.SIGPIPE, signal.SIGXFSZ)
+
+_HOOK_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\Z")
+# What package managers leave beside a file that was changed.
+_NO_HOOK = re.compile(r"\.(?:rpmnew|rpmsave|rpmorig|dpkg-[a-z]+)\Z")
+
+
+class Outcome(NamedTuple):
+    """How a step ended."""
+
+    succeeded: bool
+    reason: str
+    """Why it did not succeed: `exit status 3`, `killed by SIGKILL`, or why it was cut short."""
+    exit_status: Optional[int]
+    """None if it did not exit by itself."""
+    output: str
+    """The last 8 KiB of its standard output and error. An ellipsis stands for what came before."""
+    seconds: float
+
+
+class Child:
+    """One command under way, in a session and process group of its own. Start it from the main thread.
+
+    It has ended when its process group has. What it leaves behind in the group gets SIGTERM and, a second
+    later, SIGKILL, so that no step works beside the leftovers of the one before; a daemon that is to stay
+    leaves the group, as daemons do, and brings its own output. The outcome is that of the command itself,
+    however. It is never a success once it was told to end.
+
+    Of a process that cannot be killed the outcome says so, and the agent goes on without it.
+
+    :param argv: the program, with an absolute path or found on the PATH, and its arguments
+    :param environment: beside PATH, LANG and HOME. What no environment can hold, a NUL, is left out
+    :param stdin: what the command may read, of any size
+    :param limit_seconds: how long it may take, from now
+    :param limit_reason: the outcome's reason should it take longer
+    :param clock: monotonic, in seconds
+    :param grace_seconds: between SIGTERM and SIGKILL
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        stdin: bytes,
+        limit_seconds: float,
+        limit_reason: str,
+        clock: Callable[[], float],
+        grace_seconds: float = GRACE,
+    ) -> None:
+        self.argv = tuple(argv)
+        self._clock = clock
+        self._began = clock()
+        self._ends = self._began + limit_seconds
+        self._limit_reason = limit_reason
+        self._grace = grace_seconds
+        self._cut_reason: Optional[str] = None
+        self._kill_at: Optional[float] = None
+        self._input = memoryview(stdin)
+        self._output = bytearray()
+        self._output_is_cut = False
+        self._own_outcome: Optional[Outcome] = None
+        self._outcome: Optional[Outcome] = None
+        try:
+            self._process = _start(self.argv, environment)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            self._outcome = Outcome(False, "could not be started: %s" % error, None, "", 0.0)
+            return
+        self._stdin = _without_blocking(self._process.stdin)
+        self._stdout = _without_blocking(self._process.stdout)
+        if len(stdin) > _CHUNK:
+            # All of it in the pipe at once, if the system allows; otherwise `poll` hands it over bit by bit.
+            _enlarge(self._stdin, len(stdin))
+        self._give_input()
+
+    def fileno(self) -> int:
+        """What becomes readable when there is output to take in; -1 when there is nothing to watch.
+
+        It closes within `poll`: ask after each one.
+        """
+        return -1 if self._outcome is not None or self._stdout.closed else int(self._stdout.fileno())
+
+    def poll(self) -> Optional[Outcome]:
+        """Move data, enforce the limit, and give the outcome once there is one. Never waits."""
+        if self._outcome is None:
+            self._outcome = self._advance()
+            if self._outcome is not None:
+                self._stdin.close()
+                self._stdout.close()
+        return self._outcome
+
+    def shorten(self, limit_seconds: float, reason: str) -> None:
+        """Leave it only so many seconds from now, if that is less than it has."""
+        ends = self._clock() + limit_seconds
+        if ends < self._ends:
+            self._ends = ends
+            self._limit_reason = reason
+
+    def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
+        """Tell it to end, by SIGTERM now and SIGKILL after the grace. The first reason given stands."""
+        if self.poll() is None and self._own_outcome is None:
+            self._cut(reason, self._grace if grace_seconds is None else grace_seconds)
+
+    def _advance(self) -> Optional[Outcome]:
+        self._give_input()
+        status = None if self._own_outcome is not None else self._reap()
+        # After the look at the process: what it wrote before it ended is in the pipe by now.
+        self._take_output()
+        if status is not None:
+            self._own_outcome = self._judge(status)
+        now = self._clock()
+        if self._own_outcome is not None:
+            if not self._group_is_alive():
+                return self._own_outcome
+            self._cut("", _LEFTOVERS_GRACE)
+        elif now >= self._ends:
+            self._cut(self._limit_reason, self._grace)
+        if self._kill_at is not None and now >= self._kill_at:
+            self._signal_group(signal.SIGKILL)
+            if now >= self._kill_at + _PATIENCE_AFTER_KILL:
+                return self._own_outcome or self._outcome_now("%s, and SIGKILL did not end it" % self._cut_reason, None)
+        return None
+
+    def _cut(self, reason: str, grace: float) -> None:
+        kill_at = self._clock() + grace
+        if self._kill_at is None:
+            self._cut_reason = reason
+            self._kill_at = kill_at
+            self._signal_group(signal.SIGTERM)
+        self._kill_at = min(self._kill_at, kill_at)
+
+    def _judge(self, status: int) -> Outcome:
+        exit_status = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        if self._cut_reason is not None:
+            reason = self._cut_reason
+        elif exit_status is None:
+            reason = "killed by %s" % _signal_name(os.WTERMSIG(status))
+        else:
+            reason = "exit status %d" % exit_status if exit_status else ""
+        return self._outcome_now(reason, exit_status)
+
+    def _outcome_now(self, reason: str, exit_status: Optional[int]) -> Outcome:
+        return Outcome(not reason, reason, exit_status, self._output_as_text(), self._clock() - self._began)
+
+    def _reap(self) -> Optional[int]:
+        """The status that the command ended with. Not by Popen, which takes a lost status for success."""
+        try:
+            pid, status = os.waitpid(self._process.pid, os.WNOHANG)
+        except ChildProcessError:
+            self._process.returncode = -1
+            self._cut_reason = self._cut_reason or "its exit status was lost"
+            return -1
+        if pid == 0:
+            return None
+        # Lest Popen look for it once more.
+        self._process.returncode = status
+        return status
+
+    def _group_is_alive(self) -> bool:
+        try:
+            os.killpg(self._process.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def _signal_group(self, number: int) -> None:
+        # Else it has just ended, or has become another user's: the next look will tell.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _give_input(self) -> None:
+        if self._stdin.closed:
+            return
+        try:
+            # As much as the pipe takes; None is nothing.
+            self._input = self._input[self._stdin.write(self._input) or 0 :]
+        except BrokenPipeError:
+            # It does not want to know. Many commands do not.
+            self._input = self._input[:0]
+        if not self._input:
+            self._stdin.close()
+
+    def _take_output(self) -> None:
+        if self._stdout.closed:
+            return
+        for _unused in range(_CHUNKS_AT_ONCE):
+            chunk = self._stdout.read(_CHUNK)
+            if chunk is None:
+                return
+            if not chunk:
+                self._stdout.close()
+                return
+            self._output += chunk
+            if len(self._output) > _LONGEST_OUTPUT:
+                del self._output[:-_LONGEST_OUTPUT]
+                self._output_is_cut = True
+
+    def _output_as_text(self) -> str:
+        output = bytes(self._output)
+        if not self._output_is_cut:
+            return output.decode("utf-8", "replace")
+        # The cut may have gone through a character.
+        start = next((index for index in range(3) if output[index] & 0xC0 != 0x80), 3)
+        return "…" + output[start:].decode("utf-8", "replace")
+
+
+def hook_commands(directory: str) -> List[str]:
+    """Find the executable files of a hook directory, in lexical order. Without the directory there are none.
+
+    Left out, as by run-parts: what cannot be executed, directories, hidden files, names with anything but
+    `A-Z a-z 0-9 _ - .`, and what package managers leave behind.
+
+    :raises UnsafePath: if others than root could change what is run, or it cannot be told
+    """
+    if not os.path.lexists(directory):
+        return []
+    check_path(directory)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError as error:
+        raise UnsafePath("%s: cannot be read: %s" % (directory, error.strerror)) from None
+    hooks = []
+    for name in names:
+        if _HOOK_NAME.match(name) and not _NO_HOOK.search(name):
+            path = os.path.join(directory, name)
+            mode = os.stat(check_path(path)).st_mode
+            if stat.S_ISREG(mode) and mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH):
+                hooks.append(path)
+    return hooks
+
+
+def _start(argv: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    # As bytes: under the C locale, Python 3.6 would refuse to turn anything but ASCII into them.
+    arguments = [argument.encode("utf-8", "surrogateescape") for argument in argv]
+    variables = {
+        name.encode("utf-8", "replace"): value.replace("\0", "").encode("utf-8", "replace")
+        for name, value in dict(_ENVIRONMENT, **environment).items()
+    }
+    # No preexec_fn: it may deadlock in a process with threads. The child inherits what is set here for a moment.
+    restore = _set_what_is_inherited()
+    try:
+        return subprocess.Popen(
+            arguments,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            close_fds=True,
+            cwd="/",
+            env=variables,
+            start_new_session=True,
+        )
+    finally:
+        restore()
+
+
+def _set_what_is_inherited() -> Callable[[], None]:
+    """Set umask, signal mask and ignored signals as a command expects them; give what sets them back."""
+    mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    umask = os.umask(_UMASK)
+    # A signal that is ignored stays so in the child, one that is handled does not. So for this moment these
+    # are handled, by doing nothing.
+    ignored = [
+        number
+        for number in range(1, signal.NSIG)
+        if number not in _RESTORED_BY_POPEN and signal.getsignal(number) == signal.SIG_IGN
+    ]
+    for number in ignored:
+        signal.signal(number, lambda _number, _frame: None)
+
+    def restore() -> None:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        os.umask(umask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    return restore
+
+
+def _without_blocking(pipe: Any) -> Any:
+    os.set_blocking(pipe.fileno(), False)
+    return pipe
+
+
+def _enlarge(pipe: Any, size: int) -> None:
+    # Else it is more than this user may have.
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(pipe.fileno(), _SET_PIPE_SIZE, min(size, _LARGEST_PIPE))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "signal %d" % number

@@ -1,0 +1,400 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tells others, by HTTP, what the agent does: AWX, Event-Driven Ansible, any URL.
+
+The agent only keeps the queue. Each request is sent by a process of its own, which may wait, fail, and load
+the 5 MiB that TLS takes, all without the agent noticing.
+"""
+
+import json
+import os
+import random
+import re
+import stat
+import sys
+from collections import deque
+from datetime import datetime, timezone
+from typing import IO, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from urllib.parse import urlsplit
+
+from .steps import Child, Outcome
+
+TYPE_PREFIX = "io.foghorn.azure_events."
+CLOUD_EVENT = "application/cloudevents+json; charset=utf-8"
+PLAIN_JSON = "application/json"
+
+_FIRST_BACKOFF = 1.0  # seconds
+_LONGEST_BACKOFF = 60.0  # seconds
+_LONGEST_RETRY_AFTER = 3600.0  # seconds
+_LONGEST_SECRET = 4096  # bytes
+_LONGEST_QUOTE = 200  # characters
+_PASSING_STATUSES = frozenset([408, 425, 429]) | frozenset(range(500, 600))
+_SECRET = re.compile(r"[\t -~]+\Z")
+
+
+class Request(NamedTuple):
+    """One request to send."""
+
+    url: str
+    body: str
+    content_type: str = CLOUD_EVENT
+    method: str = "POST"
+    headers: Sequence[Sequence[str]] = ()
+    """Names and values."""
+    secret_file: Optional[str] = None
+    """Read when the request is sent, by the process that sends it."""
+    secret_header: str = "Authorization"
+    secret_prefix: str = "Bearer "
+    ca_file: Optional[str] = None
+    """Certificates, in PEM, of those who may vouch for the server. None: those that the system trusts."""
+    timeout: float = 10.0
+    """Seconds in all."""
+
+
+class Delivery(NamedTuple):
+    """What became of one try."""
+
+    delivered: bool
+    may_retry: bool
+    detail: str
+    """What came back, for a log. The secret is never in it."""
+    retry_after: Optional[float] = None
+    """Seconds that the server asked to wait."""
+
+
+class Report(NamedTuple):
+    """What became of a request, for a log."""
+
+    request: Request
+    delivered: bool
+    is_final: bool
+    """False: it will be tried again."""
+    attempts: int
+    detail: str
+
+
+class Counts(NamedTuple):
+    """What became of all requests so far."""
+
+    delivered: int = 0
+    retried: int = 0
+    failed: int = 0
+    """Given up."""
+    dropped: int = 0
+    """Pushed out of the queue by newer ones."""
+
+
+def cloud_event(
+    stage: str, vm_name: str, event_id: str, source: str, time: datetime, data: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """Make a CloudEvents 1.0 envelope. Its id is made of the arguments alone, so that a repetition has the same.
+
+    :param stage: what happened, like `drain` or `approved`: the last part of the type
+    :param source: who says so: a URI reference, such as the VM's resource id
+    :param time: when it happened, to the microsecond, which tells a stage that ran twice from one that ran once
+    """
+    moment = time.astimezone(timezone.utc).replace(tzinfo=None).isoformat() + "Z"
+    return {
+        "specversion": "1.0",
+        "id": "/".join((vm_name, event_id, stage, moment)),
+        "source": source,
+        "type": TYPE_PREFIX + stage,
+        "subject": vm_name,
+        "time": moment,
+        "datacontenttype": PLAIN_JSON,
+        "data": dict(data),
+    }
+
+
+def wrap(event: Mapping[str, Any], keys: Sequence[str]) -> Dict[str, Any]:
+    """Put an envelope where a receiver wants it: AWX takes variables, under `extra_vars` and a name."""
+    wrapped = dict(event)
+    for key in reversed(keys):
+        wrapped = {key: wrapped}
+    return wrapped
+
+
+class WebhookQueue:
+    """Sends requests in the order of their coming, one at a time, and repeats those that may yet succeed.
+
+    While a URL does not answer, what goes to the others goes on. No method ever waits, or raises.
+
+    :param command: what reads a request on its standard input and sends it: this program, running `send`
+    :param clock: monotonic, in seconds
+    :param jitter: gives a number from 0 to 1
+    :param capacity: requests; more than that, and the oldest is dropped
+    :param patience_seconds: how long a request is tried
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        clock: Callable[[], float],
+        jitter: Callable[[], float] = random.random,
+        capacity: int = 100,
+        patience_seconds: float = 3600.0,
+    ) -> None:
+        self.counts = Counts()
+        self._command = command
+        self._clock = clock
+        self._jitter = jitter
+        self._capacity = capacity
+        self._patience = patience_seconds
+        self._waiting: Deque[_Waiting] = deque()
+        self._current: Optional[_Waiting] = None
+        self._child: Optional[Child] = None
+        self._troubled: Dict[str, _Trouble] = {}
+        self._reports: List[Report] = []
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        """How many requests are not done with."""
+        return len(self._waiting) + (self._current is not None)
+
+    def add(self, request: Request) -> None:
+        """Have a request sent, as soon as those before it."""
+        self._waiting.append(_Waiting(request, self._clock(), 0))
+        self._drop_oldest()
+
+    def fileno(self) -> int:
+        """What becomes readable when `poll` has something to do, besides the time; -1: nothing does."""
+        return -1 if self._child is None else self._child.fileno()
+
+    def poll(self) -> List[Report]:
+        """Take the sending further; give what has become of requests since the last call."""
+        if self._child is not None:
+            outcome = self._child.poll()
+            if outcome is not None:
+                self._child = None
+                self._conclude(outcome)
+        if self._child is None:
+            self._start_next()
+        reports, self._reports = self._reports, []
+        return reports
+
+    def close(self) -> None:
+        """End what is being sent. What waits is not sent any more, and not repeated."""
+        self._is_closed = True
+        self._waiting.clear()
+        if self._child is not None:
+            self._child.end("the agent stops", grace_seconds=0)
+
+    def _start_next(self) -> None:
+        now = self._clock()
+        for waiting in self._waiting:
+            trouble = self._troubled.get(waiting.request.url)
+            if trouble is None or now >= trouble.until:
+                self._waiting.remove(waiting)
+                self._current = waiting._replace(attempts=waiting.attempts + 1)
+                timeout = waiting.request.timeout
+                self._child = Child(
+                    self._command,
+                    {},
+                    json.dumps(waiting.request._asdict()).encode("ascii"),
+                    timeout,
+                    "no answer within %g s" % timeout,
+                    self._clock,
+                    grace_seconds=0,
+                )
+                return
+
+    def _conclude(self, outcome: Outcome) -> None:
+        assert self._current is not None
+        waiting, self._current = self._current, None
+        url = waiting.request.url
+        delivery = _read_delivery(outcome)
+        detail = delivery.detail
+        if delivery.delivered:
+            self._troubled.pop(url, None)
+            self._count(delivered=1)
+            self._report(waiting, detail, delivered=True)
+            return
+        now = self._clock()
+        if delivery.may_retry and not self._is_closed:
+            trouble = self._troubled[url] = self._next_trouble(url, delivery, now)
+            if trouble.until - waiting.added < self._patience:
+                self._count(retried=1)
+                self._report(waiting, detail, is_final=False)
+                self._waiting.appendleft(waiting)
+                self._drop_oldest()
+                return
+            detail += "; given up after %d s" % (now - waiting.added)
+        self._count(failed=1)
+        self._report(waiting, detail)
+
+    def _next_trouble(self, url: str, delivery: Delivery, now: float) -> "_Trouble":
+        failures = self._troubled[url].failures + 1 if url in self._troubled else 1
+        wait = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(failures - 1, 10)) * (0.5 + 0.5 * self._jitter())
+        return _Trouble(now + max(wait, min(delivery.retry_after or 0.0, _LONGEST_RETRY_AFTER)), failures)
+
+    def _drop_oldest(self) -> None:
+        if len(self._waiting) > self._capacity:
+            self._count(dropped=1)
+            self._report(self._waiting.popleft(), "dropped: %d newer ones are waiting" % self._capacity)
+
+    def _count(self, **more: int) -> None:
+        self.counts = self.counts._replace(**{name: getattr(self.counts, name) + one for name, one in more.items()})
+
+    def _report(self, waiting: "_Waiting", detail: str, delivered: bool = False, is_final: bool = True) -> None:
+        self._reports.append(Report(waiting.request, delivered, is_final, waiting.attempts, detail))
+
+
+class _Waiting(NamedTuple):
+    request: Request
+    added: float
+    attempts: int
+
+
+class _Trouble(NamedTuple):
+    until: float
+    failures: int
+
+
+def _read_delivery(outcome: Outcome) -> Delivery:
+    said = outcome.output.strip().rpartition("\n")[2]
+    if outcome.succeeded:
+        try:
+            return Delivery(**json.loads(said))
+        except (ValueError, TypeError):
+            pass
+    reason = outcome.reason or "no result"
+    return Delivery(False, True, "%s: %s" % (reason, said[-_LONGEST_QUOTE:]) if said else reason)
+
+
+# What follows runs in the process that sends one request.
+
+
+def send(stdin: IO[str], stdout: IO[str]) -> None:
+    """Read a `Request` as JSON, send it, and write the `Delivery` as JSON."""
+    json.dump(deliver(Request(**json.load(stdin)))._asdict(), stdout)
+
+
+def deliver(request: Request) -> Delivery:
+    """Send a request, once. Waits for the answer. TLS is always verified; no proxy is used, no redirect followed."""
+    try:
+        is_secure, host, port, target = split_url(request.url)
+        headers = _headers(request, host, port)
+        secret = ""
+        if request.secret_file is not None:
+            secret = read_secret(request.secret_file)
+            headers[request.secret_header] = request.secret_prefix + secret
+    except ValueError as error:
+        return Delivery(False, False, str(error))
+    # Neither is loaded by the agent itself, which may even forbid it: there, `ssl` is None in this table.
+    if sys.modules.get("ssl", sys) is None:
+        del sys.modules["ssl"]
+    import http.client
+    import socket
+    import ssl
+
+    try:
+        connection = http.client.HTTPConnection(host, port, timeout=request.timeout)
+        plain = socket.create_connection((host, port), request.timeout)
+        connection.sock = _secure(plain, host, request.ca_file, ssl) if is_secure else plain
+        try:
+            connection.request(request.method, target, request.body.encode("utf-8"), headers)
+            response = connection.getresponse()
+            answer = _read_quote(response, http.client.HTTPException)
+        finally:
+            connection.close()
+    # CertificateError was a ValueError, and nothing else, in Python 3.6.
+    except (OSError, http.client.HTTPException, ssl.CertificateError) as error:
+        return Delivery(False, True, "%s: %s" % (type(error).__name__, error))
+    detail = "%d %s" % (response.status, response.reason)
+    if 300 <= response.status < 400:
+        detail += ": redirects are not followed, set url to %s" % response.getheader("Location", "its end")
+    elif response.status >= 400 and answer.strip():
+        detail += ": %s" % answer
+    if secret:
+        # Before anything is cut off, lest a part of it stay.
+        detail = detail.replace(secret, "***")
+    detail = " ".join(detail.split())[:_LONGEST_QUOTE]
+    if 200 <= response.status < 300:
+        return Delivery(True, False, detail)
+    return Delivery(
+        False, response.status in _PASSING_STATUSES, detail, _seconds(response.getheader("Retry-After", ""))
+    )
+
+
+def split_url(url: str) -> Tuple[bool, str, int, str]:
+    """Take a URL apart: whether by TLS, host, port, and path with query.
+
+    :raises ValueError: if it is not of the form `http[s]://HOST[:PORT][/PATH][?QUERY]`
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError("url: %r: %s" % (url, error)) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("url: %r does not have the form https://HOST[:PORT]/PATH" % url)
+    if parts.username is not None:
+        # Not quoted: it may hold a password.
+        raise ValueError("url: has a user name in it: put the secret in secret_file")
+    if parts.fragment or any(character <= " " or character > "~" for character in url):
+        raise ValueError("url: %r has a fragment, spaces or characters beyond ASCII in it: encode them" % url)
+    is_secure = parts.scheme == "https"
+    target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+    return is_secure, parts.hostname, port if port is not None else 443 if is_secure else 80, target
+
+
+def read_secret(path: str) -> str:
+    """Read a secret: one line, in a file that not everybody may read.
+
+    :raises ValueError: if there is none, or it is no secret. The message does not have it in it
+    """
+    try:
+        with open(path, "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            content = file.read(_LONGEST_SECRET + 1)
+    except OSError as error:
+        raise ValueError("secret_file: %s: %s" % (path, error.strerror)) from None
+    if mode & stat.S_IRWXO:
+        raise ValueError("secret_file: %s: everybody may use it (mode %o): chmod o= it" % (path, stat.S_IMODE(mode)))
+    secret = content.decode("latin-1").strip()
+    if not _SECRET.match(secret) or len(content) > _LONGEST_SECRET:
+        raise ValueError(
+            "secret_file: %s: holds no secret: give one line of ASCII, up to %d bytes" % (path, _LONGEST_SECRET)
+        )
+    return secret
+
+
+def _headers(request: Request, host: str, port: int) -> Dict[str, str]:
+    shown = "[%s]" % host if ":" in host else host
+    headers = {
+        "Host": shown if port == (443 if request.url[:5].lower() == "https" else 80) else "%s:%d" % (shown, port),
+        "Content-Type": request.content_type,
+        "User-Agent": "foghorn-agent",
+        "Connection": "close",
+    }
+    for name, value in request.headers:
+        if not re.match(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", name) or not re.match(r"[\t -~]*\Z", value):
+            raise ValueError("headers: %s: is no HTTP header field" % name)
+        # A header may be given to replace one of ours, however it is spelled.
+        headers = {ours: kept for ours, kept in headers.items() if ours.lower() != name.lower()}
+        headers[name] = value
+    return headers
+
+
+def _secure(plain: Any, host: str, ca_file: Optional[str], ssl: Any) -> Any:
+    try:
+        try:
+            context = ssl.create_default_context(cafile=ca_file)
+        except OSError as error:
+            raise OSError("ca_file: %s: %s" % (ca_file, error)) from None
+        return context.wrap_socket(plain, server_hostname=host)
+    except BaseException:
+        plain.close()
+        raise
+
+
+def _read_quote(response: Any, http_error: Any) -> str:
+    try:
+        return str(response.read(4 * _LONGEST_QUOTE).decode("utf-8", "replace"))
+    except (OSError, http_error):
+        # The status has come, and it decides: were this an error, what was delivered would be sent again.
+        return ""
+
+
+def _seconds(text: str) -> Optional[float]:
+    return float(text) if text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role handler_agent and the playbook install_agent, on files of their own and with a systemctl that takes notes.
+
+As root, or as one in a user namespace: what is installed has to belong to root.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+PATIENCE = 300.0  # seconds; machines are slow and shared
+AS_ROOT = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
+POLICY = {
+    "name": "web",
+    "match": {"event_types": ["Reboot"]},
+    "drain": [{"pause": 12}],
+    "shutdown": [{"stop": "nginx"}, {"stop": "work@1.timer"}],
+    "restore": [{"start": "nginx.service"}],
+    "approve": "quorum",
+}
+
+
+def may_be_root() -> bool:
+    """Whether files can be made that belong to root."""
+    return not AS_ROOT or (
+        shutil.which("unshare") is not None and subprocess.run([*AS_ROOT, "true"], check=False).returncode == 0
+    )
+
+
+pytestmark = pytest.mark.skipif(not may_be_root(), reason="needs root, or user namespaces")
+
+
+class Machine:
+    """A machine to install on: a directory with all that the role would put elsewhere."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.root = directory / "root"
+        self.systemd = directory / "systemd"
+        self.program = self.root / "lib" / "foghorn" / "foghorn-agent"
+        self.command = self.root / "bin" / "foghorn-agent"
+        self.config = self.root / "etc" / "foghorn" / "agent.json"
+        self.hooks = self.root / "etc" / "foghorn" / "hooks.d"
+        self.journal = self.root / "var" / "foghorn"
+        self.unit = self.root / "foghorn-agent.service"
+        self.output = ""
+        bin_directory = directory / "bin"
+        for path in (self.systemd, self.command.parent, bin_directory):
+            path.mkdir(parents=True)
+        # Whatever a umask made of them: nobody else may write on the way to what root runs.
+        for path in (directory, self.root):
+            path.chmod(0o755)
+        (bin_directory / "systemctl").symlink_to(HERE / "systemctl")
+        self._environment = dict(
+            os.environ,
+            PATH=f"{bin_directory}:{os.environ['PATH']}",
+            SYSTEMCTL_STATE=str(self.systemd),
+            FOGHORN_UNIT=str(self.unit),
+            ANSIBLE_PIPELINING="true",
+        )
+
+    def play(self, *arguments: str, booted: bool = True, **variables: Any) -> int:
+        """Run the playbook; return its exit status."""
+        internal = {
+            "ansible_python_interpreter": sys.executable,
+            "__handler_agent_program": str(self.program),
+            "__handler_agent_command": str(self.command),
+            "__handler_agent_config": str(self.config),
+            "__handler_agent_hooks": str(self.hooks),
+            "__handler_agent_journal": str(self.journal),
+            "__handler_agent_unit": str(self.unit),
+            "__handler_agent_booted": booted,
+        }
+        run = subprocess.run(
+            [
+                *AS_ROOT,
+                *("ansible-playbook", "--inventory", "machine,", "--connection", "local"),
+                *("--extra-vars", json.dumps(dict(internal, **variables)), *arguments),
+                "foghorn.azure_events.install_agent",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self._environment,
+            timeout=PATIENCE,
+            check=False,
+        )
+        self.output = run.stdout.decode()
+        return run.returncode
+
+    @property
+    def changes(self) -> int:
+        """How many tasks of the last run changed something."""
+        recap = re.search(r"changed=(\d+)", self.output)
+        assert recap, self.output
+        return int(recap.group(1))
+
+    def take_calls(self) -> list[str]:
+        """What systemctl was told to change since the last look."""
+        calls = self.systemd / "calls"
+        if not calls.exists():
+            return []
+        taken = calls.read_text().split()
+        calls.unlink()
+        return taken
+
+    def files(self) -> list[str]:
+        """All that lies on the machine, without the directories."""
+        return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if not path.is_dir())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine with nothing of ours on it."""
+    return Machine(tmp_path / "machine")
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_only_what_has_to_be_done_is_done(
+    machine: Machine,
+) -> None:
+    # Nothing but what would be done.
+    assert machine.play("--check", "--diff") == 0, machine.output
+    assert machine.changes > 0
+    assert (machine.files(), machine.take_calls()) == ([], [])
+
+    hook = {"stage": "drain", "name": "10-deregister", "content": "#!/bin/sh\nexit 0\n"}
+    assert machine.play(handler_agent_hooks=[hook]) == 0, machine.output
+    assert machine.take_calls() == ["daemon-reload", "enable", "start"]
+    assert machine.files() == [
+        "bin/foghorn-agent",
+        "etc/foghorn/agent.json",
+        "etc/foghorn/hooks.d/drain/10-deregister",
+        "foghorn-agent.service",
+        "lib/foghorn/foghorn-agent",
+    ]
+    assert [mode_of(path) for path in (machine.program, machine.config, machine.unit, machine.journal)] == [
+        0o755, 0o600, 0o644, 0o750,
+    ]  # fmt: skip
+    assert mode_of(machine.hooks / "drain" / "10-deregister") == 0o755
+    said = subprocess.run([*AS_ROOT, machine.command, "version"], stdout=subprocess.PIPE, check=True)
+    assert said.stdout.startswith(b"foghorn-agent ")
+    assert f"ExecStart={sys.executable} -IS {machine.program} run\n" in machine.unit.read_text()
+
+    assert machine.play(handler_agent_hooks=[hook]) == 0, machine.output
+    assert (machine.changes, machine.take_calls()) == (0, [])
+
+    assert machine.play("--check", "--diff", handler_agent_policies=[POLICY]) == 0, machine.output
+    assert '+            "name": "web"' in machine.output
+    assert machine.take_calls() == []
+
+    assert machine.play(handler_agent_policies=[POLICY]) == 0, machine.output
+    assert machine.take_calls() == ["daemon-reload", "restart"]
+    assert json.loads(machine.config.read_text())["policies"] == [POLICY]
+    assert "\nBefore=multi-user.target nginx.service work@1.timer\n" in machine.unit.read_text()
+
+    assert machine.play(handler_agent_state="absent") == 0, machine.output
+    assert machine.take_calls() == ["disable", "stop", "daemon-reload"]
+    assert machine.files() == []
+    assert machine.play(handler_agent_state="absent") == 0, machine.output
+    assert (machine.changes, machine.take_calls()) == (0, [])
+
+
+def test_given_a_machine_that_does_not_run_systemd_when_installed_then_it_is_enabled_and_nothing_is_started(
+    machine: Machine,
+) -> None:
+    assert machine.play(booted=False) == 0, machine.output
+    assert machine.take_calls() == ["enable"]
+    # Nothing of the machine that builds an image goes into it.
+    assert list(machine.journal.iterdir()) == []
+    assert json.loads(machine.config.read_text())["imds"] == {}
+
+
+def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only_enabled(machine: Machine) -> None:
+    assert machine.play(handler_agent_service_state="stopped") == 0, machine.output
+    assert machine.take_calls() == ["daemon-reload", "enable"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "complaints"),
+    [
+        (
+            {"handler_agent_policies": [{"aprove": "quorum", "drain": [{"pause": -1}]}], "handler_agent_margin": -3},
+            [
+                "handler_agent_margin: expected seconds from 0 to 86400, got -3",
+                "handler_agent_policies[0].drain[0].pause: expected seconds from 0.001 to 86400, got -1",
+                "handler_agent_policies[0].aprove: is not known here",
+            ],
+        ),
+        (
+            {"handler_agent_hooks": [{"stage": "drain", "name": "../../cron.d/x", "content": "#!/bin/sh\n"}]},
+            ['handler_agent_hooks: the name "../../cron.d/x" has to be of letters'],
+        ),
+        (
+            {
+                "handler_agent_state": "gone",
+                "handler_agent_hooks": [{"stage": "start", "name": "x", "content": "#!/bin/sh\n"}],
+                "handler_agent_listen": [{"port": 9797}],
+            },
+            [
+                "value of handler_agent_state must be one of: present, absent, got: gone",
+                "value of stage must be one of: drain, shutdown, restore, got: start found in handler_agent_hooks",
+                "missing required arguments: address found in handler_agent_listen",
+            ],
+        ),
+    ],
+)
+def test_given_a_mistake_in_a_variable_when_played_then_it_is_named_before_anything_is_touched(
+    variables: dict[str, Any], complaints: list[str], machine: Machine
+) -> None:
+    assert machine.play(**variables) == 2, machine.output
+    for complaint in complaints:
+        assert complaint in machine.output
+    assert (machine.changes, machine.files(), machine.take_calls()) == (0, [], [])

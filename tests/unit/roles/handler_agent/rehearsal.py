@@ -1,0 +1,510 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines, their Azure and their agents, in memory: time moves only when told, an agent can be killed anywhere.
+
+The machines keep the promises: whoever breaks one (approves what is not ready, restores in the middle of
+maintenance, restores what was not removed) is told so at once, by an AssertionError.
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from foghorn_agent.agent import Agent, Clocks, Edges, Poll
+from foghorn_agent.config import parse_config
+from foghorn_agent.policy import DRAIN, RESTORE, SHUTDOWN
+from foghorn_agent.steps import Outcome
+from foghorn_agent.tracker import CUT_OFF, State, Work, replay
+from foghorn_core.client import OutOfTime, Refused
+from foghorn_core.document import Document, Event
+
+VM_NAME = "web_0"
+EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
+LONGEST_REHEARSAL = 2000  # seconds
+
+STEP_SECONDS = {"deregister": 3.0, "wait": 2.0, "stop": 4.0, "flush": 3.0, "start": 3.0, "register": 2.0}
+POLICY: Dict[str, Any] = {
+    "drain": [{"command": ["/bin/deregister"], "name": "deregister"}, {"command": ["/bin/wait"], "name": "wait"}],
+    "shutdown": [{"command": ["/bin/stop"], "name": "stop"}],
+    "restore": [{"command": ["/bin/start"], "name": "start"}, {"command": ["/bin/register"], "name": "register"}],
+    "approve": "quorum",
+    "margin": 2,
+}
+
+
+class Killed(BaseException):
+    """The agent was killed at the point that was chosen."""
+
+
+class Life(NamedTuple):
+    """What is to become of one event. Times are in seconds from its announcement."""
+
+    event_type: str
+    notice: float = 120.0
+    impact: float = 5.0
+    """From the start until the machine runs again."""
+    linger: float = 20.0
+    """From the start until it is no longer listed."""
+    withdrawn_after: Optional[float] = None
+    announced_at: float = 3.0
+    resources: Tuple[str, ...] = (VM_NAME,)
+    event_id: str = "E-1"
+
+
+class Happening:
+    """One event of the rehearsed Azure."""
+
+    def __init__(self, life: Life) -> None:
+        self.life = life
+        self.announced: Optional[float] = None
+        self.approved = 0
+        self.started: Optional[float] = None
+        self.ended: Optional[float] = None
+
+    @property
+    def is_listed(self) -> bool:
+        return self.announced is not None and self.ended is None
+
+    def affects(self, vm_name: str) -> bool:
+        return vm_name in self.life.resources
+
+    def as_event(self) -> Event:
+        assert self.announced is not None
+        return Event(
+            self.life.event_id,
+            self.life.event_type,
+            "Scheduled" if self.started is None else "Started",
+            self.life.resources,
+            None if self.started is not None else EPOCH + timedelta(seconds=self.announced + self.life.notice),
+            "Platform",
+            "VirtualMachine",
+            "rehearsed",
+            -1,
+        )
+
+
+class Azure:
+    """What announces, begins and ends events, and takes approvals. It shows every machine the same document."""
+
+    def __init__(self, lives: Iterable[Life]) -> None:
+        self.now = 0.0
+        self.happenings = [Happening(life) for life in lives]
+        self.machines: Dict[str, Rehearsal] = {}
+        self.incarnation = 1
+        self.listed: Tuple[Event, ...] = ()
+        self.hidden_until = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        return all(one.ended is not None for one in self.happenings)
+
+    def tick(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+        for one in self.happenings:
+            self._advance(one)
+        shown = [one for one in self.happenings if one.is_listed] if self.now >= self.hidden_until else []
+        listed = tuple(one.as_event() for one in shown)
+        if listed != self.listed:
+            self.listed = listed
+            self.incarnation += 2
+
+    def forget(self, seconds: float) -> None:
+        """The service was disabled and is enabled anew: it counts from the start, and lists nothing for a while."""
+        self.hidden_until = self.now + seconds
+        self.listed = ()
+        self.incarnation = 1
+
+    def approve(self, event_id: str, vm_name: str) -> None:
+        """Take an approval, and judge it."""
+        for one in self.happenings:
+            if one.life.event_id == event_id:
+                assert one.affects(vm_name), "approved an event of others"
+                for name in one.life.resources:
+                    if name in self.machines:
+                        self.machines[name].assert_ready_for(event_id)
+                one.approved += 1
+
+    def _advance(self, one: Happening) -> None:
+        life = one.life
+        if one.announced is None:
+            if self.now >= life.announced_at:
+                one.announced = self.now
+        elif one.ended is not None:
+            return
+        elif one.started is None:
+            if life.withdrawn_after is not None and self.now - one.announced >= life.withdrawn_after:
+                one.ended = self.now
+            elif one.approved or self.now - one.announced >= life.notice:
+                one.started = self.now
+                for name in life.resources:
+                    if name in self.machines:
+                        self.machines[name].suffer(life)
+        elif self.now - one.started >= life.linger:
+            one.ended = self.now
+
+
+class Step:
+    """A step of the rehearsed machine: takes its time, and then is done."""
+
+    def __init__(self, rehearsal: "Rehearsal", work: Work) -> None:
+        self.work = work
+        self.fileno = -1
+        self._rehearsal = rehearsal
+        self._began = rehearsal.now
+        self._limit = work.seconds
+        self._ends_at: Optional[float] = None
+        rehearsal.step_begins(work)
+
+    def poll(self) -> Optional[Outcome]:
+        took = self._rehearsal.now - self._began
+        if self._ends_at is not None:
+            return Outcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
+        name = self.work.step.name
+        wanted = self._rehearsal.step_seconds[name]
+        if took >= min(self._limit, wanted):
+            if wanted > self._limit or name in self._rehearsal.failing:
+                reason = CUT_OFF if wanted > self._limit and self.work.is_cut else "exit status 1"
+                return Outcome(False, reason, 1, "", took)
+            self._rehearsal.step_is_done(self.work)
+            return Outcome(True, "", 0, "", took)
+        return None
+
+    def shorten(self, seconds: float, _reason: str) -> None:
+        self._limit = min(self._limit, self._rehearsal.now - self._began + seconds)
+
+    def end(self, _reason: str, grace_seconds: Optional[float] = None) -> None:
+        takes = self._rehearsal.now + min(
+            self._rehearsal.dying_seconds, 5.0 if grace_seconds is None else grace_seconds
+        )
+        self._ends_at = takes if self._ends_at is None else min(self._ends_at, takes)
+
+
+class Worker:
+    """A worker whose job is done between two turns, unless it is held up."""
+
+    def __init__(self, rehearsal: "Rehearsal", function: Any) -> None:
+        self._rehearsal = rehearsal
+        self._function = function
+        self._results: List[Any] = []
+        self.jobs: List[Any] = []
+        self.is_held = False
+        self.is_busy = False
+
+    def submit(self, job: Any) -> bool:
+        if self.is_busy:
+            return False
+        self._rehearsal.edge()
+        self.jobs.append(job)
+        self.is_busy = True
+        try:
+            self._results.append(self._function(job))
+        except AssertionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as the real one does
+            self._results.append(error)
+        self._rehearsal.edge()
+        return True
+
+    def collect(self) -> List[Any]:
+        if self.is_held or not self._results:
+            return []
+        results, self._results = self._results, []
+        self.is_busy = False
+        return results
+
+
+class Journal:
+    """A journal whose records survive the agent."""
+
+    def __init__(self, rehearsal: "Rehearsal") -> None:
+        self._rehearsal = rehearsal
+        self.unwritten: List[Any] = []
+
+    def append(self, *records: Any) -> Optional[str]:
+        self.unwritten.extend(records)
+        if self._rehearsal.disk_is_full:
+            return "the journal cannot be written: No space left on device"
+        records, self.unwritten = tuple(self.unwritten), []
+        for record in records:
+            self._rehearsal.edge()
+            written = json.loads(json.dumps(record))
+            self._rehearsal.records.append(written)
+            self._rehearsal.history.append(written)
+            if record["kind"] == "step_begun" and record["stage"] != RESTORE:
+                # From here on nobody can know whether it had begun when the agent died.
+                self._rehearsal.touched = True
+        self._rehearsal.edge()
+        return None
+
+    @property
+    def is_large(self) -> bool:
+        longest = self._rehearsal.longest_journal
+        return longest is not None and len(self._rehearsal.records) > longest
+
+    def begin_anew(self, summary: List[Any]) -> None:
+        self._rehearsal.edge()
+        self._rehearsal.records = json.loads(json.dumps(summary))
+        self._rehearsal.edge()
+
+
+class Rehearsal:
+    """The world around an agent, and the agent in it.
+
+    :param lives: the events to come, where no Azure is given that knows them
+    :param kill_at: number of the edge (a write to the journal, a word with IMDS) at which the agent is killed
+    :param back_after: seconds until it is started again
+    :param azure: shared with other machines
+    """
+
+    def __init__(
+        self,
+        lives: Sequence[Life] = (),
+        kill_at: Optional[int] = None,
+        back_after: float = 2.0,
+        policy: Any = None,
+        vm_name: str = VM_NAME,
+        azure: Optional[Azure] = None,
+        settings: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        self.azure = azure or Azure(lives)
+        self.azure.machines[vm_name] = self
+        self.vm_name = vm_name
+        self.vm_id = "id of " + vm_name
+        self.wall_step = 0.0
+        self.kill_at = kill_at
+        self.back_after = back_after
+        self.edges = 0
+        self.longest_journal: Optional[int] = None
+        self.records: List[Dict[str, Any]] = []
+        """What the journal holds."""
+        self.history: List[Dict[str, Any]] = []
+        """All that was ever written to it."""
+        policy = policy or POLICY
+        self.config = parse_config(dict({"policies": [policy]}, **(settings or {})))
+        self._steps_before = {step["name"] for stage in (DRAIN, SHUTDOWN) for step in policy.get(stage, [])}
+        self.step_seconds = dict(STEP_SECONDS)
+        self.failing: Set[str] = set()
+        self.disk_is_full = False
+        self.dying_seconds = 0.0
+        """How long a step goes on that was told to end, unless it is killed."""
+        self.silent = False
+        self.lost_answers = 0
+        self.refusing = False
+        self.is_unreachable = False
+        """Whether other agents get no answer of this one."""
+        self.boots = 0
+        self.deleted = False
+        self.agent: Optional[Agent] = None
+        self.log: List[Tuple[int, str]] = []
+        self.told: List[Dict[str, Any]] = []
+        self._down_until = 0.0
+        self._shown: Tuple[Event, ...] = ()
+        self._may_repeat = False
+        # The machine.
+        self.touched = False
+        self.stopped = False
+        """Whether its service was stopped, and has not been started since."""
+        self.done: Dict[str, Set[str]] = {}
+        """By event id, the steps before it that have succeeded and still hold."""
+        self.steps_begun: List[Tuple[float, str, str]] = []
+        self.restored = 0
+        self.approvals: List[Tuple[float, str]] = []
+
+    @property
+    def now(self) -> float:
+        return self.azure.now
+
+    @property
+    def happenings(self) -> List[Happening]:
+        return self.azure.happenings
+
+    @property
+    def state(self) -> State:
+        """What the agent knows. It has to be running."""
+        assert self.agent is not None
+        return self.agent.state
+
+    def steps(self, stage: Optional[str] = None) -> List[str]:
+        """The names of the steps that were begun, of one stage or of all."""
+        return [name for _at, of, name in self.steps_begun if stage in (None, of)]
+
+    # --- running ------------------------------------------------------------------------------
+
+    def run(self) -> "Rehearsal":
+        """Let time pass until all is over, and some more."""
+        quiet = 0.0
+        while quiet < 60 and self.now < LONGEST_REHEARSAL and not self.deleted:
+            self.tick()
+            quiet = quiet + 1 if self.agent is not None and self.azure.is_over else 0
+        return self
+
+    def run_until(self, now: float) -> "Rehearsal":
+        """Let time pass until then."""
+        while self.now < now:
+            self.tick()
+        return self
+
+    def tick(self, seconds: float = 1.0) -> None:
+        """Let one second pass, for Azure, the machine and the agent."""
+        self.azure.tick(seconds)
+        self.live()
+
+    def live(self) -> None:
+        """The agent does what there is to do at this moment."""
+        if self.deleted or self.now < self._down_until:
+            return
+        try:
+            if self.agent is None:
+                self._start_agent()
+            assert self.agent is not None
+            # What takes no time happens at once, as in the real loop, which wakes for each result.
+            for _turn in range(6):
+                self.agent.turn()
+        except Killed:
+            self.kill()
+
+    def kill(self) -> None:
+        """The agent dies, and its children with it."""
+        self._die(self.back_after)
+
+    def reboot(self, seconds: float) -> None:
+        """The machine boots, and its services start with it."""
+        self.boots += 1
+        self._die(seconds)
+        self._services_start()
+
+    def edge(self) -> None:
+        """A point at which the agent may be killed."""
+        self.edges += 1
+        if self.edges == self.kill_at:
+            raise Killed
+
+    def _die(self, seconds: float) -> None:
+        self.agent = None
+        self._down_until = max(self._down_until, self.now + seconds)
+        # A step whose end was not written down may run again.
+        self._may_repeat = bool(self.steps_begun) and self.steps_begun[-1][1] == RESTORE
+
+    def _start_agent(self) -> None:
+        self.poll_worker = Worker(self, self._poll)
+        self.approve_worker = Worker(self, self._approve)
+        self.members_worker = Worker(self, self._ask_members)
+        edges = Edges(
+            journal=Journal(self),  # type: ignore[arg-type]
+            poll=self.poll_worker,  # type: ignore[arg-type]
+            approve=self.approve_worker,  # type: ignore[arg-type]
+            members=self.members_worker,  # type: ignore[arg-type]
+            start_step=lambda work, _vm_name: Step(self, work),  # type: ignore[arg-type, return-value]
+            watch=lambda _descriptor: None,
+            log=lambda priority, message, **_fields: self.log.append((priority, message)),
+            tell=lambda record, _state: self.told.append(record),
+        )
+        clocks = Clocks(lambda: self.now, self.wall)
+        self.agent = Agent(self.config, clocks, edges, replay(self.records), "boot-%d" % self.boots)
+
+    def wall(self) -> float:
+        return EPOCH.timestamp() + self.now + self.wall_step
+
+    # --- what Azure does to it, and tells it --------------------------------------------------
+
+    def suffer(self, life: Life) -> None:
+        """An event begins."""
+        if life.event_type in ("Preempt", "Terminate"):
+            self.deleted = True
+        if life.event_type == "Freeze":
+            self._down_until = self.now + life.impact
+        else:
+            self.reboot(life.impact)
+
+    def _poll(self, _job: Any) -> Poll:
+        if self.silent:
+            raise OutOfTime("silent", 1, "no answer in time")
+        self._shown = self.azure.listed
+        return Poll(self.vm_id, self.vm_name, Document(self.azure.incarnation, self.azure.listed))
+
+    def _approve(self, event_ids: Sequence[str]) -> Sequence[str]:
+        if self.lost_answers > 0:
+            self.lost_answers -= 1
+            raise OutOfTime("lost", 1, "no answer in time")
+        if self.refusing:
+            raise Refused("refused", 1, "400 Bad Request", 400)
+        for event_id in event_ids:
+            self.azure.approve(event_id, self.vm_name)
+            self.approvals.append((self.now, event_id))
+            self.edge()
+        return event_ids
+
+    def _ask_members(self, job: Tuple[Dict[str, str], float]) -> Dict[str, Any]:
+        answers: Dict[str, Any] = {}
+        for name in job[0]:
+            other = self.azure.machines.get(name)
+            if other is None or other.agent is None or other.is_unreachable or other.deleted:
+                answers[name] = OSError("%s cannot be reached" % name)
+            else:
+                answers[name] = json.loads(json.dumps(other.agent.status()))
+        return answers
+
+    # --- the machine --------------------------------------------------------------------------
+
+    def assert_ready_for(self, event_id: str) -> None:
+        missing = self._steps_before - self.done.get(event_id, set())
+        assert not missing, "approved before %s had done %s" % (self.vm_name, ", ".join(sorted(missing)))
+
+    def step_begins(self, work: Work) -> None:
+        self.steps_begun.append((self.now, work.stage, work.step.name))
+        if work.stage == RESTORE:
+            assert self.touched or self._may_repeat, "restored what it had not removed"
+            assert not any(event.affects(self.vm_name) for event in self._shown), (
+                "restored in the middle of maintenance"
+            )
+        else:
+            self.stopped = self.stopped or work.step.name == "stop"
+            # What is run again has to succeed again.
+            self.done.setdefault(work.event.event_id, set()).discard(work.step.name)
+
+    def step_is_done(self, work: Work) -> None:
+        name = work.step.name
+        if work.stage != RESTORE:
+            self.done[work.event.event_id].add(name)
+        elif name == "start":
+            self._services_start()
+        elif name == "register":
+            assert not self.stopped, "put back with its service stopped"
+            self.done.clear()
+            self.touched = False
+            self._may_repeat = False
+            self.restored += 1
+
+    def _services_start(self) -> None:
+        self.stopped = False
+        for done in self.done.values():
+            done -= {"stop", "flush"}
+
+
+def fleet_of(names: Sequence[str], lives: Iterable[Life], silent_after: float = 15.0) -> List[Rehearsal]:
+    """Several machines of one Azure, whose agents know each other."""
+    azure = Azure(lives)
+    return [
+        Rehearsal(
+            vm_name=name,
+            azure=azure,
+            settings={
+                "quorum": {
+                    "members": {other: "http://%s:9797" % other.replace("_", "-") for other in names if other != name},
+                    "silent_after": silent_after,
+                }
+            },
+        )
+        for name in names
+    ]
+
+
+def tick_all(machines: Sequence[Rehearsal], seconds: int = 1) -> None:
+    """Let time pass for all machines of one Azure."""
+    for _second in range(seconds):
+        machines[0].azure.tick(1.0)
+        for machine in machines:
+            machine.live()

@@ -1,0 +1,684 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does the loop do with what comes?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, Dict, List, Optional, Tuple
+
+import pytest
+from edge_helpers import PATIENCE, Clock
+from foghorn_agent import log as levels
+from foghorn_agent.agent import Clocks, ImdsDesk, ask_members
+from foghorn_agent.config import Config, Imds, parse_config
+from foghorn_agent.steps import Outcome
+from foghorn_core.client import Refused
+from foghorn_core.document import DocumentError
+from rehearsal import POLICY, VM_NAME, Life, Rehearsal
+
+WAITING = dict(POLICY, approve="never")
+
+
+def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
+    assert rehearsal.agent is not None
+    return rehearsal.agent.status()
+
+
+def messages(rehearsal: Rehearsal, priority: Optional[int] = None) -> List[str]:
+    return [message for of, message in rehearsal.log if priority in (None, of)]
+
+
+# --- the pace -------------------------------------------------------------------------------------
+
+
+def test_given_nothing_to_do_when_the_loop_turns_then_it_sleeps_until_the_next_poll() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(10.0)
+    assert rehearsal.agent is not None
+    assert rehearsal.agent.turn() == 1.0
+
+
+def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_loop_sleeps_all_the_same() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(10.0)
+    assert rehearsal.agent is not None
+    rehearsal.poll_worker.is_held = True
+    polls = len(rehearsal.poll_worker.jobs)
+    rehearsal.tick(5.0)
+    rehearsal.tick(5.0)
+    assert rehearsal.agent.turn() == 1.0
+    assert len(rehearsal.poll_worker.jobs) == polls + 1
+
+
+def test_given_a_step_under_way_when_the_loop_turns_then_it_looks_after_it_soon() -> None:
+    rehearsal = Rehearsal([Life("Reboot")])
+    rehearsal.run_until(4.0)
+    assert rehearsal.agent is not None
+    assert rehearsal.agent.turn() < 0.5
+
+
+def test_given_an_hour_without_events_when_polled_once_a_second_then_neither_log_nor_journal_grow() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(5.0)
+    said, written = list(rehearsal.log), list(rehearsal.history)
+    rehearsal.run_until(3605.0)
+    assert len(rehearsal.poll_worker.jobs) >= 3600
+    assert rehearsal.log == said
+    assert rehearsal.history == written
+
+
+# --- IMDS in trouble --------------------------------------------------------------------------------
+
+
+def test_given_an_imds_that_fails_for_a_while_when_logged_then_once_when_it_begins_and_once_when_it_ends() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(5.0)
+    rehearsal.silent = True
+    rehearsal.run_until(60.0)
+    assert rehearsal.agent is not None
+    assert rehearsal.agent.status()["trouble"] == "silent"
+    rehearsal.silent = False
+    rehearsal.run_until(65.0)
+    assert rehearsal.agent.status()["trouble"] is None
+    assert [message for message in messages(rehearsal) if "IMDS" in message] == [
+        "IMDS cannot be read: silent",
+        "IMDS answers again",
+    ]
+
+
+def test_given_an_event_that_was_accepted_when_repeating_it_is_refused_then_it_is_not_sent_at_every_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=600.0)])
+    # Others have yet to agree, so that the event does not begin.
+    monkeypatch.setattr(rehearsal.azure, "approve", lambda _event_id, _vm_name: None)
+    rehearsal.run_until(30.0)
+    assert len(rehearsal.approvals) == 1
+    rehearsal.refusing = True
+    rehearsal.run_until(400.0)
+    sent = [record["at"] for record in rehearsal.history if record["kind"] == "approving"]
+    assert len(sent) > 10
+    assert min(later - at for at, later in zip(sent, sent[1:])) >= 2.0
+
+
+def test_given_approvals_that_get_lost_when_they_are_sent_again_then_ever_later_but_every_half_minute() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.lost_answers = 1000
+    rehearsal.run_until(300.0)
+    sent = [record["at"] for record in rehearsal.history if record["kind"] == "approving"]
+    waits = [later - at for at, later in zip(sent, sent[1:])]
+    assert waits[:4] == [2.0, 4.0, 8.0, 16.0]
+    assert set(waits[4:]) == {30.0}
+
+
+def test_given_an_approval_under_way_when_it_takes_long_then_no_other_is_sent() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=600.0)])
+    rehearsal.lost_answers = 1
+    rehearsal.run_until(11.0)
+    rehearsal.approve_worker.is_held = True
+    rehearsal.run_until(120.0)
+    assert rehearsal.approve_worker.jobs == [["E-1"]]
+    rehearsal.approve_worker.is_held = False
+    rehearsal.run_until(125.0)
+    assert len(rehearsal.approvals) == 1
+
+
+def test_given_an_event_that_was_over_when_it_is_listed_again_then_it_is_made_ready_anew() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.step_seconds["register"] = 60.0
+    rehearsal.lost_answers = 1000
+    rehearsal.run_until(20.0)
+    # By an incarnation that goes on, so that there is no doubt.
+    rehearsal.azure.hidden_until = 30.0
+    rehearsal.run_until(29.0)
+    assert rehearsal.steps("restore") == ["start", "register"]
+    rehearsal.lost_answers = 0
+    rehearsal.run_until(60.0)
+    assert rehearsal.steps("shutdown") == ["stop", "stop"]
+    assert len(rehearsal.approvals) == 1
+
+
+def test_given_a_document_that_lists_an_event_twice_when_polled_then_it_is_one_event() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.happenings.append(rehearsal.happenings[0])
+    rehearsal.run_until(20.0)
+    assert len(rehearsal.state.tracked) == 1
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+
+
+def test_given_ten_thousand_events_of_others_when_one_is_ours_then_it_is_handled_in_time() -> None:
+    lives = [Life("Reboot", event_id="X-%d" % index, resources=("db_%d" % index,)) for index in range(10000)]
+    rehearsal = Rehearsal([*lives, Life("Reboot")])
+    rehearsal.run_until(14.0)
+    assert len(rehearsal.azure.listed) >= 10000
+    assert rehearsal.approvals == [(12.0, "E-1")]
+    assert [record["event"]["EventId"] for record in rehearsal.history if record["kind"] == "seen"] == ["E-1"]
+
+
+def test_given_many_events_of_ours_when_announced_at_once_then_all_are_handled() -> None:
+    lives = [Life("Freeze", notice=60.0, linger=1.0, event_id="E-%d" % index) for index in range(100)]
+    rehearsal = Rehearsal(lives, policy={"drain": []})
+    rehearsal.run()
+    assert not rehearsal.state.is_out
+    assert rehearsal.state.tracked == ()
+
+
+def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_turn_of_the_loop_stays_short() -> None:
+    lives = [Life("Freeze", notice=600.0, event_id="E-%d" % index) for index in range(10000)]
+    rehearsal = Rehearsal([*lives, Life("Preempt", announced_at=4.0, event_id="URGENT")], policy={"drain": []})
+    longest = 0.0
+    for _second in range(6):
+        began = time.process_time()
+        rehearsal.tick()
+        longest = max(longest, time.process_time() - began)
+    assert [record["kind"] for record in rehearsal.history].count("stage") == 2 * 10001
+    assert status_of(rehearsal)["events"][-1]["event_id"] == "URGENT"
+    assert all(event["phase"] == "ready" for event in status_of(rehearsal)["events"])
+    # Of six turns, with the rehearsed Azure's own work. To go through all events for each would take many minutes.
+    assert longest < 60.0
+
+
+# --- steps ------------------------------------------------------------------------------------------
+
+
+def test_given_a_machine_half_restored_when_another_event_comes_and_goes_then_the_restore_begins_anew() -> None:
+    longer = dict(POLICY, shutdown=[*POLICY["shutdown"], {"command": ["/bin/flush"], "name": "flush"}])
+    rehearsal = Rehearsal(
+        [Life("Freeze", linger=5.0), Life("Reboot", announced_at=30.0, withdrawn_after=10.0, event_id="E-2")],
+        policy=longer,
+    )
+    rehearsal.step_seconds["register"] = 50.0
+    rehearsal.run()
+    assert rehearsal.steps() == [
+        "deregister", "wait", "stop", "flush", "start", "register",
+        "deregister", "wait", "stop", "flush", "start", "register",
+    ]  # fmt: skip
+    assert rehearsal.restored == 1
+
+
+def test_given_a_restore_step_that_fails_when_time_passes_then_it_is_tried_again_ever_later_until_it_succeeds() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=30.0, linger=5.0)])
+    rehearsal.failing = {"register"}
+    rehearsal.run_until(300.0)
+    tried = [at for at, _stage, name in rehearsal.steps_begun if name == "register"]
+    waits = [later - at for at, later in zip(tried, tried[1:])]
+    assert len(waits) >= 3
+    assert waits == sorted(waits)
+    assert waits[0] >= 5.0
+    rehearsal.failing = set()
+    rehearsal.run_until(1000.0)
+    assert rehearsal.restored == 1
+    assert rehearsal.steps().count("start") == 1
+
+
+def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.step_seconds["wait"] = 55.0
+    rehearsal.run_until(10.0)
+    happening = rehearsal.happenings[0]
+    happening.life = happening.life._replace(notice=20.0)
+    rehearsal.run_until(22.0)
+    ended = [record for record in rehearsal.history if record["kind"] == "step_ended"]
+    assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
+
+
+def test_given_a_plan_that_goes_on_after_a_failure_when_a_step_fails_then_the_event_is_approved_all_the_same() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=dict(POLICY, on_failure="continue"))
+    rehearsal.failing = {"wait"}
+    rehearsal.azure.machines = {}
+    rehearsal.run_until(20.0)
+    assert rehearsal.steps("shutdown") == ["stop"]
+    assert len(rehearsal.approvals) == 1
+
+
+def test_given_too_little_time_when_a_plan_goes_on_after_failures_then_it_is_still_not_approved() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=8.0)], policy=dict(POLICY, on_failure="continue"))
+    rehearsal.step_seconds["wait"] = 55.0
+    rehearsal.run_until(10.0)
+    assert rehearsal.approvals == []
+    assert "stop" in rehearsal.steps()
+
+
+def test_given_an_event_without_a_start_when_it_is_drained_for_then_each_step_has_its_own_time() -> None:
+    rehearsal = Rehearsal([Life("Freeze")], policy=WAITING)
+    as_event = rehearsal.happenings[0].as_event
+    rehearsal.happenings[0].as_event = lambda: as_event()._replace(not_before=None)  # type: ignore[method-assign]
+    rehearsal.run_until(5.0)
+    begun = [record for record in rehearsal.history if record["kind"] == "step_begun"]
+    assert begun[0]["seconds"] == 60.0
+
+
+def test_given_an_event_that_is_first_seen_started_when_it_is_drained_for_then_within_half_a_minute() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
+    rehearsal.silent = True
+    rehearsal.run_until(10.0)
+    rehearsal.silent = False
+    rehearsal.run_until(12.0)
+    begun = [record for record in rehearsal.history if record["kind"] == "step_begun"]
+    assert 0.0 < begun[0]["seconds"] <= 30.0
+    rehearsal.run()
+    assert rehearsal.approvals == []
+    assert rehearsal.restored == 1
+
+
+def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_begin_again_with_each_poll() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=0.0, linger=120.0)])
+    rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 55.0)
+    rehearsal.silent = True
+    rehearsal.run_until(10.0)
+    rehearsal.silent = False
+    rehearsal.run_until(43.0)
+    ended = [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"]
+    assert ended == ["deregister", "wait", "stop"]
+
+
+@pytest.mark.parametrize("seconds", [-3600.0, 3600.0])
+def test_given_a_clock_that_is_set_when_further_steps_begin_then_the_deadline_stays(seconds: float) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
+    rehearsal.step_seconds["stop"] = 500.0
+    rehearsal.run_until(4.0)
+    rehearsal.wall_step = seconds
+    rehearsal.run_until(9.0)
+    begun = {record["name"]: record["seconds"] for record in rehearsal.history if record["kind"] == "step_begun"}
+    # Announced at 3, begun at 8, 60 seconds of notice, 2 of margin.
+    assert begun["stop"] == 53.0
+
+
+def test_given_steps_that_take_no_time_when_an_event_is_seen_then_all_of_them_run_in_that_turn() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 0.0)
+    rehearsal.run_until(3.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    assert rehearsal.approvals == [(3.0, "E-1")]
+
+
+def test_given_a_step_under_way_when_the_agent_stops_then_it_is_ended_and_its_end_is_waited_for() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.run_until(4.0)
+    agent = rehearsal.agent
+    assert agent is not None
+    assert not agent.is_idle()
+    agent.stop()
+    assert agent.is_idle()
+
+
+EVICTED = [Life("Reboot", notice=900.0), Life("Preempt", notice=30.0, announced_at=10.0, event_id="URGENT")]
+
+
+@pytest.mark.parametrize(("dying_seconds", "latest"), [(0.0, 10.0), (0.3, 10.4), (60.0, 10.6)])
+def test_given_a_step_that_will_not_end_when_an_eviction_takes_over_then_its_own_begin_after_it_and_within_a_second(
+    dying_seconds: float, latest: float
+) -> None:
+    rehearsal = Rehearsal(EVICTED, policy=WAITING)
+    rehearsal.step_seconds["wait"] = 55.0
+    rehearsal.dying_seconds = dying_seconds
+    rehearsal.run_until(10.0)
+    for _tenth in range(20):
+        rehearsal.tick(0.1)
+    begun = [(at, name) for at, _stage, name in rehearsal.steps_begun if at >= 10.0]
+    assert begun[0][1] == "deregister"
+    assert 10.0 + min(dying_seconds, 0.5) <= begun[0][0] <= latest + 0.001
+    assert messages(rehearsal).count("drain: wait is ended: taken over by a more urgent event") == 1
+    # What was taken over has neither succeeded nor failed.
+    assert [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"] == ["deregister"]
+
+
+def test_given_a_step_that_will_not_end_when_its_event_is_withdrawn_then_the_restore_waits_for_its_end() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0, withdrawn_after=7.0)], policy=WAITING)
+    rehearsal.step_seconds["wait"] = 55.0
+    rehearsal.dying_seconds = 60.0
+    rehearsal.run_until(40.0)
+    assert next((at, name) for at, stage, name in rehearsal.steps_begun if stage == "restore") == (15.0, "start")
+    assert rehearsal.restored == 1
+
+
+def test_given_a_step_that_is_ending_when_an_eviction_comes_then_it_is_killed_the_sooner() -> None:
+    lives = [
+        Life("Reboot", notice=900.0, event_id="LATE"),
+        Life("Reboot", notice=100.0, announced_at=9.0, event_id="SOONER"),
+        Life("Preempt", notice=30.0, announced_at=10.0, event_id="URGENT"),
+    ]
+    rehearsal = Rehearsal(lives, policy=WAITING)
+    rehearsal.step_seconds["wait"] = 55.0
+    rehearsal.dying_seconds = 60.0
+    rehearsal.run_until(10.0)
+    for _tenth in range(10):
+        rehearsal.tick(0.1)
+    begun = [record["event_id"] for record in rehearsal.history if record["kind"] == "step_begun"]
+    assert begun == ["LATE", "LATE", "URGENT"]
+
+
+def test_given_no_step_under_way_when_the_agent_stops_then_there_is_nothing_to_wait_for() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(4.0)
+    assert rehearsal.agent is not None
+    rehearsal.agent.stop()
+    assert rehearsal.agent.is_idle()
+
+
+def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_is_made_of_it() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.run_until(4.0)
+    agent = rehearsal.agent
+    assert agent is not None
+    assert agent._running is not None
+    work = agent._running.work
+    # Its place was taken by another machine's identity in the meantime.
+    agent.state = agent.state._replace(tracked=())
+    written = list(rehearsal.history)
+    agent._note_outcome(work, Outcome(True, "", 0, "", 1.0))
+    assert rehearsal.history == written
+
+
+# --- a configuration that changes in the middle -------------------------------------------------------
+
+
+def changed(rehearsal: Rehearsal, **stages: Any) -> Rehearsal:
+    """Restart the agent with another policy."""
+    rehearsal.config = parse_config({"policies": [dict(POLICY, **stages)]})
+    rehearsal.kill()
+    return rehearsal
+
+
+FLUSH = {"command": ["/bin/flush"], "name": "flush"}
+
+
+def test_given_a_drain_under_way_when_a_step_is_put_before_those_that_are_done_then_it_runs_and_they_do_not() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.run_until(7.0)
+    assert rehearsal.steps("drain") == ["deregister", "wait"]
+    changed(rehearsal, drain=[FLUSH, *POLICY["drain"]]).run_until(60.0)
+    assert rehearsal.steps("drain") == ["deregister", "wait", "flush", "wait"]
+
+
+def test_given_a_drain_under_way_when_a_step_that_is_done_is_taken_away_then_none_of_the_others_is_left_out() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.run_until(7.0)
+    changed(rehearsal, drain=POLICY["drain"][1:]).run_until(60.0)
+    assert rehearsal.steps("drain") == ["deregister", "wait", "wait"]
+    assert rehearsal.steps("shutdown") == ["stop"]
+
+
+def test_given_steps_that_are_done_when_they_get_other_names_and_timeouts_then_they_do_not_run_again() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.run_until(30.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    renamed = [dict(step, name="start", timeout=5) for step in POLICY["drain"]]
+    changed(rehearsal, drain=renamed, approve="never").run_until(60.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+
+
+def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is_ready_once_that_has_run_too() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.run_until(30.0)
+    assert [one["ready"] for one in status_of(rehearsal)["events"]] == [True]
+    rehearsal.step_seconds["flush"] = 20.0
+    changed(rehearsal, shutdown=[*POLICY["shutdown"], FLUSH]).run_until(35.0)
+    assert [(one["phase"], one["ready"]) for one in status_of(rehearsal)["events"]] == [("shutdown", False)]
+    assert rehearsal.approvals == []
+    rehearsal.run_until(60.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop", "flush"]
+    assert len(rehearsal.approvals) == 1
+
+
+def test_given_a_machine_out_of_rotation_when_its_event_has_no_plan_any_more_then_it_stays_out_until_the_end() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0, impact=1.0, linger=30.0)], policy=WAITING)
+    rehearsal.run_until(30.0)
+    rehearsal.config = parse_config({"policies": [{"name": "nothing"}]})
+    rehearsal.kill()
+    rehearsal.run_until(90.0)
+    assert rehearsal.happenings[0].started is not None
+    assert rehearsal.state.is_out
+    rehearsal.run_until(120.0)
+    assert not rehearsal.state.is_out
+
+
+def test_given_a_restore_that_fails_when_its_step_is_corrected_then_the_new_one_runs() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=30.0, linger=5.0)])
+    rehearsal.failing = {"register"}
+    rehearsal.run_until(100.0)
+    corrected = {"command": ["/bin/register", "--force"], "name": "register"}
+    rehearsal.failing = set()
+    changed(rehearsal, restore=[POLICY["restore"][0], corrected]).run_until(110.0)
+    assert rehearsal.restored == 1
+    assert rehearsal.steps().count("start") == 1
+
+
+# --- the journal in trouble -------------------------------------------------------------------------
+
+
+FULL = "the journal cannot be written: No space left on device"
+
+
+def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approved_before_it_is_written_down() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
+    rehearsal.run_until(1.0)
+    rehearsal.disk_is_full = True
+    rehearsal.run_until(100.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    assert rehearsal.approve_worker.jobs == []
+    status = status_of(rehearsal)
+    assert status["journal_trouble"] == FULL
+    assert [event["ready"] for event in status["events"]] == [False]
+    assert messages(rehearsal, levels.ERROR) == [FULL + ": until it can be, nothing is approved"]
+    assert rehearsal.agent is not None
+    metrics = rehearsal.agent.respond("/metrics")
+    assert metrics is not None
+    assert b"foghorn_journal_unwritten 0.0" not in metrics[2]
+    assert len(rehearsal.poll_worker.jobs) == 100
+
+    rehearsal.disk_is_full = False
+    rehearsal.run_until(101.0)
+    assert status_of(rehearsal)["journal_trouble"] is None
+    assert "the journal can be written again" in messages(rehearsal)
+    assert rehearsal.approvals == [(101.0, "E-1")]
+    assert [record["kind"] for record in rehearsal.history].count("seen") == 1
+
+
+def test_given_a_disk_that_is_full_when_the_approval_is_due_then_it_is_sent_once_it_is_written_down() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
+    rehearsal.run_until(11.0)
+    agent = rehearsal.agent
+    assert agent is not None
+    journal = agent._edges.journal
+    write = journal.append
+
+    def full_from_the_approval_on(*records: Any) -> Optional[str]:
+        rehearsal.disk_is_full = rehearsal.disk_is_full or any(record["kind"] == "approving" for record in records)
+        return write(*records)
+
+    journal.append = full_from_the_approval_on  # type: ignore[method-assign]
+    rehearsal.run_until(50.0)
+    assert rehearsal.approve_worker.jobs == []
+    journal.append = write  # type: ignore[method-assign]
+    rehearsal.disk_is_full = False
+    rehearsal.run_until(52.0)
+    assert rehearsal.approvals == [(51.0, "E-1")]
+
+
+def test_given_a_journal_that_is_large_when_it_begins_anew_then_a_kill_after_it_loses_nothing() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0, linger=60.0)])
+    rehearsal.longest_journal = 3
+    rehearsal.run_until(10.0)
+    rehearsal.kill()
+    rehearsal.run()
+    assert rehearsal.restored == 1
+    assert len(rehearsal.records) <= 5 < len(rehearsal.history)
+
+
+# --- who this machine is ----------------------------------------------------------------------------
+
+
+def test_given_a_clone_when_it_boots_with_an_event_then_the_boot_is_noticed() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.records = [
+        {"kind": "boot", "boot_id": "boot-of-the-original", "at": 0.0},
+        {"kind": "identity", "vm_id": "the original", "vm_name": "web_7", "at": 0.0},
+    ]
+    rehearsal.run_until(20.0)
+    assert rehearsal.state.vm_id == "id of web_0"
+    rehearsal.reboot(1.0)
+    rehearsal.run_until(40.0)
+    assert rehearsal.steps("shutdown") == ["stop", "stop"]
+
+
+def test_given_a_machine_out_of_rotation_when_imds_does_not_say_its_id_then_nothing_is_forgotten() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal.run_until(10.0)
+    rehearsal.vm_id = None  # type: ignore[assignment]
+    rehearsal.kill()
+    rehearsal.run_until(20.0)
+    assert rehearsal.state.is_out
+    assert rehearsal.steps("drain") == ["deregister", "wait"]
+
+
+# --- the desk ---------------------------------------------------------------------------------------
+
+
+class Answers:
+    """An IMDS that gives the answers it was made with, by path."""
+
+    def __init__(self, answers: Dict[str, Tuple[int, Any]]) -> None:
+        self.asked: List[str] = []
+        heard = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                heard.append(path)
+                status, content = answers[path]
+                body = json.dumps(content).encode("ascii")
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                self.do_GET()
+
+            def log_message(self, *_arguments: Any) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+
+    def __enter__(self) -> "Answers":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        self._server.shutdown()
+        self._thread.join(PATIENCE)
+        self._server.server_close()
+
+
+EVENTS = "/metadata/scheduledevents"
+COMPUTE = "/metadata/instance/compute"
+NO_EVENTS = (200, {"DocumentIncarnation": 3, "Events": []})
+
+
+def desk(url: str, vm_name: Optional[str] = None) -> ImdsDesk:
+    # A clock that stands still: no answer here is waited for.
+    return ImdsDesk(Config(imds=Imds(endpoint=url, vm_name=vm_name)), Clocks(Clock(), Clock()))
+
+
+def test_given_the_first_poll_when_it_was_answered_then_who_this_machine_is_is_not_asked_again() -> None:
+    with Answers({COMPUTE: (200, {"name": "web_0", "vmId": "abc"}), EVENTS: NO_EVENTS}) as imds:
+        one = desk(imds.url)
+        assert one.poll(None)[:2] == ("abc", "web_0")
+        assert one.poll(None).document.incarnation == 3
+        assert imds.asked == [COMPUTE, EVENTS, EVENTS]
+
+
+def test_given_a_configured_name_when_polled_then_it_goes_ahead_of_what_imds_says() -> None:
+    with Answers({COMPUTE: (200, {"name": "web_0", "vmId": 5}), EVENTS: NO_EVENTS}) as imds:
+        assert desk(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
+
+
+def test_given_an_imds_without_instance_metadata_when_a_name_is_configured_then_it_will_do() -> None:
+    with Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
+        assert desk(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
+
+
+def test_given_an_imds_without_instance_metadata_when_no_name_is_configured_then_it_is_an_error() -> None:
+    with pytest.raises(Refused), Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
+        desk(imds.url).poll(None)
+
+
+@pytest.mark.parametrize("compute", [{}, {"name": ""}, {"name": 3}])
+def test_given_an_imds_that_does_not_say_the_name_when_polled_then_the_error_names_the_remedy(compute: Any) -> None:
+    error = pytest.raises(DocumentError, match=r"set imds\.vm_name")
+    with error, Answers({COMPUTE: (200, compute), EVENTS: NO_EVENTS}) as imds:
+        desk(imds.url).poll(None)
+
+
+def test_given_events_to_approve_when_they_arrived_then_the_desk_says_which() -> None:
+    with Answers({EVENTS: (200, {})}) as imds:
+        assert desk(imds.url).approve(["E-1", "E-2"]) == ["E-1", "E-2"]
+
+
+def test_given_members_to_ask_when_one_does_not_answer_then_its_error_stands_in_for_it() -> None:
+    with Answers({"/status": (200, {"vm_name": "web_1", "events": []})}) as member:
+        answers = ask_members(({"web_1": member.url, "web_2": "http://127.0.0.1:9"}, PATIENCE))
+    assert answers["web_1"] == {"vm_name": "web_1", "events": []}
+    assert isinstance(answers["web_2"], OSError)
+
+
+# --- what others see --------------------------------------------------------------------------------
+
+
+def test_given_a_drain_when_it_begins_then_the_probe_fails_and_when_the_machine_is_restored_it_succeeds() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=20.0, linger=10.0)])
+    seen: List[Tuple[float, Optional[int]]] = []
+    while len(seen) < 120:
+        rehearsal.tick()
+        answer = rehearsal.agent and rehearsal.agent.respond("/readyz")
+        seen.append((rehearsal.now, answer[0] if answer else None))
+    out = [now for now, status in seen if status == 503]
+    assert out[0] == 3.0
+    assert [status for now, status in seen if now < out[0] or now > out[-1]].count(200) == len(seen) - len(out)
+    assert rehearsal.restored == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "content"),
+    [
+        ("/healthz", 200, b"running"),
+        ("/status", 200, b'"vm_name": "web_0"'),
+        ("/metrics", 200, b'foghorn_polls_total{result="answered"}'),
+    ],
+)
+def test_given_a_running_agent_when_asked_then_it_answers(path: str, status: int, content: bytes) -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(4.0)
+    assert rehearsal.agent is not None
+    answer = rehearsal.agent.respond(path)
+    assert answer is not None
+    assert answer[0] == status
+    assert content in answer[2]
+
+
+def test_given_a_path_that_is_not_there_when_asked_then_there_is_no_answer() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(1.0)
+    assert rehearsal.agent is not None
+    assert rehearsal.agent.respond("/drain") is None
+
+
+def test_given_an_event_when_it_goes_its_way_then_each_change_is_told_and_logged_once() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
+    rehearsal.run()
+    told = [record.get("stage", record["kind"]) for record in rehearsal.told]
+    assert told == [
+        "boot", "identity", "seen", "drain", "drain", "shutdown", "shutdown", "approving", "approved", "changed",
+        "over", "restore", "restore",
+    ]  # fmt: skip
+    assert "Freeze of %s is announced: Scheduled" % VM_NAME in messages(rehearsal)
+    assert "the event is over: ended" in messages(rehearsal)
+    assert "approving E-1" in messages(rehearsal)

@@ -1,0 +1,399 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands, by the built program in real processes, and what they print.
+
+Runs on Python 3.6 and later.
+"""
+
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, Dict, Generator, List, Tuple
+
+import pytest
+from edge_helpers import PATIENCE
+from foghorn_agent import __version__
+from foghorn_agent.cli import USAGE, Arguments, UsageError, as_history_line, main, parse_arguments
+from foghorn_agent.journal import Journal
+from real_agent import RealAgent, build
+from rehearsal import Life, Rehearsal
+
+# Nobody listens there.
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("program") / "foghorn-agent")
+
+
+@pytest.fixture
+def machine(program: Path, tmp_path: Path) -> RealAgent:
+    tmp_path.chmod(0o755)
+    return RealAgent(program, tmp_path / "machine", NOWHERE)
+
+
+@pytest.fixture
+def journal(machine: RealAgent) -> List[Dict[str, Any]]:
+    """The journal of a whole life, in the machine's state directory."""
+    records = Rehearsal([Life("Freeze")]).run().history
+    (machine.directory / "state").mkdir()
+    one = Journal(str(machine.directory / "state"))
+    one.open()
+    one.append(*records)
+    one.close()
+    return records
+
+
+class Status:
+    """An agent's endpoint that answers a status."""
+
+    def __init__(self, machine: RealAgent, content: Any) -> None:
+        body = json.dumps(content).encode("ascii")
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_arguments: Any) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", int(machine.url.rpartition(":")[2])), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
+        self.thread.start()
+
+
+@pytest.fixture
+def status(machine: RealAgent) -> Generator[Dict[str, Any], None, None]:
+    """The status that the machine's endpoint answers: that of a drain."""
+    rehearsal = Rehearsal([Life("Reboot")])
+    rehearsal.run_until(4.0)
+    assert rehearsal.agent is not None
+    content: Dict[str, Any] = json.loads(json.dumps(rehearsal.agent.status()))
+    endpoint = Status(machine, content)
+    yield content
+    endpoint.server.shutdown()
+    endpoint.thread.join(PATIENCE)
+    endpoint.server.server_close()
+
+
+# --- the command line -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run"], Arguments("run")),
+        (["--config", "/x", "status", "--json"], Arguments("status", "/x", True)),
+        (["history", "--config=/x"], Arguments("history", "/x")),
+        (["--help"], Arguments("help")),
+        (["-h"], Arguments("help")),
+        (["help"], Arguments("help")),
+    ],
+)
+def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[str], expected: Arguments) -> None:
+    assert parse_arguments(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "say what to do"),
+        (["drain"], "drain is not a command"),
+        (["run", "status"], "one command at a time, not run and status"),
+        (["status", "--jsn"], "--jsn is not an option, or lacks its value"),
+        (["status", "--config"], "--config is not an option, or lacks its value"),
+        (["run", "--json"], "--json is for status and history"),
+        (["run", "--config", "-"], "--config - is for check-config"),
+    ],
+)
+def test_given_arguments_that_cannot_be_meant_when_parsed_then_the_error_says_why(
+    words: List[str], complaint: str, capsys: "pytest.CaptureFixture[str]"
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        parse_arguments(words)
+    assert main(words) == 2
+    assert capsys.readouterr().err == "foghorn-agent: %s\n\n%s" % (complaint, USAGE)
+
+
+def test_given_a_wrong_command_when_the_program_runs_then_its_exit_status_says_so(machine: RealAgent) -> None:
+    run = machine.run("drain")
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert run.stderr.startswith(b"foghorn-agent: drain is not a command\n\nusage: ")
+
+
+def test_given_help_and_version_when_asked_for_then_they_are_printed(machine: RealAgent) -> None:
+    assert machine.run("help").stdout.decode("ascii") == USAGE
+    assert machine.run("version").stdout.decode("ascii") == "foghorn-agent %s\n" % __version__
+
+
+# --- check-config -----------------------------------------------------------------------------------
+
+
+def test_given_a_good_configuration_when_checked_then_it_says_so(machine: RealAgent) -> None:
+    run = machine.run("check-config")
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert run.stdout.decode() == "%s: good, with 1 policy of its own\n" % machine.config
+
+
+def test_given_several_mistakes_when_checked_then_each_has_a_line_with_file_and_path(machine: RealAgent) -> None:
+    machine.config.write_text('{"margin": -1, "imds": {"timeout": 1}, "x": 1}')
+    run = machine.run("check-config")
+    assert (run.returncode, run.stdout) == (3, b"")
+    assert [line.split(": ")[:2] for line in run.stderr.decode().splitlines()] == [
+        [str(machine.config), "margin"],
+        [str(machine.config), "imds.timeout"],
+        [str(machine.config), "x"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "output", "errors"),
+    [
+        (b"{}", 0, "standard input: good, with 0 policies of its own\n", ""),
+        (b'{"margin": -1}', 3, "", "standard input: margin: expected seconds from 0 to 86400, got -1\n"),
+        (b"{", 3, "", "standard input: is not JSON: "),
+    ],
+)
+def test_given_a_configuration_on_standard_input_when_checked_then_no_file_is_needed(
+    content: bytes,
+    status: int,
+    output: str,
+    errors: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: "pytest.CaptureFixture[str]",
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert main(["check-config", "--config", "-"]) == status
+    said = capsys.readouterr()
+    assert said.out == output
+    assert said.err.startswith(errors)
+    assert bool(said.err) is bool(errors)
+
+
+@pytest.mark.parametrize("command", ["run", "status", "history"])
+def test_given_a_configuration_that_others_can_write_when_any_command_runs_then_it_is_refused(
+    command: str, machine: RealAgent
+) -> None:
+    machine.config.chmod(0o666)
+    run = machine.run(command)
+    assert run.returncode == 3
+    assert b"others than root can write" in run.stderr
+
+
+# --- status -----------------------------------------------------------------------------------------
+
+
+def test_given_a_drain_when_the_status_is_asked_for_then_it_is_a_short_table(
+    status: Dict[str, Any], machine: RealAgent
+) -> None:
+    run = machine.run("status")
+    assert (run.returncode, run.stderr) == (0, b"")
+    lines = run.stdout.decode("ascii").splitlines()
+    assert lines[0] == "web_0  OUT OF ROTATION"
+    assert lines[-1] == "running  drain: deregister"
+    assert len(lines) == 5
+    assert status["events"]
+
+
+def test_given_a_drain_when_the_status_is_asked_for_as_json_then_it_is_all_of_it(
+    status: Dict[str, Any], machine: RealAgent
+) -> None:
+    assert json.loads(machine.run("status", "--json").stdout.decode("ascii")) == status
+
+
+def test_given_no_agent_when_the_status_is_asked_for_then_the_error_names_where_it_asked_and_what_to_do(
+    machine: RealAgent,
+) -> None:
+    run = machine.run("status")
+    assert (run.returncode, run.stdout) == (1, b"")
+    assert ("no answer from %s: " % machine.url).encode() in run.stderr
+    assert b"Is it running? systemctl status foghorn-agent\n" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("listen", "complaint"),
+    [
+        ([], "the configuration has an empty listen"),
+        ([{"address": "::1", "port": 9}], "no answer from http://[::1]:9"),
+        ([{"address": "0.0.0.0", "port": 9}], "no answer from http://127.0.0.1:9"),
+        ([{"address": "::", "port": 9}], "no answer from http://[::1]:9"),
+    ],
+)
+def test_given_where_the_agent_listens_when_the_status_is_asked_for_then_it_is_asked_there(
+    listen: Any, complaint: str, tmp_path: Path, capsys: "pytest.CaptureFixture[str]"
+) -> None:
+    tmp_path.chmod(0o755)
+    config = tmp_path / "agent.json"
+    config.write_text(json.dumps({"listen": listen}))
+    config.chmod(0o644)
+    assert main(["status", "--config", str(config)]) == 1
+    assert complaint in capsys.readouterr().err
+
+
+# --- history ----------------------------------------------------------------------------------------
+
+
+def test_given_a_life_when_its_history_is_asked_for_then_each_thing_has_a_line_oldest_first(
+    journal: List[Dict[str, Any]], machine: RealAgent
+) -> None:
+    run = machine.run("history")
+    assert (run.returncode, run.stderr) == (0, b"")
+    lines = run.stdout.decode("ascii").splitlines()
+    assert len(lines) == len([record for record in journal if record["kind"] != "incarnation"])
+    assert lines[2] == "2026-01-01T00:00:03Z  seen         Freeze Scheduled  E-1"
+    assert lines[4] == "2026-01-01T00:00:03Z  step_begun   drain deregister 39.333  E-1"
+    assert lines[5] == "2026-01-01T00:00:06Z  step_ended   drain deregister 3.0 succeeded  E-1"
+    assert "approving" in run.stdout.decode("ascii")
+
+
+def test_given_a_life_when_its_history_is_asked_for_as_json_then_it_is_every_record(
+    journal: List[Dict[str, Any]], machine: RealAgent
+) -> None:
+    lines = machine.run("history", "--json").stdout.decode("ascii").splitlines()
+    assert [json.loads(line) for line in lines] == journal
+
+
+def test_given_no_journal_when_the_history_is_asked_for_then_the_error_says_so(machine: RealAgent) -> None:
+    run = machine.run("history")
+    assert run.returncode == 1
+    assert b"the agent has not run here yet" in run.stderr
+
+
+@pytest.mark.parametrize("arguments", [("history", "--json"), ("history",), ("help",), ("version",)])
+def test_given_a_reader_that_has_seen_enough_when_printing_then_it_is_no_error(
+    arguments: Any, journal: List[Dict[str, Any]], machine: RealAgent
+) -> None:
+    assert journal
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = subprocess.run(
+        [*machine.command, *arguments, "--config", str(machine.config)],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=False,
+    )
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        ({"kind": "seen", "event": {}}, "--------------------  seen         ? ?"),
+        ({"kind": "approving", "event_ids": ["A", "B"]}, "--------------------  approving      A B"),
+        (
+            {"kind": "step_ended", "stage": "drain", "name": "x", "reason": "exit status 1", "succeeded": False},
+            "--------------------  step_ended   drain x exit status 1 failed",
+        ),
+        ({"kind": "boot", "at": 0.0, "boot_id": "b"}, "1970-01-01T00:00:00Z  boot"),
+        ({}, "--------------------  None"),
+    ],
+)
+def test_given_any_record_when_written_for_a_person_then_it_is_one_line(record: Dict[str, Any], line: str) -> None:
+    assert as_history_line(record) == line
+
+
+# --- the same within this process -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "printed", "complaint"),
+    [
+        (("version",), 0, "foghorn-agent 0.", ""),
+        (("help",), 0, "usage: foghorn-agent COMMAND", ""),
+        (("check-config",), 0, ": good, with 1 policy of its own", ""),
+        (("history",), 0, "restore succeeded", ""),
+        (("history", "--json"), 0, '"kind": "seen"', ""),
+        (("status",), 1, "", "no answer from "),
+    ],
+)
+def test_given_a_command_when_run_then_it_prints_what_was_asked_for_and_nothing_else(
+    command: Tuple[str, ...],
+    status: int,
+    printed: str,
+    complaint: str,
+    journal: List[Dict[str, Any]],
+    machine: RealAgent,
+    capsys: "pytest.CaptureFixture[str]",
+) -> None:
+    assert journal
+    assert main([*command, "--config", str(machine.config)]) == status
+    output, errors = capsys.readouterr()
+    assert printed in output
+    assert complaint in errors
+    assert bool(output) is (status == 0)
+    assert bool(errors) is (status != 0)
+
+
+def test_given_a_status_when_asked_for_within_this_process_then_it_is_printed(
+    status: Dict[str, Any], machine: RealAgent, capsys: "pytest.CaptureFixture[str]"
+) -> None:
+    assert main(["status", "--json", "--config", str(machine.config)]) == 0
+    assert json.loads(capsys.readouterr().out) == status
+    assert main(["status", "--config", str(machine.config)]) == 0
+    assert "OUT OF ROTATION" in capsys.readouterr().out
+
+
+def test_given_mistakes_or_no_journal_when_run_within_this_process_then_the_exit_status_says_so(
+    machine: RealAgent, capsys: "pytest.CaptureFixture[str]"
+) -> None:
+    assert main(["history", "--config", str(machine.config)]) == 1
+    assert "the agent has not run here yet" in capsys.readouterr().err
+    (machine.directory / "state").write_text("")
+    assert main(["run", "--config", str(machine.config)]) == 1
+    machine.config.write_text("[]")
+    assert main(["run", "--config", str(machine.config)]) == 3
+    assert capsys.readouterr().err.endswith(": configuration: expected an object, got []\n")
+
+
+# --- run --------------------------------------------------------------------------------------------
+
+
+def test_given_a_state_directory_that_cannot_be_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
+    (machine.directory / "state").write_text("")
+    run = machine.run("run")
+    assert run.returncode == 1
+    assert b"cannot start: " in run.stderr
+
+
+def test_given_a_journal_in_use_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
+    (machine.directory / "state").mkdir()
+    other = Journal(str(machine.directory / "state"))
+    other.open()
+    run = machine.run("run")
+    other.close()
+    assert run.returncode == 1
+    assert b"is in use: another foghorn-agent is running" in run.stderr
+
+
+def test_given_an_address_in_use_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", int(machine.url.rpartition(":")[2])))
+        taken.listen(1)
+        run = machine.run("run")
+    assert run.returncode == 1
+    assert b"cannot listen on 127.0.0.1" in run.stderr
+
+
+def test_given_a_webhook_to_send_when_the_program_is_told_then_it_does_and_says_how_it_went(program: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-E", "-s", str(program), "send-webhook"],
+        input=json.dumps({"url": NOWHERE + "/hook", "body": "{}"}).encode("ascii"),
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=True,
+    )
+    delivery = json.loads(run.stdout.decode("ascii"))
+    assert delivery["delivered"] is False
+    assert "refused" in delivery["detail"]

@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which boot of the machine is this?"""
+
+from pathlib import Path
+
+from foghorn_agent.clock import boot_id
+
+
+def test_given_a_kernel_that_says_it_when_asked_then_the_boot_has_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "boot_id"
+    path.write_text("0b9fbd8c-6c4f-4cfd-8a5c-f0a8a4a4a4a4\n")
+    assert boot_id(str(path)) == "0b9fbd8c-6c4f-4cfd-8a5c-f0a8a4a4a4a4"
+
+
+def test_given_the_same_boot_when_asked_twice_then_the_id_is_the_same() -> None:
+    assert boot_id() == boot_id()
+
+
+def test_given_no_such_file_when_asked_then_there_is_none(tmp_path: Path) -> None:
+    assert boot_id(str(tmp_path / "absent")) is None
+
+
+def test_given_an_empty_file_when_asked_then_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "boot_id"
+    path.write_text("\n")
+    assert boot_id(str(path)) is None
+
+
+def test_given_something_else_than_text_when_asked_then_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "boot_id"
+    path.write_bytes(b"\xff\xfe")
+    assert boot_id(str(path)) is None

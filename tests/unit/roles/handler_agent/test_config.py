@@ -1,0 +1,423 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is every mistake in the configuration named, with its path, and all of them at once?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, List, Optional
+
+import pytest
+from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
+from foghorn_agent.policy import Match, Plan, Rule, Step, default_rules
+from foghorn_agent.tracker import TOLD
+from hypothesis import given
+from hypothesis import strategies as st
+
+ONE_KIND = "exactly one of command, stop, start, hooks, wait_connections, pause"
+COMMAND_LINE = "a list of texts whose first is an absolute path"
+
+
+def mistakes(content: Any) -> List[str]:
+    with pytest.raises(ConfigError) as raised:
+        parse_config(content)
+    return list(raised.value.mistakes)
+
+
+def policy(**content: Any) -> Any:
+    return {"policies": [content]}
+
+
+def step(**content: Any) -> Any:
+    return policy(drain=[content])
+
+
+def parsed_step(**content: Any) -> Step:
+    plan = parse_config(step(**content)).rules[0].plan
+    assert plan.drain is not None
+    return plan.drain[0]
+
+
+# --- what is right ----------------------------------------------------------------------------------
+
+
+def test_given_nothing_when_parsed_then_it_is_all_defaults() -> None:
+    assert parse_config({}) == Config()
+
+
+def test_given_a_null_when_parsed_then_it_is_the_default() -> None:
+    assert parse_config({"imds": None, "policies": None, "margin": None, "listen": None}) == Config()
+
+
+def test_given_everything_when_parsed_then_it_is_all_there() -> None:
+    config = parse_config(
+        {
+            "imds": {
+                "endpoint": "http://127.0.0.1:8080",
+                "api_version": "2019-08-01",
+                "vm_name": "web_0",
+                "poll_interval": 0.5,
+                "first_timeout": 200,
+                "timeout": 7,
+                "connect_timeout": 3,
+            },
+            "listen": [{"address": "::", "port": 0}, {}],
+            "hooks_directory": "/h",
+            "state_directory": "/s",
+            "margin": 20,
+            "policies": [
+                {
+                    "name": "mine",
+                    "match": {
+                        "event_types": ["Reboot"],
+                        "event_sources": ["User"],
+                        "event_statuses": ["Started"],
+                        "description": "*disk*",
+                        "shared": False,
+                        "shorter_than": 9,
+                        "longer_than": 0,
+                        "notice_below": 60,
+                        "notice_above": 1,
+                    },
+                    "drain": [],
+                    "restore": [{"hooks": True}],
+                    "approve": "quorum",
+                    "on_failure": "continue",
+                }
+            ],
+            "quorum": {"members": {"WEB_1": "http://10.0.0.5:9797"}, "interval": 1, "timeout": 2, "silent_after": 3},
+            "webhooks": [
+                {
+                    "url": "https://example.com/hook?x=1",
+                    "headers": {"X-One": "1"},
+                    "secret_file": "/secret",
+                    "secret_header": "X-Token",
+                    "secret_prefix": "",
+                    "ca_file": "/ca",
+                    "timeout": 3,
+                    "stages": ["drain"],
+                    "wrap": ["a", "b"],
+                }
+            ],
+        }
+    )
+    assert config.imds == Imds("http://127.0.0.1:8080", "2019-08-01", "web_0", 0.5, 200.0, 7.0, 3.0)
+    assert config.listen == (("::", 0), ("127.0.0.1", 9797))
+    assert (config.hooks_directory, config.state_directory, config.margin) == ("/h", "/s", 20.0)
+    assert config.rules[0] == Rule(
+        Match(("Reboot",), ("User",), ("Started",), "*disk*", False, 9.0, 0.0, 60.0, 1.0),
+        Plan("mine", (), None, (Step("hooks", "hooks", 300.0),), "quorum", 20.0, "continue"),
+    )
+    assert config.rules[1:] == default_rules(20.0)
+    assert config.quorum == Quorum({"web_1": "http://10.0.0.5:9797"}, 1.0, 2.0, 3.0)
+    assert config.webhooks == (
+        Webhook(
+            url="https://example.com/hook?x=1",
+            headers=(("X-One", "1"),),
+            secret_file="/secret",
+            secret_header="X-Token",
+            secret_prefix="",
+            ca_file="/ca",
+            timeout=3.0,
+            stages=("drain",),
+            wrap=("a", "b"),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ({"command": ["/bin/x", "-a"]}, Step("command", "x", 60.0, argv=("/bin/x", "-a"))),
+        ({"command": ["/bin/x"], "name": "n", "timeout": 5}, Step("command", "n", 5.0, argv=("/bin/x",))),
+        (
+            {"stop": "a@1.service"},
+            Step("command", "stop a@1.service", 60.0, argv=("systemctl", "stop", "--", "a@1.service")),
+        ),
+        ({"start": "nginx"}, Step("command", "start nginx", 60.0, argv=("systemctl", "start", "--", "nginx"))),
+        ({"hooks": True}, Step("hooks", "hooks", 300.0)),
+        ({"hooks": True, "timeout": 1}, Step("hooks", "hooks", 1.0)),
+        ({"pause": 12}, Step("pause", "pause", 12.0)),
+        (
+            {"wait_connections": [443, 80]},
+            Step("wait_connections", "wait_connections", 60.0, ports=(443, 80), ignored=("168.63.129.16",)),
+        ),
+        (
+            {"wait_connections": [443], "ignore": ["10.0.0.0/8", "::1"]},
+            Step("wait_connections", "wait_connections", 60.0, ports=(443,), ignored=("10.0.0.0/8", "::1")),
+        ),
+    ],
+)
+def test_given_a_step_when_parsed_then_it_is_of_its_kind(content: Any, expected: Step) -> None:
+    assert parsed_step(**content) == expected
+
+
+def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_name() -> None:
+    rules = parse_config({"policies": [{}, {"margin": 3}]}).rules
+    assert [(rule.plan.rule, rule.plan.margin) for rule in rules[:2]] == [("policies[0]", 10.0), ("policies[1]", 3.0)]
+
+
+# --- what is wrong ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "mistake"),
+    [
+        ([], "configuration: expected an object, got []"),
+        ({"imds": 3}, "imds: expected an object, got 3"),
+        ({"imds": {"endpoint": "https://x"}}, 'imds.endpoint: expected http://HOST[:PORT], got "https://x"'),
+        ({"imds": {"endpoint": 5}}, "imds.endpoint: expected http://HOST[:PORT], got 5"),
+        ({"imds": {"api_version": "latest"}}, 'imds.api_version: expected a date like 2020-07-01, got "latest"'),
+        ({"imds": {"vm_name": " "}}, 'imds.vm_name: expected text, got " "'),
+        ({"imds": {"poll_interval": 0.1}}, "imds.poll_interval: expected seconds from 0.25 to 86400, got 0.1"),
+        ({"imds": {"timeout": 1}}, "imds.timeout: expected seconds from 5 to 86400, got 1"),
+        ({"imds": {"timeout": True}}, "imds.timeout: expected seconds from 5 to 86400, got true"),
+        ({"imds": {"timeout": "10"}}, 'imds.timeout: expected seconds from 5 to 86400, got "10"'),
+        ({"margin": float("nan")}, "margin: expected seconds from 0 to 86400, got NaN"),
+        ({"margin": float("inf")}, "margin: expected seconds from 0 to 86400, got Infinity"),
+        ({"margin": -1}, "margin: expected seconds from 0 to 86400, got -1"),
+        ({"listen": {}}, "listen: expected a list, got {}"),
+        ({"listen": [5]}, "listen[0]: expected an object, got 5"),
+        ({"listen": [{"address": "localhost"}]}, 'listen[0].address: expected an IP address, got "localhost"'),
+        ({"listen": [{"port": 65536}]}, "listen[0].port: expected a port from 0 to 65535, got 65536"),
+        ({"listen": [{"port": True}]}, "listen[0].port: expected a port from 0 to 65535, got true"),
+        ({"hooks_directory": "hooks"}, 'hooks_directory: expected an absolute path, got "hooks"'),
+        ({"state_directory": "/a\0b"}, 'state_directory: expected an absolute path, got "/a\\u0000b"'),
+        ({"policies": [{}, 5]}, "policies[1]: expected an object, got 5"),
+        (policy(approve="always"), 'policies[0].approve: expected one of never, when_ready, quorum, got "always"'),
+        (policy(approve=[]), "policies[0].approve: expected one of never, when_ready, quorum, got []"),
+        (policy(on_failure="retry"), 'policies[0].on_failure: expected one of stop, continue, got "retry"'),
+        (policy(drain={}), "policies[0].drain: expected a list, got {}"),
+        (policy(match={"event_types": 5}), "policies[0].match.event_types: expected a list of texts, got 5"),
+        (policy(match={"event_types": [""]}), 'policies[0].match.event_types: expected a list of texts, got [""]'),
+        (
+            policy(match={"event_sources": ["platform"]}),
+            'policies[0].match.event_sources: expected a list of Platform, User, got ["platform"]',
+        ),
+        (policy(match={"shared": 1}), "policies[0].match.shared: expected true or false, got 1"),
+        (policy(match={"longer_than": []}), "policies[0].match.longer_than: expected seconds from 0 to 86400, got []"),
+        (
+            step(),
+            "policies[0].drain[0]: expected " + ONE_KIND + ", got {}",
+        ),
+        (
+            step(hooks=True, pause=1),
+            "policies[0].drain[0]: expected " + ONE_KIND + ', got {"hooks": true, "pause": 1}',
+        ),
+        (step(hooks=False), "policies[0].drain[0].hooks: expected true, got false"),
+        (
+            step(command="rm -rf /"),
+            "policies[0].drain[0].command: expected a list of texts whose first is an absolute path, got \"rm -rf /\"",
+        ),
+        (
+            step(command=[]),
+            "policies[0].drain[0].command: expected a list of texts whose first is an absolute path, got []",
+        ),
+        (
+            step(command=["sh"]),
+            'policies[0].drain[0].command: expected a list of texts whose first is an absolute path, got ["sh"]',
+        ),
+        (
+            step(command=["/bin/x", "a\0"]),
+            "policies[0].drain[0].command: expected " + COMMAND_LINE + ', got ["/bin/x", "a\\u0000"]',
+        ),
+        (step(stop="-H"), 'policies[0].drain[0].stop: expected the name of a systemd unit, got "-H"'),
+        (step(start="a b"), 'policies[0].drain[0].start: expected the name of a systemd unit, got "a b"'),
+        (step(start=5), "policies[0].drain[0].start: expected the name of a systemd unit, got 5"),
+        (
+            step(wait_connections=[0]),
+            "policies[0].drain[0].wait_connections: expected a list of ports from 1 to 65535, got [0]",
+        ),
+        (
+            step(wait_connections=[]),
+            "policies[0].drain[0].wait_connections: expected a list of ports from 1 to 65535, got []",
+        ),
+        (
+            step(wait_connections=[1], ignore=["10.0.0.1/8"]),
+            'policies[0].drain[0].ignore: expected a list of IP addresses or networks, got ["10.0.0.1/8"]',
+        ),
+        (step(pause=0), "policies[0].drain[0].pause: expected seconds from 0.001 to 86400, got 0"),
+        (step(pause=1, timeout=0), "policies[0].drain[0].timeout: expected seconds from 0.001 to 86400, got 0"),
+        ({"quorum": {"members": {"a": "b"}}}, 'quorum.members.a: expected http://HOST[:PORT], got "b"'),
+        ({"quorum": {"members": {"a": None}}}, "quorum.members.a: expected http://HOST[:PORT], got null"),
+        ({"quorum": {"interval": 0.1}}, "quorum.interval: expected seconds from 0.5 to 86400, got 0.1"),
+        ({"webhooks": [{}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
+        ({"webhooks": [{"url": "ftp://x"}]}, 'webhooks[0].url: expected an http:// or https:// URL, got "ftp://x"'),
+        ({"webhooks": [{"url": "http://x", "headers": {"A": 1}}]}, "webhooks[0].headers.A: expected text, got 1"),
+        (
+            {"webhooks": [{"url": "http://x", "secret_prefix": 1}]},
+            "webhooks[0].secret_prefix: expected text, got 1",
+        ),
+        (
+            {"webhooks": [{"url": "http://x", "stages": ["drian"]}]},
+            "webhooks[0].stages: expected a list of %s, got [\"drian\"]" % ", ".join(TOLD),
+        ),
+        ({"polices": []}, "polices: is not known here, only "),
+        (policy(match={"type": 1}), "policies[0].match.type: is not known here, only "),
+        (step(pause=1, timout=4), "policies[0].drain[0].timout: is not known here, only "),
+    ],
+)  # fmt: skip
+def test_given_a_mistake_when_parsed_then_it_is_named_with_its_path_and_what_was_expected(
+    content: Any, mistake: str
+) -> None:
+    found = mistakes(content)
+    assert [one for one in found if one.startswith(mistake)] == found
+    assert len(found) == 1
+
+
+def test_given_a_name_that_is_not_known_when_parsed_then_the_known_ones_are_listed() -> None:
+    assert mistakes({"quorum": {"member": {}}}) == [
+        "quorum.member: is not known here, only interval, members, silent_after, timeout"
+    ]
+
+
+def test_given_many_mistakes_when_parsed_then_all_are_named_at_once() -> None:
+    content = {
+        "margin": "x",
+        "imds": {"timeout": 1, "endpoint": ""},
+        "policies": [{"drain": [{"pause": 0}, {"command": 1}], "approve": 5}],
+        "webhooks": [{}],
+        "unknown": 1,
+    }
+    assert [one.partition(":")[0] for one in mistakes(content)] == [
+        "margin",
+        "imds.endpoint",
+        "imds.timeout",
+        "policies[0].drain[0].pause",
+        "policies[0].drain[1].command",
+        "policies[0].approve",
+        "webhooks[0].url",
+        "unknown",
+    ]
+
+
+def test_given_a_value_of_any_length_when_it_is_wrong_then_the_message_stays_short() -> None:
+    assert len(mistakes({"margin": "x" * 100000})[0]) < 250
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=8), children, max_size=3),
+    max_leaves=8,
+)
+NAMES = sorted(
+    {name for kind in (Config, Imds, Quorum, Webhook, Match, Plan) for name in kind._fields}
+    | {"policies", "match", "address", "port", "ignore"}
+    | {"command", "stop", "start", "hooks", "wait_connections", "pause"}
+)
+LIKELY = st.recursive(
+    JSON | st.sampled_from(("/bin/x", "http://127.0.0.1", "Reboot", "quorum", 5, 0.5, [], {})),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.sampled_from(NAMES), children, max_size=5),
+    max_leaves=15,
+)
+
+
+@given(JSON | LIKELY | st.dictionaries(st.sampled_from(NAMES), LIKELY))
+def test_given_any_json_when_parsed_then_it_is_a_configuration_or_an_error_that_names_the_mistakes(
+    content: Any,
+) -> None:
+    try:
+        config: Optional[Config] = parse_config(content)
+    except ConfigError:
+        config = None
+    if config is None:
+        assert all(": " in mistake for mistake in mistakes(content))
+    else:
+        assert config.rules[-5:] == default_rules(config.margin)
+
+
+# --- the file ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "agent.json"
+    path.write_text(json.dumps({"margin": 7}))
+    path.chmod(0o640)
+    return path
+
+
+def complaint(path: Path) -> str:
+    with pytest.raises(ConfigError) as raised:
+        load_config(str(path))
+    assert raised.value.path == str(path)
+    assert len(raised.value.mistakes) == 1
+    return raised.value.mistakes[0]
+
+
+def test_given_a_file_when_loaded_then_it_is_parsed(file: Path) -> None:
+    assert load_config(str(file)).margin == 7.0
+
+
+def test_given_a_relative_path_when_loaded_then_it_is_found(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    assert load_config(file.name).margin == 7.0
+
+
+def test_given_no_file_when_loaded_then_it_is_all_defaults(tmp_path: Path) -> None:
+    assert load_config(str(tmp_path / "nothing")) == Config()
+
+
+def test_given_a_link_that_leads_nowhere_when_loaded_then_it_is_refused_rather_than_all_defaults(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "agent.json").symlink_to("nowhere")
+    assert "No such file" in complaint(tmp_path / "agent.json")
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_given_a_file_that_others_can_write_when_loaded_then_it_is_refused(mode: int, file: Path) -> None:
+    file.chmod(mode)
+    assert "others than root can write" in complaint(file)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_given_a_file_of_another_user_when_loaded_then_it_is_refused(file: Path) -> None:
+    os.chown(str(file), 12345, -1)
+    assert "user 12345 owns" in complaint(file)
+
+
+def test_given_a_directory_that_others_can_write_when_loaded_then_its_file_is_refused(file: Path) -> None:
+    file.parent.chmod(0o777)
+    assert "others than root can write" in complaint(file)
+
+
+def test_given_a_directory_in_place_of_the_file_when_loaded_then_the_error_says_so(tmp_path: Path) -> None:
+    (tmp_path / "agent.json").mkdir(0o755)
+    assert complaint(tmp_path / "agent.json") == "cannot be read: Is a directory"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "is not JSON: "),
+        (b"{", "is not JSON: "),
+        (b"\xff", "is not JSON: "),
+        (b"[" * 100000, "is not JSON: "),
+        (b'{"margin": 1, "margin": 2}', "is not JSON: a name is given twice: margin"),
+        (b" " * (1024 * 1024 + 1), "is larger than 1048576 bytes"),
+        (b"[]", "configuration: expected an object, got []"),
+    ],
+)
+def test_given_a_file_that_is_no_configuration_when_loaded_then_the_error_says_why(
+    content: bytes, expected: str, file: Path
+) -> None:
+    file.write_bytes(content)
+    assert complaint(file).startswith(expected)
+
+
+@pytest.mark.parametrize("depth", [100, 500, 900, 990])
+def test_given_a_value_that_is_nested_deeply_when_it_is_wrong_then_it_is_a_mistake_all_the_same(
+    depth: int, file: Path
+) -> None:
+    file.write_bytes(b'{"margin": ' + b"[" * depth + b"]" * depth + b"}")
+    assert complaint(file)
+
+
+def test_given_an_error_when_shown_then_it_names_the_file_and_every_mistake(file: Path) -> None:
+    file.write_text('{"margin": -1, "x": 1}')
+    with pytest.raises(ConfigError, match=r"agent\.json: margin: expected .*; x: is not known here"):
+        load_config(str(file))

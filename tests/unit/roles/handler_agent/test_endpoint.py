@@ -1,0 +1,458 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Does it answer everyone, and wait for no one? With real sockets, and a clock set by hand."""
+
+import errno
+import http.client
+import os
+import selectors
+import socket
+import threading
+import time
+from typing import Any, Generator, List, Optional, Tuple
+
+import pytest
+from edge_helpers import PATIENCE, Clock
+from foghorn_agent.endpoint import CannotListen, Endpoint
+
+SECONDS = 10.0
+MOST = 5
+LARGE = b"z" * (8 * 1024 * 1024)
+
+
+def respond(path: str) -> Optional[Tuple[int, str, bytes]]:
+    if path == "/broken":
+        raise KeyError("a mistake of ours")
+    return {
+        "/": (200, "text/plain", b"root\n"),
+        "/readyz": (503, "text/plain", b"out of rotation\n"),
+        "/healthz": (200, "text/plain", b"running\n"),
+        "/large": (200, "text/plain", LARGE),
+        "/teapot": (418, "text/plain", b""),
+    }.get(path)
+
+
+class Loop:
+    """The agent's loop, as far as the endpoint knows it."""
+
+    def __init__(self, clock: Clock, host: str = "127.0.0.1") -> None:
+        self.clock = clock
+        self.selector = selectors.DefaultSelector()
+        self.endpoint = Endpoint([(host, 0)], respond, self.selector, clock, MOST, SECONDS)
+        self.address = self.endpoint.addresses[0]
+        self.longest = 0.0
+        self._clients: List[socket.socket] = []
+
+    def turn(self, timeout: float = 0.0) -> int:
+        """One turn; gives how many sockets were ready."""
+        ready = self.selector.select(timeout)
+        for key, mask in ready:
+            began = time.monotonic()
+            key.data(key, mask)
+            self.longest = max(self.longest, time.monotonic() - began)
+        self.endpoint.expire()
+        return len(ready)
+
+    def settle(self) -> None:
+        """Turn until nothing is left to do."""
+        for _unused in range(10000):
+            if not self.turn(0.02):
+                return
+        raise AssertionError("the loop spins")
+
+    def connect(self, data: bytes = b"") -> socket.socket:
+        client = socket.create_connection(self.address, PATIENCE)
+        self._clients.append(client)
+        client.sendall(data)
+        return client
+
+    def ask(self, data: bytes) -> bytes:
+        return self.read(self.connect(data))
+
+    def read(self, client: socket.socket) -> bytes:
+        """All that the client gets, until the server hangs up."""
+        client.setblocking(False)
+        answer = b""
+        ends = time.monotonic() + PATIENCE
+        while time.monotonic() < ends:
+            self.turn(0.01)
+            try:
+                while True:
+                    data = client.recv(2**20)
+                    if not data:
+                        return answer
+                    answer += data
+            except BlockingIOError:
+                continue
+        raise AssertionError("no end after %r" % answer[:1000])
+
+    def is_open(self, client: socket.socket) -> bool:
+        client.setblocking(False)
+        try:
+            return client.recv(1) != b""
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+        self.endpoint.close()
+        assert not self.selector.get_map()
+        self.selector.close()
+
+
+@pytest.fixture
+def loop(clock: Clock) -> Generator[Loop, None, None]:
+    loop = Loop(clock)
+    yield loop
+    loop.close()
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split()[1].decode())
+
+
+# --- requests
+
+
+def test_given_a_route_when_asked_then_it_answers_and_hangs_up(loop: Loop) -> None:
+    assert loop.ask(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") == (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nCache-Control: no-store\r\n"
+        b"Connection: close\r\n\r\nrunning\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /readyz HTTP/1.1", 503),
+        (b"GET /readyz HTTP/1.0", 503),
+        (b"GET /healthz?x=/readyz HTTP/1.1", 200),
+        (b"GET http://vm:9797/healthz HTTP/1.1", 200),
+        (b"GET http://vm:9797 HTTP/1.1", 200),
+        (b"GET http://vm:9797?x HTTP/1.1", 200),
+        (b"GET /absent HTTP/1.1", 404),
+        (b"GET /healthz/ HTTP/1.1", 404),
+        (b"GET //healthz HTTP/1.1", 404),
+        (b"GET /teapot HTTP/1.1", 418),
+        (b"GET /broken HTTP/1.1", 500),
+        (b"GET healthz HTTP/1.1", 400),
+        (b"GET * HTTP/1.1", 400),
+        (b"POST /healthz HTTP/1.1", 405),
+        (b"OPTIONS * HTTP/1.0", 405),
+        (b"get /healthz HTTP/1.1", 405),
+        (b"GET /healthz", 400),
+        (b"GET  /healthz HTTP/1.1", 400),
+        (b"GET /health z HTTP/1.1", 400),
+        (b"GET /\xff HTTP/1.1", 400),
+        (b"GET /healthz HTTP/11", 400),
+        (b"GET /healthz FTP/1.1", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400),
+        (b"PRI * HTTP/2.0", 505),
+        (b"GET /healthz HTTP/0.9", 505),
+    ],
+)
+def test_given_a_request_when_it_is_in_then_its_status_is_as_http_wants_it(
+    loop: Loop, request_line: bytes, status: int
+) -> None:
+    assert status_of(loop.ask(request_line + b"\r\n\r\n")) == status
+
+
+def test_given_a_method_that_writes_when_asked_then_the_answer_says_what_is_allowed(loop: Loop) -> None:
+    answer = loop.ask(b"DELETE /status HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody")
+    assert b"\r\nAllow: GET, HEAD\r\n" in answer
+
+
+def test_given_head_when_asked_then_it_is_as_get_without_the_body(loop: Loop) -> None:
+    get = loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")
+    assert loop.ask(b"HEAD /healthz HTTP/1.1\r\n\r\n") == get[: get.index(b"\r\n\r\n") + 4]
+
+
+def test_given_a_probe_that_sends_bare_line_feeds_and_blank_lines_when_asked_then_it_is_answered(loop: Loop) -> None:
+    assert status_of(loop.ask(b"\r\n\nGET /healthz HTTP/1.0\n\n")) == 200
+
+
+def test_given_a_request_byte_by_byte_when_it_is_complete_then_it_is_answered(loop: Loop) -> None:
+    client = loop.connect()
+    for byte in b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n":
+        client.sendall(bytes([byte]))
+        loop.settle()
+    assert status_of(loop.read(client)) == 200
+
+
+def test_given_several_requests_at_once_when_asked_then_the_first_is_answered_and_no_other(loop: Loop) -> None:
+    answer = loop.ask(b"GET /healthz HTTP/1.1\r\n\r\nGET /readyz HTTP/1.1\r\n\r\n")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert status_of(answer) == 200
+
+
+def test_given_a_client_that_said_that_it_sends_no_more_when_asked_then_it_is_answered(loop: Loop) -> None:
+    client = loop.connect(b"GET /healthz HTTP/1.1\r\n\r\n")
+    client.shutdown(socket.SHUT_WR)
+    assert status_of(loop.read(client)) == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [(b"GET /" + b"x" * 9000, 414), (b"GET /healthz HTTP/1.1\r\nCookie: " + b"x" * 9000, 431)],
+)
+def test_given_a_request_without_end_when_it_is_too_large_then_it_is_refused(
+    loop: Loop, data: bytes, status: int
+) -> None:
+    assert status_of(loop.ask(data)) == status
+
+
+def test_given_a_request_just_below_the_bound_when_asked_then_it_is_answered(loop: Loop) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nCookie: "
+    assert status_of(loop.ask(head + b"x" * (8000 - len(head)) + b"\r\n\r\n")) == 200
+
+
+def test_given_a_client_that_sends_on_after_the_answer_when_it_reads_then_the_answer_is_whole(loop: Loop) -> None:
+    """To close with something unread would reset the connection, and the answer would be lost."""
+    client = loop.connect(b"POST /healthz HTTP/1.1\r\nContent-Length: 300000\r\n\r\n")
+    loop.settle()
+    client.sendall(b"x" * 300000)
+    loop.settle()
+    assert status_of(loop.read(client)) == 405
+
+
+def test_given_a_large_answer_when_the_client_reads_then_it_gets_all_of_it(loop: Loop) -> None:
+    answer = loop.ask(b"GET /large HTTP/1.1\r\n\r\n")
+    assert answer.endswith(LARGE)
+
+
+def test_given_ipv6_when_asked_then_it_answers(clock: Clock) -> None:
+    loop = Loop(clock, "::1")
+    assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
+    loop.close()
+
+
+def test_given_an_ordinary_client_when_it_asks_again_and_again_then_it_is_served(loop: Loop) -> None:
+    statuses: List[int] = []
+
+    def ask() -> None:
+        connection = http.client.HTTPConnection(*loop.address, timeout=PATIENCE)
+        for _unused in range(5):
+            connection.request("GET", "/readyz")
+            response = connection.getresponse()
+            response.read()
+            statuses.append(response.status)
+        connection.close()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while thread.is_alive():
+        loop.turn(0.01)
+    assert statuses == [503] * 5
+
+
+# --- hostile and slow clients
+
+
+def test_given_a_client_that_never_ends_its_request_when_its_time_is_over_then_it_is_hung_up_on(
+    loop: Loop, clock: Clock
+) -> None:
+    client = loop.connect(b"GET /healthz HTTP/1.1\r\nX: ")
+    loop.settle()
+    for _second in range(9):
+        clock.advance(1)
+        client.sendall(b"x")
+        loop.settle()
+    assert loop.is_open(client)
+    clock.advance(1)
+    loop.settle()
+    assert not loop.is_open(client)
+
+
+def test_given_a_client_that_never_reads_when_its_time_is_over_then_it_is_hung_up_on(loop: Loop, clock: Clock) -> None:
+    loop.connect(b"GET /large HTTP/1.1\r\n\r\n")
+    loop.settle()
+    assert len(loop.selector.get_map()) == 2
+    clock.advance(SECONDS)
+    loop.turn()
+    assert len(loop.selector.get_map()) == 1
+
+
+def test_given_a_client_that_never_hangs_up_when_its_time_is_over_then_it_is_hung_up_on(
+    loop: Loop, clock: Clock
+) -> None:
+    client = loop.connect(b"GET /healthz HTTP/1.1\r\n\r\n")
+    loop.read(client)
+    client.sendall(b"and more")
+    loop.settle()
+    assert len(loop.selector.get_map()) == 2
+    clock.advance(SECONDS)
+    loop.turn()
+    assert len(loop.selector.get_map()) == 1
+
+
+def test_given_a_client_that_hangs_up_early_when_noticed_then_it_is_forgotten(loop: Loop) -> None:
+    loop.connect(b"GET /hea").close()
+    loop.connect().close()
+    loop.settle()
+    assert len(loop.selector.get_map()) == 1
+
+
+def test_given_a_client_that_resets_when_noticed_then_it_is_forgotten(loop: Loop) -> None:
+    client = loop.connect(b"GET /large HTTP/1.1\r\n\r\n")
+    loop.settle()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+    client.close()
+    loop.settle()
+    assert len(loop.selector.get_map()) == 1
+
+
+def test_given_as_many_idlers_as_there_is_room_for_when_a_probe_comes_then_it_is_served_and_the_oldest_goes(
+    loop: Loop,
+) -> None:
+    idlers = []
+    for _unused in range(MOST):
+        idlers.append(loop.connect(b"GET /"))
+        loop.settle()
+    assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
+    assert [loop.is_open(idler) for idler in idlers] == [False] + [True] * (MOST - 1)
+
+
+def test_given_thousands_of_connections_when_they_pour_in_then_each_piece_of_work_is_short_and_few_are_kept(
+    loop: Loop,
+) -> None:
+    served = 0
+    for _unused in range(20):
+        clients = [socket.create_connection(loop.address, PATIENCE) for _unused in range(50)]
+        served += status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
+        assert len(loop.selector.get_map()) <= MOST + 1
+        for client in clients:
+            client.close()
+    loop.settle()
+    assert served == 20
+    assert loop.longest < 5
+
+
+def test_given_a_connection_dropped_to_make_room_when_its_own_turn_comes_then_nothing_happens(loop: Loop) -> None:
+    """In one and the same turn of the loop: the selector has found both ready before."""
+    oldest = loop.connect(b"GET /")
+    loop.settle()
+    for _unused in range(MOST - 1):
+        loop.connect(b"GET /")
+    loop.settle()
+    oldest.sendall(b"healthz")
+    loop.connect()
+    ready = sorted(loop.selector.select(PATIENCE), key=lambda one: one[0].fd)
+    while len(ready) < 2:
+        ready = sorted(loop.selector.select(PATIENCE), key=lambda one: one[0].fd)
+    for key, mask in ready:
+        loop.endpoint.handle(key, mask)
+    assert not loop.is_open(oldest)
+
+
+def test_given_a_socket_that_was_ready_for_no_reason_when_handled_then_nothing_happens(loop: Loop) -> None:
+    client = loop.connect()
+    loop.settle()
+    (key,) = [key for key in loop.selector.get_map().values() if key.fileobj is not loop.endpoint._listeners[0]]
+    loop.endpoint.handle(key, selectors.EVENT_READ)
+    assert loop.is_open(client)
+
+
+def test_given_a_number_that_passed_to_another_in_this_turn_when_handled_then_the_new_one_is_unharmed(
+    loop: Loop,
+) -> None:
+    client = loop.connect()
+    loop.settle()
+    (key,) = [key for key in loop.selector.get_map().values() if key.fileobj is not loop.endpoint._listeners[0]]
+    loop.endpoint.handle(key, selectors.EVENT_WRITE)
+    client.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+    assert status_of(loop.read(client)) == 200
+
+
+class OutOfDescriptors:
+    """A listener whose process has no descriptor left."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def accept(self) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def test_given_no_descriptor_left_when_clients_wait_then_the_loop_does_not_spin_and_they_are_served_later(
+    loop: Loop, clock: Clock
+) -> None:
+    (listener,) = loop.endpoint._listeners
+    starving: Any = OutOfDescriptors(listener)
+    client = loop.connect(b"GET /healthz HTTP/1.1\r\n\r\n")
+    loop.selector.unregister(listener)
+    loop.selector.register(starving, selectors.EVENT_READ, loop.endpoint.handle)
+    loop.endpoint._listeners[0] = starving
+    loop.turn(PATIENCE)
+    assert not loop.selector.get_map()
+    clock.advance(0.5)
+    assert loop.turn(0.01) == 0
+    loop.endpoint._listeners[0] = listener
+    clock.advance(0.5)
+    assert status_of(loop.read(client)) == 200
+
+
+def test_given_a_pause_for_want_of_descriptors_when_closed_then_all_is_closed(loop: Loop) -> None:
+    starving: Any = OutOfDescriptors(loop.endpoint._listeners[0])
+    loop.selector.unregister(loop.endpoint._listeners[0])
+    loop.selector.register(starving, selectors.EVENT_READ, loop.endpoint.handle)
+    loop.endpoint._listeners[0] = starving
+    loop.connect()
+    loop.turn(PATIENCE)
+    loop.endpoint.close()
+    assert starving.fileno() == -1
+
+
+# --- listening
+
+
+def test_given_several_addresses_when_listening_then_each_answers_and_none_stands_in_the_way_of_another(
+    clock: Clock,
+) -> None:
+    with selectors.DefaultSelector() as selector:
+        endpoint = Endpoint([("0.0.0.0", 0)], respond, selector, clock)
+        port = endpoint.addresses[0][1]
+        other = Endpoint([("::", port)], respond, selector, clock)
+        assert other.addresses == [("::", port)]
+        endpoint.close()
+        other.close()
+
+
+def test_given_connections_when_closed_then_all_are_hung_up_on(clock: Clock) -> None:
+    loop = Loop(clock)
+    client = loop.connect(b"GET /")
+    loop.settle()
+    loop.endpoint.close()
+    assert not loop.is_open(client)
+    loop.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint"),
+    [
+        (("192.0.2.1", 0), r"cannot listen on 192\.0\.2\.1 port 0: .*Give an IP address of this machine"),
+        (("127.0.0.1", 65536), "cannot listen on 127.0.0.1 port 65536"),
+        (("::zz", 0), "cannot listen on ::zz port 0"),
+        (("localhost", 0), "cannot listen on localhost port 0"),
+    ],
+)
+def test_given_an_address_that_cannot_be_had_when_listening_then_the_error_names_it_and_nothing_stays_open(
+    clock: Clock, address: Tuple[str, int], complaint: str
+) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(CannotListen, match=complaint):
+        Endpoint([("127.0.0.1", 0), address], respond, selectors.SelectSelector(), clock)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_given_a_port_that_is_taken_when_listening_then_the_error_says_so(loop: Loop, clock: Clock) -> None:
+    with pytest.raises(CannotListen, match="port %d: .*in use" % loop.address[1]):
+        Endpoint([loop.address], respond, loop.selector, clock)

@@ -1,0 +1,349 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What did it do? Whatever becomes of the disk and of the process.
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+from edge_helpers import PATIENCE, environment_of_agent
+from foghorn_agent import journal as module
+from foghorn_agent.journal import FILE_NAME, LOCK_FILE_NAME, PREVIOUS_FILE_NAME, Journal, JournalError, read_history
+from foghorn_agent.tracker import replay, summarise
+from rehearsal import Life, Rehearsal
+
+RECORDS: List[Dict[str, Any]] = [{"kind": "a", "text": "ä\n\0"}, {"kind": "b", "number": 1.5}, {"kind": "c", "x": None}]
+SUMMARY = [{"kind": "summary"}]
+
+
+def opened(directory: Path, largest_size: int = 1000) -> Journal:
+    journal = Journal(str(directory), largest_size)
+    journal.open()
+    return journal
+
+
+def content(directory: Path, name: str = FILE_NAME) -> List[Any]:
+    return [json.loads(line) for line in (directory / name).read_text("ascii").splitlines()]
+
+
+def reread(directory: Path) -> List[Any]:
+    journal = Journal(str(directory))
+    records = journal.open()
+    journal.close()
+    return records
+
+
+def test_given_no_journal_when_opened_then_there_is_one_without_records(tmp_path: Path) -> None:
+    assert reread(tmp_path) == []
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o640
+
+
+def test_given_records_when_read_again_then_they_are_the_same(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    assert journal.append(*RECORDS) is None
+    assert journal.append() is None
+    journal.close()
+    journal.close()
+    assert reread(tmp_path) == RECORDS
+    assert list(read_history(str(tmp_path))) == RECORDS
+
+
+def test_given_any_prefix_of_a_journal_when_opened_then_its_whole_lines_are_read_and_it_can_go_on(
+    tmp_path: Path,
+) -> None:
+    journal = opened(tmp_path)
+    journal.append(*RECORDS)
+    journal.close()
+    whole = (tmp_path / FILE_NAME).read_bytes()
+    for length in range(len(whole) + 1):
+        (tmp_path / FILE_NAME).write_bytes(whole[:length])
+        count = whole[:length].count(b"\n")
+        assert list(read_history(str(tmp_path))) == RECORDS[:count]
+        journal = Journal(str(tmp_path))
+        assert journal.open() == RECORDS[:count]
+        journal.append({"kind": "after"})
+        journal.close()
+        assert content(tmp_path) == [*RECORDS[:count], {"kind": "after"}]
+
+
+def test_given_any_prefix_of_a_real_life_when_replayed_then_it_is_a_state(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    journal.append(*Rehearsal([Life("Reboot")]).run().history)
+    journal.close()
+    whole = (tmp_path / FILE_NAME).read_bytes()
+    states = set()
+    for length in range(len(whole) + 1):
+        records = list(module._parse_lines(whole[: module._length_of_whole_lines(whole[:length])]))
+        states.add(str(replay(records)))
+    assert len(states) > 10
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"\0" * 4096, b"\0" * 100 + b"\n", b'{"kind": "b', b"\xff\xfe\n", b"[1]\n", b'"text"\n', b"\n\n", b"}\n", b"\r"],
+)
+def test_given_damage_at_the_end_when_opened_then_what_was_before_it_is_read_and_it_can_go_on(
+    damage: bytes, tmp_path: Path
+) -> None:
+    journal = opened(tmp_path)
+    journal.append(*RECORDS)
+    journal.close()
+    with (tmp_path / FILE_NAME).open("ab") as file:
+        file.write(damage)
+    journal = Journal(str(tmp_path))
+    assert journal.open() == RECORDS
+    assert journal.append({"kind": "after"}) is None
+    journal.close()
+    assert reread(tmp_path) == [*RECORDS, {"kind": "after"}]
+
+
+def test_given_a_journal_in_use_when_another_opens_it_then_it_is_refused_until_it_is_closed(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    with pytest.raises(JournalError, match=r"journal\.jsonl is in use: another foghorn-agent is running"):
+        Journal(str(tmp_path)).open()
+    journal.close()
+    assert reread(tmp_path) == []
+
+
+def test_given_a_journal_that_began_anew_when_another_opens_it_then_it_is_refused_too(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    journal.begin_anew(SUMMARY)
+    with pytest.raises(JournalError, match="is in use"):
+        Journal(str(tmp_path)).open()
+    journal.close()
+
+
+def test_given_a_journal_that_begins_anew_when_another_opens_it_at_any_point_of_that_then_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    refusals: List[str] = []
+
+    def trying_first(function: Any) -> Any:
+        def call(*arguments: Any, **details: Any) -> Any:
+            with monkeypatch.context() as unpatched:
+                for name, original in originals.items():
+                    unpatched.setattr(os, name, original)
+                with pytest.raises(JournalError, match="is in use") as refusal:
+                    Journal(str(tmp_path)).open()
+            refusals.append(str(refusal.value))
+            return function(*arguments, **details)
+
+        return call
+
+    originals = {name: getattr(os, name) for name in set(BEGINNING_ANEW)}
+    with monkeypatch.context() as patched:
+        for name, original in originals.items():
+            patched.setattr(os, name, trying_first(original))
+        journal.begin_anew(SUMMARY)
+    journal.close()
+    assert len(refusals) == len(BEGINNING_ANEW)
+    assert reread(tmp_path) == SUMMARY
+
+
+def test_given_no_directory_when_opened_then_the_error_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"nowhere/journal\.jsonl cannot be used: .*No such file"):
+        Journal(str(tmp_path / "nowhere")).open()
+
+
+# --- a full disk ------------------------------------------------------------------------------------
+
+CHILD = """
+import json, resource, sys
+from foghorn_agent.journal import Journal
+
+journal = Journal(sys.argv[1])
+journal.open()
+results = [journal.append({"kind": "first"})]
+size = journal._size
+# As on a full disk: half of the next line goes through, and then no more.
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))
+results += [journal.append({"kind": "second"}), journal.append({"kind": "third"})]
+waiting = [record["kind"] for record in journal.unwritten]
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+results.append(journal.append({"kind": "fourth"}))
+print(json.dumps([results, waiting, journal.unwritten]))
+"""
+
+
+def test_given_a_disk_that_is_full_for_a_while_when_written_then_nothing_is_lost_and_no_line_is_torn(
+    tmp_path: Path,
+) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env=environment_of_agent(),
+        timeout=PATIENCE,
+        check=True,
+    )
+    results, waiting, unwritten = json.loads(run.stdout.decode("ascii"))
+    assert results[0] is None
+    assert results[1] == results[2] == "%s cannot be written: File too large" % (tmp_path / FILE_NAME)
+    assert waiting == ["second", "third"]
+    assert results[3] is None
+    assert unwritten == []
+    assert [record["kind"] for record in content(tmp_path)] == ["first", "second", "third", "fourth"]
+
+
+def test_given_a_disk_that_does_not_sync_when_written_then_it_counts_as_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        assert str(journal.append({"kind": "a"})).endswith("cannot be written: Input/output error")
+        assert (tmp_path / FILE_NAME).read_bytes() == b""
+    assert journal.append() is None
+    journal.close()
+    assert content(tmp_path) == [{"kind": "a"}]
+
+
+# --- beginning anew ---------------------------------------------------------------------------------
+
+
+def test_given_a_journal_past_its_size_when_it_begins_anew_then_the_old_one_is_kept_as_the_previous(
+    tmp_path: Path,
+) -> None:
+    journal = opened(tmp_path, largest_size=50)
+    journal.append({"kind": "a"})
+    assert not journal.is_large
+    journal.append({"kind": "b", "text": "x" * 50})
+    assert journal.is_large
+    journal.begin_anew(SUMMARY)
+    assert not journal.is_large
+    journal.append({"kind": "c"})
+    journal.close()
+    assert [record["kind"] for record in content(tmp_path)] == ["summary", "c"]
+    assert [record["kind"] for record in content(tmp_path, PREVIOUS_FILE_NAME)] == ["a", "b"]
+    assert [record["kind"] for record in read_history(str(tmp_path))] == ["a", "b", "summary", "c"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([FILE_NAME, PREVIOUS_FILE_NAME, LOCK_FILE_NAME])
+
+
+def test_given_ten_thousand_records_when_it_begins_anew_each_time_then_the_disk_holds_two_journals_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
+    journal = opened(tmp_path, largest_size=4000)
+    largest = 0
+    for number in range(10000):
+        journal.append({"kind": "record", "number": number})
+        if journal.is_large:
+            journal.begin_anew(SUMMARY)
+            largest = max(largest, sum(path.stat().st_size for path in tmp_path.iterdir()))
+    journal.close()
+    assert 4000 < largest < 2 * 4100
+
+
+def test_given_a_summary_that_is_large_itself_when_a_record_follows_then_it_does_not_begin_anew_again(
+    tmp_path: Path,
+) -> None:
+    journal = opened(tmp_path, largest_size=50)
+    journal.begin_anew([{"kind": "summary", "text": "x" * 500}])
+    journal.append({"kind": "a"})
+    assert not journal.is_large
+    journal.append({"kind": "b", "text": "x" * 600})
+    assert journal.is_large
+    journal.close()
+
+
+def test_given_records_that_were_not_written_when_it_begins_anew_then_they_do_not_follow_their_own_summary(
+    tmp_path: Path,
+) -> None:
+    journal = opened(tmp_path)
+    journal.unwritten = [{"kind": "seen"}]
+    journal.begin_anew(SUMMARY)
+    journal.append({"kind": "a"})
+    journal.close()
+    assert [record["kind"] for record in content(tmp_path)] == ["summary", "a"]
+
+
+BEGINNING_ANEW = ("open", "write", "fsync", "unlink", "link", "replace", "replace", "open", "fsync")
+
+
+class Failing:
+    """Lets so many calls into the system through, and fails the next one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, fail_at: int) -> None:
+        self.calls: List[str] = []
+        self._fail_at = fail_at
+        for name in ("open", "write", "fsync", "unlink", "link", "replace"):
+            monkeypatch.setattr(os, name, self._wrap(name, getattr(os, name)))
+
+    def _wrap(self, name: str, function: Any) -> Any:
+        def call(*arguments: Any, **details: Any) -> Any:
+            self.calls.append(name)
+            if len(self.calls) == self._fail_at:
+                raise OSError(28, "No space left on device")
+            return function(*arguments, **details)
+
+        return call
+
+
+def test_given_no_failure_when_it_begins_anew_then_the_calls_are_those_that_are_failed_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    with monkeypatch.context() as patched:
+        failing = Failing(patched, 0)
+        journal.begin_anew(SUMMARY)
+    journal.close()
+    assert tuple(failing.calls) == BEGINNING_ANEW
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["goes on", "killed"])
+@pytest.mark.parametrize("fail_at", range(1, len(BEGINNING_ANEW) + 1))
+def test_given_a_failure_at_any_point_when_it_begins_anew_then_no_record_is_lost(
+    fail_at: int, is_killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    journal.append(*RECORDS)
+    with monkeypatch.context() as patched:
+        Failing(patched, fail_at)
+        journal.begin_anew(SUMMARY)
+    if not is_killed:
+        journal.append({"kind": "after"})
+    journal.close()
+    after = [] if is_killed else [{"kind": "after"}]
+    assert reread(tmp_path) in ([*RECORDS, *after], [*SUMMARY, *after])
+    history = list(read_history(str(tmp_path)))
+    assert [record for record in RECORDS if record not in history] == []
+    # The next time finds nothing in its way.
+    journal = opened(tmp_path)
+    journal.begin_anew(SUMMARY)
+    journal.close()
+    assert reread(tmp_path) == SUMMARY
+
+
+def test_given_a_real_life_when_its_summary_is_written_then_the_same_state_is_read_again(tmp_path: Path) -> None:
+    state = replay(Rehearsal([Life("Reboot", notice=900.0)]).run_until(9.0).history)
+    journal = opened(tmp_path)
+    journal.begin_anew(summarise(state))
+    journal.close()
+    assert replay(reread(tmp_path)) == state
+
+
+# --- reading it -------------------------------------------------------------------------------------
+
+
+def test_given_no_journal_when_the_history_is_asked_for_then_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"there is no journal in .*: the agent has not run here yet"):
+        list(read_history(str(tmp_path)))
+
+
+def test_given_a_journal_that_cannot_be_read_when_the_history_is_asked_for_then_the_error_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    with pytest.raises(JournalError, match=r"journal\.jsonl cannot be read: Is a directory"):
+        list(read_history(str(tmp_path)))

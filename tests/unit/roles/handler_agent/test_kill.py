@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The agent is killed at every point at which it writes its journal or talks to IMDS, for every type of event.
+
+The rehearsal itself asserts, at every moment: no approval before its stages have succeeded, no restore in the
+middle of maintenance, no restore of what was not removed. What is left to assert here is the end.
+"""
+
+import pytest
+from rehearsal import Life, Rehearsal
+
+LIVES = {
+    "freeze": Life("Freeze"),
+    "reboot": Life("Reboot"),
+    "redeploy": Life("Redeploy"),
+    "terminate": Life("Terminate"),
+    "preempt": Life("Preempt", notice=30.0),
+    "terminate withdrawn during its shutdown": Life("Terminate", withdrawn_after=7.0),
+    "preempt withdrawn during its drain": Life("Preempt", notice=30.0, withdrawn_after=2.0),
+    "reboot withdrawn, just when it was approved": Life("Reboot", withdrawn_after=10.0),
+    "reboot that takes a minute to come back": Life("Reboot", impact=60.0, linger=90.0),
+    "reboot that is over before the machine is back": Life("Reboot", impact=60.0, linger=30.0),
+}
+# Back as fast as systemd brings it back; and only after the event has gone its way without it.
+BACK_AFTER = (1.0, 150.0)
+
+
+@pytest.mark.parametrize("name", sorted(LIVES))
+def test_given_a_kill_at_any_point_when_the_agent_is_back_then_nothing_is_lost(name: str) -> None:
+    life = LIVES[name]
+    edges = Rehearsal([life]).run().edges
+    assert edges > 40
+    for back_after in BACK_AFTER:
+        for kill_at in range(1, edges + 1):
+            where = "killed at edge %d of %d, back after %g s" % (kill_at, edges, back_after)
+            rehearsal = Rehearsal([life], kill_at, back_after)
+            try:
+                rehearsal.run()
+            except AssertionError as error:
+                raise AssertionError("%s: %s" % (where, error)) from error
+            if rehearsal.deleted:
+                assert not rehearsal.restored, where
+            else:
+                assert not rehearsal.touched, "left out of rotation: " + where
+                assert not rehearsal.state.is_out, where
+            if back_after < 2 and life.withdrawn_after is None:
+                assert rehearsal.approvals, "never approved: " + where
+
+
+def test_given_no_kill_when_a_reboot_goes_its_way_then_each_step_runs_once_and_in_order() -> None:
+    rehearsal = Rehearsal([LIVES["reboot"]]).run()
+
+    assert [(stage, step) for _at, stage, step in rehearsal.steps_begun] == [
+        ("drain", "deregister"),
+        ("drain", "wait"),
+        ("shutdown", "stop"),
+        ("restore", "start"),
+        ("restore", "register"),
+    ]
+    assert len(rehearsal.approvals) == 1
+    assert rehearsal.restored == 1
+
+
+def test_given_a_preempt_during_a_slow_drain_when_it_is_announced_then_it_takes_over_within_a_second() -> None:
+    rehearsal = Rehearsal(
+        [
+            Life("Reboot", notice=900.0, event_id="SLOW"),
+            Life("Preempt", notice=30.0, announced_at=10.0, event_id="URGENT"),
+        ]
+    )
+    rehearsal.step_seconds["deregister"] = 5.0
+    rehearsal.step_seconds["wait"] = 600.0
+    rehearsal.run_until(12.0)
+
+    begun = [record for record in rehearsal.records if record["kind"] == "step_begun"]
+    urgent = [record for record in begun if record["event_id"] == "URGENT"]
+    assert [record["name"] for record in begun if record["event_id"] == "SLOW"] == ["deregister", "wait"]
+    assert urgent[0]["at"] - rehearsal.records[0]["at"] <= 10.0
+
+
+def test_given_two_overlapping_events_when_the_first_is_over_then_nothing_is_restored_before_the_second_is() -> None:
+    rehearsal = Rehearsal(
+        [
+            Life("Freeze", notice=30.0, linger=10.0, event_id="FIRST"),
+            Life("Reboot", notice=60.0, linger=40.0, announced_at=20.0, event_id="SECOND"),
+        ]
+    ).run()
+
+    restores = [at for at, stage, _step in rehearsal.steps_begun if stage == "restore"]
+    assert restores
+    assert min(restores) >= max(one.ended or 0.0 for one in rehearsal.happenings)
+    assert rehearsal.restored == 1
+
+
+def test_given_a_step_that_fails_when_the_event_is_over_then_it_was_never_approved_and_the_machine_is_back() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
+    rehearsal.failing = {"wait"}
+    rehearsal.run()
+
+    assert rehearsal.approvals == []
+    assert ("shutdown", "stop") not in [(stage, step) for _at, stage, step in rehearsal.steps_begun]
+    assert rehearsal.restored == 1
+
+
+def test_given_answers_that_get_lost_when_an_approval_is_due_then_it_is_repeated_until_it_arrives() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=120.0)])
+    rehearsal.lost_answers = 3
+    rehearsal.run()
+
+    assert len(rehearsal.approvals) == 1
+    approving = [record for record in rehearsal.records if record["kind"] == "approving"]
+    assert len(approving) == 4
+
+
+def test_given_an_imds_that_is_silent_for_an_hour_when_an_event_is_known_then_it_is_not_taken_for_over() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=3600.0 * 2, event_id="E-1")])
+    rehearsal.run_until(20.0)
+    rehearsal.silent = True
+    for _second in range(720):
+        rehearsal.tick(5.0)
+
+    assert rehearsal.state.is_out
+    assert not [step for step in rehearsal.steps_begun if step[1] == "restore"]
+
+
+def test_given_a_clock_that_is_set_back_by_an_hour_when_a_drain_runs_then_its_deadline_stays() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
+    rehearsal.step_seconds["stop"] = 500.0
+    rehearsal.run_until(10.0)
+    rehearsal.wall_step = -3600.0
+    rehearsal.run_until(70.0)
+
+    cut = [record for record in rehearsal.records if record["kind"] == "step_ended" and record["name"] == "stop"]
+    assert cut
+    assert not cut[0]["succeeded"]
+    assert rehearsal.approvals == []
+
+
+def test_given_the_service_was_enabled_anew_when_a_known_event_is_not_listed_then_it_is_not_yet_over() -> None:
+    rehearsal = Rehearsal([Life("Reboot", linger=600.0)])
+    rehearsal.run_until(8.0)
+    rehearsal.azure.forget(200.0)
+    rehearsal.run_until(200.0)
+    assert rehearsal.azure.listed == ()
+    assert rehearsal.state.is_out
+    rehearsal.run_until(228.0)
+    assert rehearsal.azure.listed
+
+    assert not [step for step in rehearsal.steps_begun if step[1] == "restore"]
+
+
+def test_given_an_image_of_another_machine_when_the_agent_starts_then_what_was_known_there_is_forgotten() -> None:
+    rehearsal = Rehearsal([Life("Reboot")])
+    rehearsal.run_until(8.0)
+    clone = Rehearsal(vm_name="web_9")
+    clone.records = list(rehearsal.records)
+    clone.tick()
+
+    assert not clone.state.is_out
+    assert clone.state.vm_name == "web_9"
+    assert clone.steps_begun == []

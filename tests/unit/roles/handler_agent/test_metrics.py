@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Are the metrics what Prometheus reads?
+
+Runs on Python 3.6 and later.
+"""
+
+import re
+from typing import Any, Dict, List
+
+from foghorn_agent.metrics import Counters, render
+
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (-?[0-9.e+-]+)\Z')
+
+
+def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str = "Reboot") -> Dict[str, Any]:
+    return {
+        "event_id": event_id,
+        "event_type": event_type,
+        "event_status": "Scheduled",
+        "phase": phase,
+        "seconds_until_start": seconds,
+    }
+
+
+def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = True) -> List[str]:
+    return render({"in_rotation": in_rotation, "events": events}, 1767225600.5, 2, counters).splitlines()
+
+
+def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> None:
+    assert lines([], Counters()) == [
+        "# HELP foghorn_in_rotation Whether the machine is in rotation.",
+        "# TYPE foghorn_in_rotation gauge",
+        "foghorn_in_rotation 1.0",
+        "# HELP foghorn_journal_unwritten Journal records that the disk has not taken.",
+        "# TYPE foghorn_journal_unwritten gauge",
+        "foghorn_journal_unwritten 2.0",
+        "# HELP foghorn_last_answer_timestamp_seconds When IMDS last gave a document.",
+        "# TYPE foghorn_last_answer_timestamp_seconds gauge",
+        "foghorn_last_answer_timestamp_seconds 1767225600.5",
+    ]
+
+
+def test_given_events_when_rendered_then_they_are_counted_by_what_they_are() -> None:
+    text = lines([event("A"), event("B"), event("C", "seen", None)], Counters(), in_rotation=False)
+    assert "foghorn_in_rotation 0.0" in text
+    assert 'foghorn_events{phase="drain",status="Scheduled",type="Reboot"} 2.0' in text
+    assert 'foghorn_events{phase="seen",status="Scheduled",type="Reboot"} 1.0' in text
+    assert 'foghorn_seconds_until_start{event_id="A",type="Reboot"} 5.0' in text
+    assert not [line for line in text if 'event_id="C"' in line]
+
+
+def test_given_things_that_happen_when_counted_then_each_kind_grows_by_itself() -> None:
+    counters = Counters()
+    for result in ("answered", "answered", "failed"):
+        counters.add("foghorn_polls_total", result=result)
+    text = lines([], counters)
+    assert 'foghorn_polls_total{result="answered"} 2.0' in text
+    assert 'foghorn_polls_total{result="failed"} 1.0' in text
+    assert text.count("# TYPE foghorn_polls_total counter") == 1
+
+
+def test_given_text_that_azure_may_send_when_it_is_a_label_then_no_line_breaks_in_it() -> None:
+    text = lines([event('a"b\\c\nd', event_type='x"\n')], Counters())
+    assert 'foghorn_seconds_until_start{event_id="a\\"b\\\\c\\nd",type="x\\"\\n"} 5.0' in text
+    assert all(line.startswith("# ") or SAMPLE.match(line) for line in text)

@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who lets an event begin that hits several machines? One of them, and only when all are ready.
+
+The rehearsed Azure asserts that all machines of an approved event are ready. Runs on Python 3.6 and later.
+"""
+
+from typing import Any, Dict, List
+
+import pytest
+from rehearsal import POLICY, Life, Rehearsal, fleet_of, tick_all
+
+NAMES = ("web_0", "web_1", "web_2")
+SILENT_AFTER = 15.0
+
+
+def shared(**details: Any) -> Life:
+    return Life("Reboot", **dict({"notice": 300.0, "linger": 30.0, "resources": NAMES}, **details))
+
+
+def approvers(fleet: List[Rehearsal]) -> List[str]:
+    return [machine.vm_name for machine in fleet if machine.approvals]
+
+
+def test_given_a_shared_event_when_all_are_ready_then_the_first_named_approves_and_nobody_else() -> None:
+    fleet = fleet_of(NAMES, [shared(resources=("web_1", "web_0", "web_2"))])
+    tick_all(fleet, 150)
+    assert approvers(fleet) == ["web_1"]
+    assert len(fleet[1].approvals) == 1
+    assert [machine.restored for machine in fleet] == [1, 1, 1]
+
+
+def test_given_a_member_that_is_slow_when_the_others_are_ready_then_it_is_waited_for() -> None:
+    fleet = fleet_of(NAMES, [shared()])
+    fleet[2].step_seconds["stop"] = 50.0
+    tick_all(fleet, 50)
+    assert approvers(fleet) == []
+    tick_all(fleet, 20)
+    assert approvers(fleet) == ["web_0"]
+
+
+def test_given_a_leader_that_falls_silent_after_it_was_ready_when_it_was_waited_for_then_the_next_approves() -> None:
+    fleet = fleet_of(NAMES, [shared()], SILENT_AFTER)
+    # Else the leader would approve before it falls silent.
+    fleet[0].lost_answers = 1000
+    tick_all(fleet, 20)
+    assert not approvers(fleet)
+    fleet[0].is_unreachable = True
+    tick_all(fleet, int(SILENT_AFTER) - 3)
+    assert not approvers(fleet)
+    tick_all(fleet, 6)
+    assert approvers(fleet) == ["web_1"]
+
+
+def test_given_a_leader_that_was_never_ready_when_it_falls_silent_then_nobody_approves() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=200.0)])
+    fleet[0].step_seconds["stop"] = 50.0
+    tick_all(fleet, 20)
+    fleet[0].is_unreachable = True
+    # Nor is it told that the others are.
+    fleet[0].lost_answers = 1000
+    tick_all(fleet, 150)
+    assert approvers(fleet) == []
+
+
+def test_given_a_member_that_cannot_be_reached_when_the_others_are_ready_then_the_event_begins_by_the_clock() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=120.0)])
+    fleet[2].is_unreachable = True
+    tick_all(fleet, 200)
+    assert approvers(fleet) == []
+    happening = fleet[0].happenings[0]
+    assert happening.started is not None
+    assert happening.announced is not None
+    assert happening.started - happening.announced >= 120.0
+
+
+def test_given_a_member_whose_drain_failed_when_the_others_are_ready_then_nobody_approves() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    fleet[1].failing = {"wait"}
+    tick_all(fleet, 95)
+    assert approvers(fleet) == []
+
+
+def test_given_a_member_that_was_ready_when_it_answers_without_the_event_then_it_is_not_ready_any_more() -> None:
+    fleet = fleet_of(NAMES, [shared()])
+    fleet[1].step_seconds["stop"] = 50.0
+    tick_all(fleet, 20)
+    # Set up anew: its journal is gone, and IMDS does not answer it yet.
+    fleet[2].records = []
+    fleet[2].back_after = 0.0
+    fleet[2].kill()
+    fleet[2].silent = True
+    tick_all(fleet, 100)
+    assert approvers(fleet) == []
+    fleet[2].silent = False
+    tick_all(fleet, 30)
+    assert approvers(fleet) == ["web_0"]
+
+
+def test_given_another_machine_at_a_members_address_when_it_says_it_is_ready_then_it_does_not_count() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    fleet[0].azure.machines["web_2"] = fleet[1]
+    tick_all(fleet, 95)
+    assert approvers(fleet) == []
+
+
+def test_given_members_that_cannot_be_asked_at_all_when_ready_then_it_is_logged_and_nobody_approves() -> None:
+    machine = fleet_of(("web_0", "web_1"), [shared(notice=60.0, resources=("web_0", "web_1"))])[0]
+
+    def fail(_job: Any) -> Dict[str, Any]:
+        raise OSError("out of file descriptors")
+
+    machine._ask_members = fail  # type: ignore[assignment, method-assign]
+    tick_all([machine], 50)
+    assert machine.approvals == []
+    assert any("the other members could not be asked" in message for _priority, message in machine.log)
+
+
+@pytest.mark.parametrize("approve", ["when_ready", "never"])
+def test_given_a_plan_without_quorum_when_an_event_is_shared_then_it_is_not_approved(approve: str) -> None:
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    for machine in fleet:
+        machine.config = machine.config._replace(
+            rules=(machine.config.rules[0]._replace(plan=machine.config.rules[0].plan._replace(approve=approve)),)
+        )
+    tick_all(fleet, 95)
+    assert approvers(fleet) == []
+    assert all(not machine.members_worker.jobs for machine in fleet)
+
+
+def test_given_no_member_that_is_configured_when_an_event_is_shared_then_nobody_is_asked_and_nobody_approves() -> None:
+    machine = Rehearsal([shared(notice=60.0)], policy=POLICY)
+    machine.run_until(60.0)
+    assert machine.members_worker.jobs == []
+    assert machine.approvals == []
+
+
+def test_given_an_event_of_its_own_when_the_plan_is_quorum_then_nobody_else_is_asked() -> None:
+    fleet = fleet_of(NAMES, [shared(resources=("web_0",))])
+    tick_all(fleet, 40)
+    assert approvers(fleet) == ["web_0"]
+    assert fleet[0].members_worker.jobs == []

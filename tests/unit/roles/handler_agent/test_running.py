@@ -1,0 +1,316 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A step of any kind: does it do its work, learn of the event, and end when it is told to?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Callable, Dict, Optional
+
+import pytest
+from edge_helpers import Clock, wait_until
+from foghorn_agent import running as module
+from foghorn_agent.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
+from foghorn_agent.running import Running, Surroundings, environment_for, input_for
+from foghorn_agent.steps import Outcome
+from foghorn_agent.tracker import CUT_OFF, Work
+from foghorn_core.document import Event
+
+EVENT = Event(
+    "E-1",
+    "Reboot",
+    "Scheduled",
+    ("web_0", "web_1"),
+    datetime(2026, 1, 1, tzinfo=timezone.utc),
+    "Platform",
+    "VirtualMachine",
+    "$(reboot); `x`\0",
+    -1,
+)
+
+
+def work_of(
+    step: Step, seconds: float = 60.0, is_cut: bool = False, stage: str = "drain", event: Event = EVENT
+) -> Work:
+    return Work(event, stage, "key", step, seconds, is_cut, True)
+
+
+def command(*argv: str) -> Step:
+    return Step(COMMAND, "it", 60.0, argv=argv)
+
+
+def hook(directory: Path, name: str, script: str) -> None:
+    stage = directory / "drain"
+    if not stage.is_dir():
+        stage.mkdir(mode=0o755)
+    path = stage / name
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+
+
+def outcome_of(running: Running) -> Outcome:
+    found: Outcome = wait_until(running.poll)
+    return found
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    tmp_path.chmod(0o755)
+
+    def begin(step: Step, clock: Any = time.monotonic, **details: Any) -> Running:
+        around = Surroundings(str(tmp_path), clock, str(tmp_path))
+        return Running(work_of(step, **details), "web_0", around)
+
+    return begin
+
+
+# --- what it learns ---------------------------------------------------------------------------------
+
+
+def test_given_an_event_when_a_step_is_started_then_its_environment_tells_of_it() -> None:
+    assert environment_for(work_of(command("/bin/true"), seconds=12.7), "web_0") == {
+        "FOGHORN_STAGE": "drain",
+        "FOGHORN_VM_NAME": "web_0",
+        "FOGHORN_EVENT_ID": "E-1",
+        "FOGHORN_EVENT_TYPE": "Reboot",
+        "FOGHORN_EVENT_STATUS": "Scheduled",
+        "FOGHORN_EVENT_SOURCE": "Platform",
+        "FOGHORN_RESOURCES": "web_0 web_1",
+        "FOGHORN_DESCRIPTION": "$(reboot); `x`",
+        "FOGHORN_DURATION_IN_SECONDS": "-1",
+        "FOGHORN_NOT_BEFORE": "2026-01-01T00:00:00Z",
+        "FOGHORN_SECONDS_LEFT": "12",
+        "FOGHORN_REBOOTED": "1",
+    }
+
+
+def test_given_an_event_that_leaves_things_out_when_a_step_is_started_then_they_are_empty() -> None:
+    bare = Event("E-1", "Reboot", "Started", ("web_0",))
+    environment = environment_for(work_of(command("/bin/true"), event=bare, seconds=-3.0)._replace(rebooted=False), "")
+    empty = {name for name, value in environment.items() if not value}
+    assert empty == {
+        "FOGHORN_" + name for name in ("VM_NAME", "EVENT_SOURCE", "DESCRIPTION", "DURATION_IN_SECONDS", "NOT_BEFORE")
+    }
+    assert (environment["FOGHORN_REBOOTED"], environment["FOGHORN_SECONDS_LEFT"]) == ("0", "0")
+
+
+def test_given_a_description_of_any_length_when_a_step_is_started_then_it_fits() -> None:
+    long = EVENT._replace(description="x" * 1000000)
+    assert len(environment_for(work_of(command("/bin/true"), event=long), "")["FOGHORN_DESCRIPTION"]) == 8192
+
+
+def test_given_an_event_when_a_step_reads_its_input_then_it_is_json_in_azures_own_names() -> None:
+    content = json.loads(input_for(work_of(command("/bin/true")), "web_0").decode("ascii"))
+    assert content["event"]["EventId"] == "E-1"
+    assert content["event"]["Description"] == "$(reboot); `x`\0"
+    assert {name: content[name] for name in ("stage", "vm_name", "seconds_left", "rebooted")} == {
+        "stage": "drain",
+        "vm_name": "web_0",
+        "seconds_left": 60.0,
+        "rebooted": True,
+    }
+
+
+def test_given_a_command_when_it_runs_then_it_has_both_and_no_shell_reads_them(start: Start) -> None:
+    outcome = outcome_of(start(command("/bin/sh", "-c", 'cat; printf "%s" "$FOGHORN_DESCRIPTION"')))
+    assert outcome.succeeded
+    first, _unused, second = outcome.output.partition("\n")
+    assert json.loads(first)["event"]["EventType"] == "Reboot"
+    assert second == "$(reboot); `x`"
+
+
+# --- commands ---------------------------------------------------------------------------------------
+
+
+def test_given_a_command_that_fails_when_polled_then_so_does_the_step(start: Start) -> None:
+    running = start(command("/bin/sh", "-c", "exit 3"))
+    assert running.fileno >= 0
+    assert outcome_of(running)[:2] == (False, "exit status 3")
+    assert running.fileno == -1
+
+
+@pytest.mark.parametrize(("is_cut", "reason"), [(True, CUT_OFF), (False, "timed out after 60 s")])
+def test_given_a_command_that_takes_too_long_when_polled_then_the_reason_says_whose_limit_it_was(
+    is_cut: bool, reason: str, start: Start
+) -> None:
+    running = start(command("/bin/sleep", "60"), seconds=0.1, is_cut=is_cut)
+    assert outcome_of(running)[:2] == (False, reason)
+
+
+def test_given_no_time_at_all_when_started_then_nothing_runs(start: Start, tmp_path: Path) -> None:
+    running = start(command("/usr/bin/touch", str(tmp_path / "ran")), seconds=0.0, is_cut=True)
+    assert running.fileno == -1
+    outcome = running.poll()
+    assert outcome is not None
+    assert outcome[:2] == (False, CUT_OFF)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_given_a_command_when_it_is_cut_short_then_it_ends_at_the_new_limit(start: Start) -> None:
+    running = start(command("/bin/sleep", "60"))
+    running.shorten(0.1, CUT_OFF)
+    assert outcome_of(running)[:2] == (False, CUT_OFF)
+
+
+def test_given_a_command_when_it_is_ended_then_the_reason_stays(start: Start) -> None:
+    running = start(command("/bin/sleep", "60"))
+    running.end("taken over")
+    assert outcome_of(running)[:2] == (False, "taken over")
+
+
+# --- hooks ------------------------------------------------------------------------------------------
+
+HOOK_STEP = Step(HOOKS, "hooks", 60.0)
+
+
+def test_given_no_hooks_when_started_then_it_succeeds_at_once(start: Start) -> None:
+    outcome = start(HOOK_STEP).poll()
+    assert outcome is not None
+    assert outcome.succeeded
+
+
+def test_given_several_hooks_when_run_then_one_after_the_other_in_order(start: Start, tmp_path: Path) -> None:
+    hook(tmp_path, "20-b", "echo b >> %s/ran" % tmp_path)
+    hook(tmp_path, "10-a", "sleep 0.1; echo a >> %s/ran" % tmp_path)
+    assert outcome_of(start(HOOK_STEP)).succeeded
+    assert (tmp_path / "ran").read_text() == "a\nb\n"
+
+
+def test_given_a_hook_that_fails_when_run_then_it_is_named_and_the_others_are_left_out(
+    start: Start, tmp_path: Path
+) -> None:
+    hook(tmp_path, "10-a", "exit 4")
+    hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
+    assert outcome_of(start(HOOK_STEP))[:2] == (False, "10-a: exit status 4")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_given_a_hook_that_takes_all_the_time_when_another_is_left_then_that_one_is_cut_off(
+    start: Start, tmp_path: Path
+) -> None:
+    clock = Clock()
+    hook(tmp_path, "10-a", "true")
+    hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
+    running = start(HOOK_STEP, clock=clock)
+    # It ends by itself just as its time does.
+    child: Any = running._child
+    wait_until(lambda: child.poll() is not None)
+    clock.advance(61.0)
+    assert outcome_of(running)[:2] == (False, "20-b: " + CUT_OFF)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_given_hooks_when_they_are_ended_then_no_other_begins(start: Start, tmp_path: Path) -> None:
+    hook(tmp_path, "10-a", "sleep 60")
+    hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
+    running = start(HOOK_STEP)
+    running.end("the agent is stopping")
+    assert outcome_of(running)[:2] == (False, "10-a: the agent is stopping")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_given_hooks_that_others_can_write_when_started_then_none_runs(start: Start, tmp_path: Path) -> None:
+    hook(tmp_path, "10-a", "touch %s/ran" % tmp_path)
+    (tmp_path / "drain" / "10-a").chmod(0o777)
+    outcome = start(HOOK_STEP).poll()
+    assert outcome is not None
+    assert not outcome.succeeded
+    assert "others than root can write" in outcome.reason
+    assert not (tmp_path / "ran").exists()
+
+
+# --- waiting ----------------------------------------------------------------------------------------
+
+
+def test_given_a_pause_when_its_time_is_over_then_it_has_succeeded(start: Start) -> None:
+    clock = Clock()
+    running = start(Step(PAUSE, "pause", 12.0), clock=clock, seconds=12.0)
+    assert running.fileno == -1
+    clock.advance(11.9)
+    assert running.poll() is None
+    clock.advance(0.2)
+    outcome = running.poll()
+    assert outcome is not None
+    assert (outcome.succeeded, round(outcome.seconds, 1)) == (True, 12.1)
+    assert running.poll() is outcome
+
+
+def test_given_a_pause_when_it_is_cut_short_then_it_has_succeeded_all_the_same(start: Start) -> None:
+    clock = Clock()
+    running = start(Step(PAUSE, "pause", 12.0), clock=clock, seconds=12.0)
+    running.shorten(5.0, CUT_OFF)
+    clock.advance(5.0)
+    outcome = running.poll()
+    assert outcome is not None
+    assert outcome.succeeded
+
+
+def test_given_a_pause_when_it_is_ended_then_it_has_failed(start: Start) -> None:
+    running = start(Step(PAUSE, "pause", 12.0))
+    running.end("taken over")
+    outcome = running.poll()
+    assert outcome is not None
+    assert outcome[:2] == (False, "taken over")
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Dict[str, Any]:
+    """What the count of connections gives, and how often it was asked for."""
+    found: Dict[str, Any] = {"left": 2, "asked": 0, "with": None}
+
+    def count(ports: Any, ignored: Any, _proc_net: Any) -> int:
+        found["asked"] += 1
+        found["with"] = (ports, ignored)
+        left: Any = found.get("left")
+        if isinstance(left, Exception):
+            raise left
+        return int(left)
+
+    monkeypatch.setattr(module, "count_established", count)
+    return found
+
+
+WAIT = Step(WAIT_CONNECTIONS, "wait", 60.0, ports=(443,), ignored=("10.0.0.0/8",))
+
+
+def test_given_connections_when_the_last_one_ends_then_the_wait_does(start: Start, counted: Dict[str, Any]) -> None:
+    clock = Clock()
+    running = start(WAIT, clock=clock)
+    assert running.poll() is None
+    assert counted["with"] == ((443,), ("10.0.0.0/8",))
+    counted["left"] = 0
+    assert running.poll() is None
+    assert counted["asked"] == 1
+    clock.advance(0.5)
+    outcome = running.poll()
+    assert outcome is not None
+    assert outcome[:2] == (True, "")
+
+
+def test_given_connections_that_stay_when_the_time_is_over_then_the_wait_has_succeeded_and_says_so(
+    start: Start, counted: Dict[str, Any]
+) -> None:
+    clock = Clock()
+    running = start(WAIT, clock=clock)
+    clock.advance(60.0)
+    outcome: Optional[Outcome] = running.poll()
+    assert counted["asked"] == 1
+    assert outcome is not None
+    assert (outcome.succeeded, outcome.output) == (True, "2 connections were left")
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), ValueError("no such form")])
+def test_given_connections_that_cannot_be_counted_when_polled_then_the_step_has_failed(
+    error: Exception, start: Start, counted: Dict[str, Any]
+) -> None:
+    counted["left"] = error
+    outcome = start(WAIT).poll()
+    assert outcome is not None
+    assert outcome[:2] == (False, "connections cannot be counted: %s" % error)

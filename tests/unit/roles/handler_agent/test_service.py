@@ -1,0 +1,334 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The built program as one real process, against the simulator.
+
+The simulator runs on Python 3.9 and later.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, Callable, Dict, Generator, List, Optional
+
+import pytest
+from edge_helpers import PATIENCE
+from foghorn_agent import service as module
+from real_agent import RealAgent, build, wait_for
+
+if sys.version_info < (3, 9):
+    pytest.skip("the simulator needs Python 3.9", allow_module_level=True)
+pytest.importorskip("aiohttp")
+
+from azure_simulator.testing import Simulator
+
+FLEET = {"vms": [{"name": "web_0", "address": "127.0.0.1"}, {"name": "web_1", "address": "127.0.0.2"}]}
+LIFE = {"notice": 60, "impact": 0.5, "linger": 1.5}
+
+
+class Receiver:
+    """Takes webhooks."""
+
+    def __init__(self) -> None:
+        self.heard: List[Any] = []
+        heard = self.heard
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                heard.append((self.headers["Content-Type"], json.loads(body.decode("utf-8"))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_arguments: Any) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d/hook" % self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join(PATIENCE)
+        self._server.server_close()
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("program") / "foghorn-agent")
+
+
+@pytest.fixture
+def azure() -> Generator[Simulator, None, None]:
+    with Simulator(FLEET) as simulator:
+        yield simulator
+
+
+@pytest.fixture
+def receiver() -> Generator[Receiver, None, None]:
+    one = Receiver()
+    yield one
+    one.close()
+
+
+Begin = Callable[..., RealAgent]
+
+
+@pytest.fixture
+def begin(program: Path, azure: Simulator, tmp_path: Path) -> Generator[Begin, None, None]:
+    tmp_path.chmod(0o755)
+    agents: List[RealAgent] = []
+
+    def start(settings: Optional[Dict[str, Any]] = None, name: str = "web_0") -> RealAgent:
+        agents.append(RealAgent(program, tmp_path / name, azure.imds[name], settings))
+        agents[-1].begin()
+        wait_for(lambda: status(agents[-1]).get("vm_name"), agents)
+        return agents[-1]
+
+    yield start
+    for agent in agents:
+        agent.close()
+
+
+def status(agent: RealAgent) -> Dict[str, Any]:
+    run = agent.run("status", "--json")
+    content: Dict[str, Any] = json.loads(run.stdout.decode("ascii")) if run.returncode == 0 else {}
+    return content
+
+
+def event_of(azure: Simulator) -> Dict[str, Any]:
+    record: Dict[str, Any] = azure.status()["events"][0]
+    return record
+
+
+def is_restored(agent: RealAgent) -> Callable[[], bool]:
+    return lambda: "register" in agent.noted("end") and not status(agent)["events"]
+
+
+def test_given_a_reboot_when_it_goes_its_way_then_the_machine_does_too(begin: Begin, azure: Simulator) -> None:
+    agent = begin()
+    assert agent.ask("/readyz") == 200
+    azure.event("Reboot", "web_0", **LIFE)
+    wait_for(lambda: agent.ask("/readyz") == 503, [agent])
+    wait_for(is_restored(agent), [agent])
+    assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]
+    assert agent.ask("/readyz") == 200
+    event = event_of(azure)
+    assert [approval["vm"] for approval in event["approvals"]] == ["web_0"]
+    assert event["started"] < event["not_before"]
+    assert event["approvals"][0]["at"] >= agent.times("end", "stop")[0] - 0.01
+    assert agent.times("begin", "start")[0] >= event["ended"] - 0.01
+
+    history = agent.run("history").stdout.decode("ascii")
+    for words in ("identity     web_0", "drain begun", "shutdown succeeded", "approved", "ended", "restore succeeded"):
+        assert words in history
+    table = agent.run("status").stdout.decode("ascii").splitlines()
+    assert (table[0], table[-1]) == ("web_0  in rotation", "no events")
+
+
+def test_given_two_machines_when_one_is_hit_then_the_other_does_nothing(begin: Begin, azure: Simulator) -> None:
+    one, other = begin(name="web_0"), begin(name="web_1")
+    azure.event("Freeze", "web_1", **LIFE)
+    wait_for(is_restored(other), [one, other])
+    assert other.noted("end") == ["deregister", "wait", "stop", "start", "register"]
+    assert one.noted("begin") == []
+
+
+def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_approves_for_both(
+    program: Path, tmp_path: Path
+) -> None:
+    vms = [dict(vm, availability_set="set") for vm in FLEET["vms"]]
+    with Simulator({"vms": vms}) as azure, contextlib.ExitStack() as stack:
+        agents = [RealAgent(program, tmp_path / name, azure.imds[name]) for name in ("web_0", "web_1")]
+        for agent, other, name in zip(agents, reversed(agents), ("web_1", "web_0")):
+            stack.callback(agent.close)
+            agent.set("quorum", {"members": {name: other.url}, "interval": 0.5})
+            agent.begin()
+        azure.event("Reboot", ["web_1", "web_0"], **LIFE)
+        wait_for(lambda: all("register" in agent.noted("end") for agent in agents), agents)
+        event = event_of(azure)
+    assert [approval["vm"] for approval in event["approvals"]] == ["web_1"]
+    assert event["started"] < event["not_before"]
+    ready = max(agent.times("end", "stop")[0] for agent in agents)
+    assert event["approvals"][0]["at"] >= ready - 0.01
+
+
+def test_given_a_restart_in_the_middle_when_it_is_back_then_it_goes_on_where_it_was(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin()
+    azure.event("Reboot", "web_0", **dict(LIFE, approval_delay=4))
+    wait_for(lambda: event_of(azure)["approvals"], [agent])
+    assert agent.end(signal.SIGKILL) == -signal.SIGKILL
+    assert agent.ask("/readyz") is None
+    agent.begin()
+    wait_for(lambda: agent.ask("/readyz") == 503, [agent])
+    wait_for(is_restored(agent), [agent])
+    assert agent.noted("begin") == ["deregister", "wait", "stop", "start", "register"]
+
+
+def test_given_a_step_under_way_when_told_to_stop_then_the_step_is_ended_and_run_again_at_the_next_start(
+    begin: Begin, azure: Simulator, tmp_path: Path
+) -> None:
+    script = "echo $$ >> %s/pids; test -e %s/go || exec sleep 600" % (tmp_path, tmp_path)
+    policy = {"drain": [{"command": ["/bin/sh", "-c", script], "name": "slow", "timeout": 600}]}
+    agent = begin({"policies": [policy]})
+    azure.event("Reboot", "web_0", **dict(LIFE, notice=900))
+    wait_for((tmp_path / "pids").exists, [agent])
+    wait_for(lambda: status(agent)["step"], [agent])
+    assert agent.end(signal.SIGTERM) == 0
+    pid = int((tmp_path / "pids").read_text().split()[0])
+    assert not Path("/proc/%d" % pid).exists()
+    assert "stopped" in agent.output.read_text()
+
+    (tmp_path / "go").write_text("")
+    agent.begin()
+    wait_for(lambda: "drain succeeded" in agent.run("history").stdout.decode("ascii"), [agent])
+    assert len((tmp_path / "pids").read_text().split()) == 2
+
+
+def test_given_webhooks_when_an_event_goes_its_way_then_they_hear_of_each_stage_they_asked_for(
+    begin: Begin, azure: Simulator, receiver: Receiver
+) -> None:
+    webhooks = [{"url": receiver.url}, {"url": receiver.url, "stages": ["drain"], "wrap": ["extra_vars", "event"]}]
+    agent = begin({"webhooks": webhooks})
+    azure.event("Reboot", "web_0", **LIFE)
+    wait_for(is_restored(agent), [agent])
+    wait_for(lambda: len(receiver.heard) >= 15, [agent])
+    wrapped = [content for kind, content in receiver.heard if kind == "application/json"]
+    plain = [content for kind, content in receiver.heard if kind.startswith("application/cloudevents+json")]
+    assert [list(content["extra_vars"]["event"]["data"].values()).count("drain") for content in wrapped] == [1, 1]
+    assert plain[-1]["source"] == "/foghorn-agent/web_0"
+    kinds = [content["data"]["kind"] for content in plain]
+    assert kinds.count("stage") == 6
+    assert kinds[-1] == "stage"
+    assert agent.ask("/metrics") == 200
+
+
+def test_given_a_webhook_that_nobody_takes_when_an_event_goes_its_way_then_the_machine_does_all_the_same(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin({"webhooks": [{"url": "http://127.0.0.1:9/"}]})
+    azure.event("Freeze", "web_0", **LIFE)
+    wait_for(is_restored(agent), [agent])
+    wait_for(lambda: "webhook to http://127.0.0.1:9/: tried again" in agent.output.read_text(), [agent])
+
+
+@pytest.mark.parametrize("kind", ["status", "reset", "truncate", "garbage"])
+def test_given_an_imds_that_fails_in_any_way_when_it_is_well_again_then_the_event_is_handled(
+    kind: str, begin: Begin, azure: Simulator
+) -> None:
+    agent = begin()
+    azure.fault(kind, "web_0", count=3, **({"status": 503} if kind == "status" else {}))
+    azure.event("Freeze", "web_0", **LIFE)
+    wait_for(is_restored(agent), [agent])
+    assert len(event_of(azure)["approvals"]) >= 1
+
+
+def test_given_an_approval_whose_answer_is_lost_when_it_counted_then_the_event_goes_its_way(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin()
+    azure.fault("reset", "web_0", methods=["POST"], count=1, applied=True)
+    azure.event("Reboot", "web_0", **LIFE)
+    wait_for(is_restored(agent), [agent])
+    assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]
+
+
+def test_given_an_imds_that_says_nothing_when_it_is_waited_for_then_the_endpoint_answers_and_no_time_is_burnt(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin()
+    azure.fault("silence", "web_0")
+    wait_for(lambda: "IMDS cannot be read" in agent.output.read_text(), [agent])
+    before = processor_seconds(agent)
+    for _time in range(20):
+        assert agent.ask("/readyz") == 200
+        threading.Event().wait(0.1)
+    # A loop that never sleeps would have burnt as much time as has gone by.
+    assert processor_seconds(agent) - before < 0.5
+
+
+NASTY = """
+trap '' TERM
+(trap '' TERM; echo child $$ > {directory}/began; sleep 600) &
+yes flood
+"""
+
+
+def test_given_a_hook_that_ignores_sigterm_forks_and_floods_when_an_eviction_comes_then_it_is_drained_for_at_once(
+    begin: Begin, azure: Simulator, tmp_path: Path
+) -> None:
+    hooks = tmp_path / "hooks"
+    (hooks / "drain").mkdir(mode=0o755, parents=True)
+    hook = hooks / "drain" / "10-nasty"
+    hook.write_text("#!/bin/sh" + NASTY.format(directory=tmp_path))
+    hook.chmod(0o755)
+    policies = [
+        {"match": {"event_types": ["Preempt"]}, "drain": [{"command": ["/bin/touch", str(tmp_path / "drained")]}]},
+        {"drain": [{"hooks": True, "timeout": 600}]},
+    ]
+    agent = begin({"policies": policies, "hooks_directory": str(hooks)})
+    azure.event("Reboot", "web_0", notice=900)
+    wait_for((tmp_path / "began").exists, [agent])
+    for _time in range(20):
+        assert agent.ask("/readyz") == 503
+        threading.Event().wait(0.05)
+    group = int((tmp_path / "began").read_text().split()[1])
+    assert is_alive(group)
+    azure.event("Preempt", "web_0", notice=30)
+    wait_for((tmp_path / "drained").exists, [agent])
+    assert not is_alive(group)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(group, 0)
+    took = records(agent, "step_begun")[-1]["at"] - records(agent, "seen")[-1]["at"]
+    # Half a second of grace, and what a busy machine takes for two wakings.
+    assert 0.4 < took < 5.0
+
+
+def is_alive(pid: int) -> bool:
+    return Path("/proc/%d" % pid).exists()
+
+
+def records(agent: RealAgent, kind: str) -> List[Dict[str, Any]]:
+    lines = agent.run("history", "--json").stdout.decode("ascii").splitlines()
+    return [record for record in map(json.loads, lines) if record["kind"] == kind]
+
+
+def test_given_a_journal_that_cannot_be_written_when_it_can_be_again_then_the_approval_is_sent(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin()
+    assert agent._process is not None
+    journal = agent.directory / "state" / "journal.jsonl"
+    # As on a full disk, the kernel takes no more of it; what the steps write is shorter.
+    no_limit = resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, (max(journal.stat().st_size, 512), no_limit[1]))
+    azure.event("Reboot", "web_0", **dict(LIFE, notice=600))
+    wait_for(lambda: "stop" in agent.noted("end"), [agent])
+    wait_for(lambda: status(agent)["journal_trouble"], [agent])
+    threading.Event().wait(1.0)
+    assert event_of(azure)["approvals"] == []
+    assert "until it can be, nothing is approved" in agent.output.read_text()
+
+    resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, no_limit)
+    wait_for(lambda: event_of(azure)["approvals"], [agent])
+    wait_for(is_restored(agent), [agent])
+    assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]
+    assert [record["event"]["EventStatus"] for record in records(agent, "seen")] == ["Scheduled"]
+
+
+def processor_seconds(agent: RealAgent) -> float:
+    assert agent._process is not None
+    words = Path("/proc/%d/stat" % agent._process.pid).read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / 100.0
+
+
+def test_given_a_checkout_when_asked_where_the_program_is_then_it_is_the_packages_directory() -> None:
+    assert module.program() == str(Path(module.__file__).resolve().parent)

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What may others see of the agent?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any, Dict
+
+import pytest
+from foghorn_agent.config import parse_config
+from foghorn_agent.policy import keyed
+from foghorn_agent.status import Health, as_table, describe, phase
+from foghorn_agent.tracker import SUCCEEDED, Progress, State, Tracked
+from foghorn_core.document import Event, format_date
+from rehearsal import EPOCH, POLICY, VM_NAME, Life, Rehearsal
+
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+RULES = parse_config({"policies": [POLICY]}).rules
+
+
+def done(stage: str) -> Progress:
+    return Progress(SUCCEEDED, tuple(key for key, _step in keyed(RULES[0].plan.steps(stage))))
+
+
+def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
+    assert rehearsal.agent is not None
+    status: Dict[str, Any] = json.loads(json.dumps(rehearsal.agent.status()))
+    return status
+
+
+def test_given_an_agent_that_knows_nothing_when_described_then_it_says_so() -> None:
+    status = describe(State(), (), None, Health(running_since=NOW.timestamp()), NOW)
+    assert status["vm_name"] is None
+    assert status["in_rotation"] is True
+    assert status["events"] == []
+    assert status["running_since"] == "2026-01-01T00:00:00Z"
+    assert status["last_answer"] is None
+    assert as_table(status) == "unknown VM  in rotation\nIMDS  last answer never\nno events\n"
+
+
+def test_given_a_drain_when_described_then_the_event_its_phase_and_its_step_are_there() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0, resources=(VM_NAME, "web_1"))])
+    rehearsal.run_until(4.0)
+    status = status_of(rehearsal)
+    assert status["in_rotation"] is False
+    assert status["step"] == {"event_id": "E-1", "stage": "drain", "name": "deregister", "seconds": 60.0}
+    event = status["events"][0]
+    assert (event["event_id"], event["phase"], event["ready"], event["rule"]) == ("E-1", "drain", False, "policies[0]")
+    assert event["seconds_until_start"] == 899
+    assert as_table(status) == (
+        "web_0  OUT OF ROTATION\n"
+        "IMDS  last answer 2026-01-01T00:00:04Z\n"
+        "TYPE    STATUS     STARTS                          PHASE  SHARED WITH  EVENT\n"
+        "Reboot  Scheduled  2026-01-01T00:15:03Z, in 14:59  drain  web_1        E-1\n"
+        "running  drain: deregister\n"
+    )
+
+
+def test_given_the_life_of_an_event_when_watched_then_its_phases_follow_each_other() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
+    phases = []
+    while rehearsal.now < 60.0:
+        rehearsal.tick()
+        events = status_of(rehearsal)["events"] if rehearsal.agent is not None else []
+        phases += [event["phase"] for event in events if event["phase"] not in phases]
+    assert phases == ["drain", "shutdown", "approved", "started", "ended"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, "seen"),
+        ({"flawed": True}, "late"),
+        ({"halted": True}, "failed"),
+        ({"drain": Progress("begun")}, "drain"),
+        ({"drain": done("drain"), "shutdown": Progress("begun")}, "shutdown"),
+        ({"drain": done("drain"), "shutdown": done("shutdown")}, "ready"),
+        ({"drain": done("drain"), "shutdown": done("shutdown"), "approvals": 1}, "approving"),
+        ({"approvals": 1, "accepted": True}, "approved"),
+        ({"started": True}, "started"),
+        ({"over": "withdrawn"}, "withdrawn"),
+    ],
+)
+def test_given_an_event_when_asked_for_its_phase_then_it_is_named(change: Dict[str, Any], expected: str) -> None:
+    event = Event("E-1", "Reboot", "Scheduled", (VM_NAME,))
+    one = Tracked(event, event)._replace(**change)
+    assert phase(one, RULES) == expected
+
+
+def test_given_an_event_without_a_plan_when_asked_for_its_phase_then_it_is_ignored() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy={"approve": "never", "name": "nothing"})
+    rehearsal.run_until(5.0)
+    event = status_of(rehearsal)["events"][0]
+    assert (event["rule"], event["phase"]) == ("nothing", "ignored")
+    assert status_of(rehearsal)["in_rotation"] is True
+
+
+def test_given_trouble_when_written_as_a_table_then_it_is_there() -> None:
+    health = Health(EPOCH.timestamp(), None, "IMDS is silent", "the disk is full")
+    text = as_table(describe(State(vm_name=VM_NAME), (), None, health, NOW))
+    assert text == "web_0  in rotation\nIMDS  IMDS is silent\njournal  the disk is full\nno events\n"
+
+
+def test_given_an_event_of_no_date_when_written_as_a_table_then_a_dash_stands_for_it() -> None:
+    event = Event("E-1", "Reboot", "Started", (VM_NAME.upper(),))
+    state = State(vm_name=VM_NAME, tracked=(Tracked(event, event, started=True),))
+    text = as_table(describe(state, (), None, Health(0.0), NOW))
+    assert text.splitlines()[-1] == "Reboot  Started  -       started  -            E-1"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left"), [(0.5, "0:00"), (59, "0:59"), (843, "14:03"), (3600, "1:00:00"), (7 * 86400, "168:00:00")]
+)
+def test_given_an_event_when_written_as_a_table_then_it_says_when_it_starts_and_how_long_that_is(
+    seconds: float, left: str
+) -> None:
+    start = NOW + timedelta(seconds=seconds)
+    event = Event("E-1", "Reboot", "Scheduled", (VM_NAME, "web_1"), start)
+    state = State(vm_name=VM_NAME, tracked=(Tracked(event, event),))
+    header, row = as_table(describe(state, RULES, None, Health(0.0), NOW)).splitlines()[-2:]
+    cells = ("Reboot", "Scheduled", "%s, in %s" % (format_date(start), left), "seen", "web_1", "E-1")
+    assert row.split() == " ".join(cells).split()
+    # Each below its title.
+    for title, cell in zip(("TYPE", "STATUS", "STARTS", "PHASE", "SHARED WITH", "EVENT"), cells):
+        assert row.index(cell) == header.index(title)
+
+
+def test_given_a_machine_that_was_ready_when_it_has_booted_then_it_tells_others_that_it_is_not() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(20.0)
+    assert status_of(rehearsal)["events"][0]["ready"] is True
+    rehearsal.silent = True
+    rehearsal.reboot(1.0)
+    rehearsal.run_until(25.0)
+    assert status_of(rehearsal)["events"][0]["ready"] is False

@@ -1,0 +1,624 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What becomes of a command, whatever it does? With real processes."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, Generator, List, Optional, Sequence
+
+import pytest
+from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
+from foghorn_agent import steps
+from foghorn_agent.paths import UnsafePath
+from foghorn_agent.steps import Child, Outcome, hook_commands
+
+LIMIT = 100.0  # seconds, by the clock that is set by hand
+
+
+class Starter:
+    """Starts commands, and sees to it that none outlives the test."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.children: List[Child] = []
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        environment: Optional[Dict[str, str]] = None,
+        stdin: bytes = b"",
+        limit_seconds: float = LIMIT,
+        grace_seconds: float = 5.0,
+    ) -> Child:
+        self.children.append(
+            Child(argv, environment or {}, stdin, limit_seconds, "timed out", self._clock, grace_seconds)
+        )
+        return self.children[-1]
+
+    def shell(self, script: str, **options: Any) -> Child:
+        return self(["/bin/sh", "-c", script], **options)
+
+    def python(self, program: str, **options: Any) -> Child:
+        return self([sys.executable, "-S", "-c", program], **options)
+
+    def clean_up(self) -> None:
+        for child in self.children:
+            child.end("the test is over", 0)
+            while child.poll() is None:
+                self._clock.advance(1)
+                time.sleep(0.001)
+
+
+@pytest.fixture
+def start(clock: Clock) -> Generator[Starter, None, None]:
+    starter = Starter(clock)
+    yield starter
+    starter.clean_up()
+
+
+def outcome_of(child: Child) -> Outcome:
+    outcome: Outcome = wait_until(child.poll, child)
+    return outcome
+
+
+def wait_for_file(path: Path, child: Child) -> str:
+    """What a command has written for us to know how far it is."""
+
+    def content() -> str:
+        child.poll()
+        return path.read_text() if path.exists() else ""
+
+    text: str = wait_until(content)
+    return text
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs, and is no zombie."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+# --- how it ended
+
+
+def test_given_a_command_that_succeeds_when_it_ends_then_the_outcome_has_its_output_and_time(
+    start: Starter, clock: Clock
+) -> None:
+    child = start.shell("read line; echo out; echo err >&2", stdin=b"go\n")
+    clock.advance(3)
+    assert outcome_of(child) == Outcome(True, "", 0, "out\nerr\n", 3.0)
+
+
+def test_given_an_outcome_when_asked_again_then_it_is_the_same_and_there_is_nothing_to_watch(start: Starter) -> None:
+    child = start.shell("true")
+    outcome = outcome_of(child)
+    assert child.poll() == outcome
+    assert child.fileno() == -1
+
+
+def test_given_a_command_that_fails_when_it_ends_then_the_reason_is_its_exit_status(start: Starter) -> None:
+    outcome = outcome_of(start.shell("exit 3"))
+    assert outcome[:3] == (False, "exit status 3", 3)
+
+
+def test_given_a_command_that_is_killed_when_it_ends_then_the_reason_is_the_signal(start: Starter) -> None:
+    outcome = outcome_of(start.shell("kill -KILL $$"))
+    assert outcome[:3] == (False, "killed by SIGKILL", None)
+
+
+def test_given_a_command_killed_by_a_signal_without_name_when_it_ends_then_the_reason_is_its_number(
+    start: Starter,
+) -> None:
+    outcome = outcome_of(start.python("import os; os.kill(os.getpid(), 40)"))
+    assert outcome.reason == "killed by signal 40"
+
+
+def test_given_no_such_command_when_started_then_the_outcome_says_so_at_once(start: Starter, tmp_path: Path) -> None:
+    child = start([str(tmp_path / "absent")])
+    assert child.fileno() == -1
+    outcome = child.poll()
+    assert outcome is not None
+    assert not outcome.succeeded
+    assert outcome.exit_status is None
+    assert outcome.reason.startswith("could not be started: ")
+    assert "No such file or directory" in outcome.reason
+    assert "absent" in outcome.reason
+
+
+def test_given_a_file_that_cannot_be_executed_when_started_then_the_outcome_says_so(
+    start: Starter, tmp_path: Path
+) -> None:
+    path = tmp_path / "text"
+    path.write_text("text")
+    path.chmod(0o644)
+    outcome = outcome_of(start([str(path)]))
+    assert outcome.reason.startswith("could not be started: [Errno 13] Permission denied")
+
+
+def test_given_an_argument_that_no_command_line_can_hold_when_started_then_the_outcome_says_so(start: Starter) -> None:
+    assert "null byte" in outcome_of(start(["/bin/echo", "a\0b"])).reason
+
+
+def test_given_no_such_command_when_told_to_end_then_the_outcome_stays(start: Starter) -> None:
+    child = start(["/nonexistent"])
+    child.end("taken over")
+    assert outcome_of(child).reason.startswith("could not be started")
+
+
+def test_given_somebody_else_who_took_the_status_when_it_ends_then_it_is_a_failure_and_not_a_success(
+    start: Starter,
+) -> None:
+    """Popen of the standard library would call it exit status 0, and an approval might follow."""
+    child = start.shell("exit 3")
+    wait_until(lambda: os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOHANG))
+    assert outcome_of(child)[:3] == (False, "its exit status was lost", None)
+
+
+# --- what it is given
+
+
+def test_given_arguments_that_a_shell_would_interpret_when_run_then_they_arrive_as_they_are(start: Starter) -> None:
+    arguments = ["$HOME", "; echo", "*", "a b", "", "é", "`id`"]
+    program = "import sys; sys.stdout.buffer.write(ascii(sys.argv[1:]).encode())"
+    child = start([sys.executable, "-c", program, *arguments], environment={"PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"})
+    assert outcome_of(child).output == ascii(arguments)
+
+
+def test_given_a_command_without_path_when_run_then_it_is_found(start: Starter) -> None:
+    assert outcome_of(start(["echo", "found"])).output == "found\n"
+
+
+def test_given_variables_when_run_then_the_command_has_them_and_a_clean_base_and_nothing_of_ours(
+    start: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", "/run/ours")
+    environment = {"FOGHORN_EVENT_ID": "E-1", "FOGHORN_DESCRIPTION": "two\nlines $(id)"}
+    output = outcome_of(start(["/usr/bin/env", "-0"], environment=environment)).output
+    assert dict(pair.split("=", 1) for pair in output.split("\0") if pair) == {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": "/root",
+        "FOGHORN_EVENT_ID": "E-1",
+        "FOGHORN_DESCRIPTION": "two\nlines $(id)",
+    }
+
+
+def test_given_values_that_no_environment_can_hold_when_run_then_they_do_not_keep_it_from_running(
+    start: Starter,
+) -> None:
+    output = outcome_of(start(["/usr/bin/env"], environment={"NUL": "a\0b", "SURROGATE": "\ud800", "E": "é"})).output
+    assert "NUL=ab\n" in output
+    assert "SURROGATE=?\n" in output
+    assert "E=é\n" in output
+
+
+def test_given_a_command_when_run_then_directory_umask_session_and_files_are_as_a_service_has_them(
+    start: Starter,
+) -> None:
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    umask = os.umask(0o077)
+    try:
+        child = start.shell("pwd; umask; cut -d' ' -f 1,5,6 /proc/$$/stat; exec ls /proc/self/fd")
+        output = outcome_of(child).output.splitlines()
+    finally:
+        os.umask(umask)
+        os.close(reader)
+        os.close(writer)
+    assert output[:2] == ["/", "0022"]
+    process, group, session = output[2].split()
+    assert process == group == session
+    # The last is the directory that ls reads.
+    assert output[3:] == ["0", "1", "2", "3"]
+
+
+def test_given_signals_that_we_block_or_ignore_when_run_then_the_command_has_them_as_usual_and_we_keep_ours(
+    start: Starter,
+) -> None:
+    # Not those that the C library keeps for itself: whoever started the tests may have left them ignored.
+    settable = sum(1 << number - 1 for number in range(1, signal.NSIG) if signal.getsignal(number) is not None)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    try:
+        output = outcome_of(start(["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"])).output
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.SIGUSR1 in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGHUP, before)
+    # Python itself ignores SIGPIPE and SIGXFSZ.
+    assert all(settable >> number - 1 & 1 for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE, signal.SIGXFSZ))
+    assert [int(line.split()[1], 16) & settable for line in output.splitlines()] == [0, 0]
+
+
+@pytest.mark.parametrize("size", [0, 1, 65536, 65537, 3 * 1024 * 1024])
+def test_given_input_of_any_size_when_read_then_all_of_it_arrives(start: Starter, size: int) -> None:
+    assert outcome_of(start(["wc", "-c"], stdin=b"x" * size)).output.strip() == str(size)
+
+
+def test_given_more_input_than_we_may_put_in_a_pipe_when_read_then_it_arrives_bit_by_bit(
+    start: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The kernel refuses a command that it does not know.
+    monkeypatch.setattr(steps, "_SET_PIPE_SIZE", -1)
+    size = 300000
+    assert outcome_of(start(["wc", "-c"], stdin=b"x" * size)).output.strip() == str(size)
+
+
+def test_given_a_command_that_echoes_its_input_when_both_are_large_then_nothing_blocks(start: Starter) -> None:
+    outcome = outcome_of(start(["cat"], stdin=b"y" * 2**21))
+    assert outcome.succeeded
+    assert outcome.output == "…" + "y" * 8192
+
+
+def test_given_a_command_that_never_reads_when_it_ends_then_it_has_succeeded(start: Starter) -> None:
+    assert outcome_of(start.shell("exec <&-; sleep 0.05", stdin=b"x" * 2**20)).succeeded
+
+
+# --- what it puts out
+
+
+def test_given_a_flood_of_output_when_polled_then_each_call_is_short_and_only_the_end_is_kept(
+    start: Starter, clock: Clock
+) -> None:
+    child = start(["yes", "flood"], grace_seconds=0)
+    wait_until(lambda: child.poll() is None and child._output_is_cut, child)
+    longest = 0.0
+    for _unused in range(50):
+        began = time.monotonic()
+        assert child.poll() is None
+        longest = max(longest, time.monotonic() - began)
+    assert longest < 5
+    clock.advance(LIMIT)
+    outcome = outcome_of(child)
+    assert outcome.reason == "timed out"
+    assert outcome.output.startswith("…")
+    assert "flood\nflood\n" in outcome.output
+    assert len(outcome.output) <= 8193
+
+
+def test_given_more_output_than_one_call_takes_in_when_polled_then_it_comes_in_pieces(
+    start: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "_CHUNK", 10)
+    monkeypatch.setattr(steps, "_CHUNKS_AT_ONCE", 2)
+    child = start.shell("echo %s; sleep 60" % ("0123456789" * 10))
+    lengths = [len(child._output)]
+    while lengths[-1] < 101:
+        wait_until(lambda: child.poll() is None and len(child._output) > lengths[-1], child)
+        lengths.append(len(child._output))
+    assert lengths == [0, 20, 40, 60, 80, 100, 101]
+
+
+def test_given_output_that_is_no_text_when_it_ends_then_it_is_replaced(start: Starter) -> None:
+    assert outcome_of(start.shell("printf 'a\\377b'")).output == "a\ufffdb"
+
+
+@pytest.mark.parametrize("padding", [0, 1, 2, 3])
+def test_given_long_output_when_it_is_cut_within_a_character_then_no_piece_of_it_remains(
+    start: Starter, padding: int
+) -> None:
+    program = "import sys; sys.stdout.buffer.write('\U0001f4a1'.encode() * 3000 + b'x' * %d)" % padding
+    output = outcome_of(start.python(program)).output
+    assert "\ufffd" not in output
+    assert output.startswith("…\U0001f4a1")
+    assert output.endswith("\U0001f4a1" + "x" * padding)
+
+
+def test_given_long_output_that_is_no_text_at_all_when_it_is_cut_then_it_is_replaced(start: Starter) -> None:
+    output = outcome_of(start.python("import sys; sys.stdout.buffer.write(b'\\x80' * 10000)")).output
+    assert output == "…" + "\ufffd" * 8189
+
+
+def test_given_a_command_that_closes_its_output_when_it_goes_on_then_it_is_still_under_way(
+    start: Starter,
+) -> None:
+    child = start.shell("echo said; exec >&- 2>&-; read line; exit 7", stdin=b"")
+    outcome = outcome_of(child)
+    assert outcome.output == "said\n"
+    assert outcome.exit_status == 7
+
+
+def test_given_output_closed_long_ago_when_polled_then_there_is_nothing_to_watch(
+    start: Starter,
+) -> None:
+    child = start.shell("exec >&- 2>&-; sleep 60")
+    wait_until(lambda: child.poll() is not None or child.fileno() == -1)
+    assert child.poll() is None
+
+
+# --- limits
+
+
+def test_given_a_limit_when_it_passes_then_the_command_is_told_to_end_and_the_reason_is_the_limit(
+    start: Starter, clock: Clock
+) -> None:
+    child = start(["sleep", "60"], limit_seconds=20)
+    clock.advance(19.9)
+    assert child.poll() is None
+    clock.advance(0.1)
+    outcome = outcome_of(child)
+    assert outcome == Outcome(False, "timed out", None, "", 20.0)
+
+
+def test_given_a_command_that_exits_well_when_told_to_end_then_it_is_no_success(
+    start: Starter, clock: Clock, tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    child = start.shell("trap 'exit 0' TERM; echo $$ > %s; while :; do sleep 0.01; done" % ready)
+    wait_for_file(ready, child)
+    clock.advance(LIMIT)
+    assert outcome_of(child)[:3] == (False, "timed out", 0)
+
+
+def test_given_a_command_that_had_ended_when_the_limit_has_passed_then_its_own_end_counts(
+    start: Starter, clock: Clock
+) -> None:
+    child = start.shell("exit 0")
+    wait_until(lambda: os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+    clock.advance(LIMIT * 2)
+    assert outcome_of(child).succeeded
+
+
+def test_given_a_command_that_ignores_sigterm_when_the_grace_is_over_then_it_is_killed(
+    start: Starter, clock: Clock, tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    child = start.shell("trap '' TERM; echo $$ > %s; while :; do sleep 0.01; done" % ready)
+    pid = int(wait_for_file(ready, child))
+    clock.advance(LIMIT)
+    assert child.poll() is None
+    clock.advance(4.9)
+    assert child.poll() is None
+    assert is_alive(pid)
+    clock.advance(0.1)
+    assert outcome_of(child)[:3] == (False, "timed out", None)
+    assert not is_alive(pid)
+
+
+def test_given_a_tighter_limit_when_shortened_then_it_holds_with_its_reason(start: Starter, clock: Clock) -> None:
+    child = start(["sleep", "60"])
+    clock.advance(10)
+    child.shorten(5, "cut off at the deadline")
+    clock.advance(5)
+    outcome = outcome_of(child)
+    assert (outcome.reason, outcome.seconds) == ("cut off at the deadline", 15.0)
+
+
+def test_given_a_wider_limit_when_shortened_then_the_old_one_stays(start: Starter, clock: Clock) -> None:
+    child = start(["sleep", "60"])
+    child.shorten(LIMIT * 2, "cut off at the deadline")
+    clock.advance(LIMIT)
+    assert outcome_of(child).reason == "timed out"
+
+
+def test_given_a_command_under_way_when_told_to_end_then_it_ends_at_once_for_that_reason(start: Starter) -> None:
+    child = start(["sleep", "60"])
+    child.end("taken over by a more urgent event")
+    assert outcome_of(child)[:3] == (False, "taken over by a more urgent event", None)
+
+
+def test_given_a_command_that_was_told_when_told_again_then_the_first_reason_and_the_shorter_grace_hold(
+    start: Starter, clock: Clock, tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    child = start.shell("trap '' TERM; echo $$ > %s; while :; do sleep 0.01; done" % ready)
+    wait_for_file(ready, child)
+    child.end("taken over by a more urgent event")
+    child.end("the agent is stopping", grace_seconds=0)
+    clock.advance(0)
+    assert outcome_of(child).reason == "taken over by a more urgent event"
+
+
+def test_given_a_command_that_just_ended_well_when_told_to_end_then_it_has_succeeded(start: Starter) -> None:
+    child = start.shell("exit 0")
+    wait_until(lambda: os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+    child.end("taken over by a more urgent event")
+    assert outcome_of(child).succeeded
+
+
+def test_given_a_process_that_even_sigkill_does_not_end_when_time_is_up_then_the_outcome_says_so(
+    start: Starter, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that hangs in the kernel. Here the signals are withheld instead."""
+    child = start(["sleep", "60"])
+    with monkeypatch.context() as withheld:
+        withheld.setattr(os, "killpg", lambda _group, _number: None)
+        clock.advance(LIMIT)
+        assert child.poll() is None
+        clock.advance(5)
+        assert child.poll() is None
+        clock.advance(2)
+        outcome = child.poll()
+    assert outcome is not None
+    assert outcome[:3] == (False, "timed out, and SIGKILL did not end it", None)
+    # For the sake of this machine: end it after all.
+    child._process.kill()
+    child._process.wait()
+
+
+# --- what it leaves behind
+
+
+def test_given_a_grandchild_that_holds_the_pipe_when_the_command_ends_then_it_does_not_hold_the_outcome(
+    start: Starter, tmp_path: Path
+) -> None:
+    pid_file = tmp_path / "pid"
+    child = start.shell("sleep 60 & echo $! > %s; echo done" % pid_file)
+    outcome = outcome_of(child)
+    assert outcome == Outcome(True, "", 0, "done\n", 0.0)
+    assert not is_alive(int(pid_file.read_text()))
+
+
+def test_given_a_grandchild_that_ignores_sigterm_when_the_command_ends_then_it_is_killed_a_second_later(
+    start: Starter, clock: Clock, tmp_path: Path
+) -> None:
+    pid_file = tmp_path / "pid"
+    script = "(trap '' TERM; sh -c 'echo $PPID' > %s; while :; do sleep 0.01; done) & while ! [ -s %s ]; do :; done"
+    child = start.shell(script % (pid_file, pid_file))
+    pid = int(wait_for_file(pid_file, child))
+    wait_until(lambda: child.poll() is None and child._own_outcome is not None)
+    clock.advance(0.9)
+    assert child.poll() is None
+    assert is_alive(pid)
+    clock.advance(0.1)
+    assert outcome_of(child)[:3] == (True, "", 0)
+    assert not is_alive(pid)
+
+
+def test_given_leftovers_that_cannot_be_ended_when_the_patience_is_over_then_the_outcome_is_the_commands_own(
+    start: Starter, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def withhold(_group: int, _number: int) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as withheld:
+        withheld.setattr(os, "killpg", withhold)
+        child = start.shell("exit 3")
+        wait_until(lambda: child.poll() is None and child._own_outcome is not None)
+        clock.advance(1)
+        assert child.poll() is None
+        clock.advance(2)
+        assert child.poll() == Outcome(False, "exit status 3", 3, "", 0.0)
+
+
+def test_given_a_daemon_that_left_the_group_when_the_command_ends_then_it_goes_on(
+    start: Starter, tmp_path: Path
+) -> None:
+    pid_file = tmp_path / "pid"
+    script = "setsid sh -c 'echo $$ > %s; exec sleep 60' >/dev/null 2>&1 & while ! [ -s %s ]; do :; done"
+    child = start.shell(script % (pid_file, pid_file))
+    assert outcome_of(child).succeeded
+    pid = int(pid_file.read_text())
+    try:
+        assert is_alive(pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_given_many_commands_when_they_have_ended_then_no_descriptor_is_lost(start: Starter) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _unused in range(20):
+        outcome_of(start.shell("exit 0", stdin=b"event"))
+    outcome_of(start(["/nonexistent"]))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+# --- hooks
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Path:
+    directory = Path(os.path.realpath(str(tmp_path))) / "drain"
+    directory.mkdir()
+    directory.chmod(0o755)
+    return directory
+
+
+@pytest.fixture
+def add(hooks: Path) -> Callable[..., Path]:
+    def add(name: str, mode: int = 0o755) -> Path:
+        path = hooks / name
+        path.write_text("#!/bin/sh\necho hook\n")
+        path.chmod(mode)
+        return path
+
+    return add
+
+
+def test_given_hooks_when_listed_then_they_come_in_lexical_order(hooks: Path, add: Callable[..., Path]) -> None:
+    for name in ("20-b", "100-c", "Z", "10_a.sh", "9"):
+        add(name)
+    assert hook_commands(str(hooks)) == [str(hooks / name) for name in ("100-c", "10_a.sh", "20-b", "9", "Z")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".hidden", "10-a~", "10-a.rpmnew", "10-a.rpmsave", "10-a.rpmorig", "10-a.dpkg-old", "10-a.dpkg-dist", "a b", "ä"],
+)
+def test_given_a_file_that_is_no_hook_when_listed_then_it_is_left_out(
+    hooks: Path, add: Callable[..., Path], name: str
+) -> None:
+    add(name)
+    assert hook_commands(str(hooks)) == []
+
+
+def test_given_a_file_that_is_not_executable_when_listed_then_it_is_left_out(
+    hooks: Path, add: Callable[..., Path]
+) -> None:
+    add("README", 0o644)
+    assert hook_commands(str(hooks)) == []
+
+
+def test_given_a_directory_among_the_hooks_when_listed_then_it_is_left_out(hooks: Path) -> None:
+    (hooks / "10-a").mkdir()
+    assert hook_commands(str(hooks)) == []
+
+
+def test_given_a_link_to_a_hook_when_listed_then_it_keeps_its_name(
+    hooks: Path, add: Callable[..., Path], tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    add("hook").rename(elsewhere)
+    (hooks / "10-link").symlink_to(elsewhere)
+    assert hook_commands(str(hooks)) == [str(hooks / "10-link")]
+
+
+def test_given_no_such_directory_when_listed_then_there_are_no_hooks(tmp_path: Path) -> None:
+    assert hook_commands(str(tmp_path / "absent")) == []
+
+
+def test_given_a_file_in_place_of_the_directory_when_listed_then_it_is_refused(add: Callable[..., Path]) -> None:
+    with pytest.raises(UnsafePath, match="cannot be read: Not a directory"):
+        hook_commands(str(add("file")))
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757])
+def test_given_a_hook_that_others_may_write_when_listed_then_all_are_refused(
+    hooks: Path, add: Callable[..., Path], mode: int
+) -> None:
+    add("10-fine")
+    add("20-open", mode)
+    with pytest.raises(UnsafePath, match="20-open"):
+        hook_commands(str(hooks))
+
+
+def test_given_a_directory_that_others_may_write_when_listed_then_it_is_refused(
+    hooks: Path, add: Callable[..., Path]
+) -> None:
+    add("10-fine")
+    hooks.chmod(0o1777)
+    with pytest.raises(UnsafePath, match="others than root can write"):
+        hook_commands(str(hooks))
+
+
+def test_given_a_link_to_nothing_among_the_hooks_when_listed_then_it_is_refused(hooks: Path) -> None:
+    (hooks / "10-link").symlink_to("absent")
+    with pytest.raises(UnsafePath, match="10-link"):
+        hook_commands(str(hooks))
+
+
+def test_given_a_hook_when_run_then_it_runs(hooks: Path, add: Callable[..., Path], start: Starter) -> None:
+    add("10-hook")
+    assert outcome_of(start(hook_commands(str(hooks)))).output == "hook\n"
+
+
+def test_given_the_module_when_imported_then_nothing_heavy_comes_with_it() -> None:
+    program = "import sys; import foghorn_agent.steps; print('ssl' in sys.modules, 'email' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment_of_agent(),
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert done.stdout.decode().split() == ["False", "False"]

@@ -1,0 +1,508 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has been done, and what comes next?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import pytest
+from foghorn_agent.config import parse_config
+from foghorn_agent.policy import CONTINUE, STOP, Plan
+from foghorn_agent.tracker import (
+    BEGUN,
+    CUT_OFF,
+    ENDED,
+    FAILED,
+    SUCCEEDED,
+    WITHDRAWN,
+    Progress,
+    State,
+    Tracked,
+    Work,
+    apply,
+    ended,
+    is_ready,
+    next_work,
+    observe,
+    plan_of,
+    replay,
+    restarted,
+    restore_steps,
+    summarise,
+    to_approve,
+    transitions,
+)
+from foghorn_core.document import Document, Event
+from hypothesis import given
+from hypothesis import strategies as st
+from rehearsal import POLICY, VM_NAME, Life, Rehearsal
+
+START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+NOW = START.timestamp() - 900.0
+RULES = parse_config({"policies": [POLICY]}).rules
+NOBODY: Any = frozenset()
+
+
+def event(event_id: str = "E-1", **details: Any) -> Event:
+    fields: Dict[str, Any] = {"event_type": "Reboot", "event_status": "Scheduled", "not_before": START}
+    fields.update({"resources": (VM_NAME,)}, **details)
+    return Event(event_id, **fields)
+
+
+def document(*events: Event, incarnation: int = 1) -> Document:
+    return Document(incarnation, events)
+
+
+def taken_in(state: State, one: Document, in_doubt: bool = False) -> State:
+    for record in observe(state, one, NOW, in_doubt):
+        state = apply(state, record)
+    return state
+
+
+NAMED = State(vm_id="id", vm_name=VM_NAME, boot_id="boot-0")
+
+
+# --- records ----------------------------------------------------------------------------------------
+
+LIVES = [
+    Life("Freeze"),
+    Life("Reboot"),
+    Life("Terminate"),
+    Life("Preempt", notice=30.0, withdrawn_after=2.0),
+    Life("Reboot", impact=60.0, linger=30.0),
+]
+
+
+@pytest.mark.parametrize("failing", [None, "wait", "start"])
+@pytest.mark.parametrize("life", LIVES, ids=lambda life: "%s %s" % (life.event_type, life.withdrawn_after))
+def test_given_every_state_of_a_life_when_it_is_summarised_then_the_summary_rebuilds_it(
+    life: Life, failing: Optional[str]
+) -> None:
+    rehearsal = Rehearsal([life])
+    rehearsal.failing = {failing} if failing else set()
+    rehearsal.run_until(150.0)
+    state = State()
+    states = set()
+    for record in rehearsal.history:
+        state = apply(state, record)
+        states.add(str(state))
+        assert replay(json.loads(json.dumps(summarise(state)))) == state
+    assert len(states) >= 10
+
+
+@given(st.data())
+def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data: Any) -> None:
+    text = st.one_of(st.none(), st.text(max_size=5))
+    progress = st.builds(
+        Progress, st.sampled_from(("pending", BEGUN, SUCCEEDED, FAILED)), st.lists(st.text(max_size=3)).map(tuple)
+    )
+    one_event = st.builds(
+        Event,
+        event_id=st.text(min_size=1, max_size=5),
+        event_type=st.sampled_from(("Reboot", "Unheard of")),
+        event_status=st.sampled_from(("Scheduled", "Started")),
+        resources=st.lists(st.text(max_size=3), max_size=3).map(tuple),
+        not_before=st.one_of(st.none(), st.just(START)),
+        description=text,
+        event_source=text,
+        resource_type=text,
+        duration_in_seconds=st.one_of(st.none(), st.integers(-1, 9)),
+        other_fields=st.dictionaries(st.just("OfALaterVersion"), st.integers(0, 9)),
+    )
+    tracked = st.builds(
+        Tracked,
+        first=one_event,
+        event=one_event,
+        notice=st.one_of(st.none(), st.floats(-1e6, 1e6)),
+        seen_at=st.floats(0, 1e9),
+        drain=progress,
+        shutdown=progress,
+        began=st.booleans(),
+        flawed=st.booleans(),
+        halted=st.booleans(),
+        approvals=st.integers(0, 9),
+        accepted=st.booleans(),
+        started=st.booleans(),
+        rebooted=st.booleans(),
+        over=st.sampled_from((None, ENDED, WITHDRAWN)),
+    )
+    state = data.draw(
+        st.builds(
+            State,
+            vm_id=text,
+            vm_name=text,
+            boot_id=text,
+            incarnation=st.one_of(st.none(), st.integers(0, 99)),
+            tracked=st.lists(tracked, max_size=3, unique_by=lambda one: one.event_id.lower()).map(tuple),
+            restore=progress,
+        )
+    )
+    assert replay(json.loads(json.dumps(summarise(state)))) == state
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"kind": "unheard of"},
+        {},
+        {"kind": None},
+        {"kind": []},
+        {"kind": "seen"},
+        {"kind": "seen", "event": {}, "notice": None, "at": 1.0},
+        {"kind": "tracked", "first": 3},
+        {"kind": "approving", "event_ids": None},
+        {"kind": "summary", "vm_id": None, "vm_name": None, "boot_id": None, "incarnation": 1, "restore": 5},
+    ],
+)
+def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_changes_nothing(record: Any) -> None:
+    records = [{"kind": "identity", "vm_id": "id", "vm_name": VM_NAME}, {"kind": "boot", "boot_id": "boot-0"}]
+    assert replay([records[0], record, records[1]]) == NAMED
+
+
+def test_given_a_field_of_a_later_version_when_a_tracked_event_is_read_then_it_is_left_out() -> None:
+    state = taken_in(NAMED, document(event()))
+    records = summarise(state)
+    records[1]["of_a_later_version"] = 5
+    assert replay(records) == state
+
+
+# --- what a document tells --------------------------------------------------------------------------
+
+
+def test_given_an_event_when_first_seen_then_its_notice_is_what_is_left_then() -> None:
+    one = taken_in(NAMED, document(event())).tracked[0]
+    assert one.notice == 900.0
+    assert one.seen_at == NOW
+    assert not one.started
+
+
+def test_given_an_event_that_is_started_when_first_seen_then_it_has_no_notice() -> None:
+    one = taken_in(NAMED, document(event(event_status="Started", not_before=None))).tracked[0]
+    assert one.notice is None
+    assert one.started
+
+
+def test_given_the_same_document_when_seen_again_then_there_is_nothing_new() -> None:
+    state = taken_in(NAMED, document(event()))
+    assert observe(state, document(event()), NOW + 1, False) == []
+
+
+def test_given_an_id_in_other_case_when_seen_again_then_it_is_the_same_event() -> None:
+    state = taken_in(NAMED, document(event("ABC")))
+    assert [one.event_id for one in taken_in(state, document(event("abc"))).tracked] == ["abc"]
+
+
+def test_given_an_event_that_is_not_listed_any_more_when_it_had_not_begun_then_it_was_withdrawn() -> None:
+    state = taken_in(NAMED, document(event()))
+    assert observe(state, document(incarnation=2), NOW, False) == [
+        {"kind": "over", "event_id": "E-1", "how": WITHDRAWN},
+        {"kind": "incarnation", "incarnation": 2},
+    ]
+
+
+def test_given_an_event_that_is_not_listed_any_more_when_it_had_begun_then_it_has_ended() -> None:
+    state = taken_in(NAMED, document(event(event_status="Started")))
+    assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
+
+
+def test_given_doubt_when_an_event_is_not_listed_then_it_is_not_over_and_the_incarnation_is_not_taken() -> None:
+    state = taken_in(NAMED, document(event(), incarnation=9))
+    assert observe(state, document(incarnation=1), NOW, True) == []
+
+
+@pytest.mark.parametrize(("before", "after", "is_anew"), [(None, 1, False), (5, 7, False), (5, 5, False), (5, 2, True)])
+def test_given_an_incarnation_when_it_is_smaller_then_the_service_was_enabled_anew(
+    before: Optional[int], after: int, is_anew: bool
+) -> None:
+    assert restarted(State(incarnation=before), document(incarnation=after)) is is_anew
+
+
+def test_given_an_event_that_was_not_touched_when_it_is_over_then_it_is_forgotten() -> None:
+    state = taken_in(taken_in(NAMED, document(event())), document(incarnation=2))
+    assert state.tracked == ()
+
+
+def test_given_a_boot_when_the_boot_id_was_not_known_before_then_nothing_is_made_of_it() -> None:
+    state = taken_in(State(vm_name=VM_NAME), document(event()))
+    assert not apply(state, {"kind": "boot", "boot_id": "boot-0"}).tracked[0].rebooted
+
+
+def test_given_the_same_boot_when_it_is_noted_again_then_nothing_changes() -> None:
+    state = taken_in(NAMED, document(event()))
+    assert apply(state, {"kind": "boot", "boot_id": "boot-0"}) == state
+
+
+def test_given_another_boot_when_an_event_is_over_already_then_only_the_others_have_rebooted() -> None:
+    state = taken_in(NAMED, document(event("E-1"), event("E-2")))
+    state = apply(state, {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": BEGUN})
+    state = apply(taken_in(state, document(event("E-2"), incarnation=2)), {"kind": "boot", "boot_id": "boot-1"})
+    assert [(one.event_id, one.over, one.rebooted) for one in state.tracked] == [
+        ("E-1", WITHDRAWN, False),
+        ("E-2", None, True),
+    ]
+
+
+# --- what comes next --------------------------------------------------------------------------------
+
+
+def work_for(state: State, left: Optional[float] = 900.0) -> Optional[Work]:
+    return next_work(state, RULES, {one.event_id: left for one in state.tracked})
+
+
+def advanced(state: State) -> State:
+    """With every transition that is due."""
+    state = apply(state, *transitions(state, RULES))
+    assert transitions(state, RULES) == []
+    return state
+
+
+def finished(state: State, succeeded: bool = True, reason: str = "") -> State:
+    work = work_for(state)
+    assert work is not None
+    if work.stage != "restore":
+        state = apply(state, {"kind": "step_begun", "event_id": work.event.event_id})
+    one = state.find(work.event.event_id)
+    assert one is not None
+    return advanced(apply(state, ended(work, plan_of(RULES, one), succeeded, reason, 1.0)))
+
+
+def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_other_and_it_is_ready() -> None:
+    state = advanced(taken_in(NAMED, document(event())))
+    assert state.is_out
+    names = []
+    while True:
+        work = work_for(state)
+        if work is None:
+            break
+        names.append((work.stage, work.step.name))
+        state = finished(state)
+    assert names == [("drain", "deregister"), ("drain", "wait"), ("shutdown", "stop")]
+    assert is_ready(state.tracked[0], plan_of(RULES, state.tracked[0]))
+    assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY)] == ["E-1"]
+
+
+def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False, reason="exit status 1")
+    assert work_for(state) is None
+    assert state.tracked[0].drain.state == FAILED
+    assert to_approve(state, RULES, {}, NOBODY) == []
+
+
+def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_others_follow_without_approval() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False, reason=CUT_OFF)
+    work = work_for(state)
+    assert work is not None
+    assert work.step.name == "wait"
+    state = finished(finished(state))
+    assert work_for(state) is None
+    assert to_approve(state, RULES, {}, NOBODY) == []
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "reason", "succeeded", "forbids", "ends"),
+    [
+        (STOP, "exit status 1", False, True, True),
+        (STOP, CUT_OFF, False, True, False),
+        (STOP, "10-hook: " + CUT_OFF, False, True, False),
+        (CONTINUE, "exit status 1", False, False, False),
+        (CONTINUE, CUT_OFF, False, True, False),
+        (STOP, "", True, False, False),
+        (CONTINUE, "", True, False, False),
+    ],
+)
+def test_given_the_end_of_a_step_when_it_is_judged_then_by_how_it_ended_and_what_the_plan_says(
+    on_failure: str, reason: str, succeeded: bool, forbids: bool, ends: bool
+) -> None:
+    work = work_for(advanced(taken_in(NAMED, document(event()))))
+    assert work is not None
+    record = ended(work, Plan("any", on_failure=on_failure), succeeded, reason, 1.23456)
+    assert (record["forbids_approval"], record["ends_plan"], record["seconds"]) == (forbids, ends, 1.235)
+
+
+def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_all_the_same() -> None:
+    state = advanced(taken_in(NAMED, document(event())))
+    drain = work_for(state, -5.0)
+    assert drain is not None
+    assert drain.seconds < 0
+    assert drain.is_cut
+    shutdown = work_for(finished(finished(state)), -5.0)
+    assert shutdown is not None
+    assert (shutdown.stage, shutdown.seconds, shutdown.is_cut) == ("shutdown", 60.0, False)
+
+
+def test_given_an_event_that_is_over_when_nothing_else_is_listed_then_the_machine_is_restored_step_by_step() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))))
+    state = advanced(taken_in(state, document(incarnation=2)))
+    assert state.restore.state == BEGUN
+    names = []
+    while True:
+        work = work_for(state)
+        if work is None:
+            break
+        names.append((work.stage, work.step.name))
+        state = finished(state)
+    assert names == [("restore", "start"), ("restore", "register")]
+    assert state.tracked == ()
+
+
+def test_given_a_restore_step_that_fails_when_asked_what_comes_next_then_it_is_the_same_step() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))))
+    state = advanced(taken_in(state, document(incarnation=2)))
+    again = finished(state, succeeded=False, reason="exit status 1")
+    assert again.restore == state.restore
+
+
+def test_given_a_restore_under_way_when_another_event_needs_the_machine_out_then_it_is_given_up() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))))
+    state = finished(advanced(taken_in(state, document(incarnation=2))))
+    assert state.restore == Progress(BEGUN, ('["command","/bin/start"]',))
+    state = taken_in(state, document(event("E-2"), incarnation=3))
+    # The order of the transitions does not matter.
+    state = advanced(state)
+    assert state.restore == Progress()
+    work = work_for(state)
+    assert work is not None
+    assert (work.event.event_id, work.stage) == ("E-2", "drain")
+
+
+@pytest.mark.parametrize("event_type", ["Terminate", "Preempt"])
+@pytest.mark.parametrize(("status", "is_restored"), [("Scheduled", True), ("Started", False)])
+def test_given_a_deletion_when_it_is_over_then_the_machine_is_restored_only_if_it_was_withdrawn(
+    event_type: str, status: str, is_restored: bool
+) -> None:
+    state = finished(advanced(taken_in(NAMED, document(event(event_type=event_type)))))
+    state = taken_in(state, document(event(event_type=event_type, event_status=status), incarnation=2))
+    state = advanced(taken_in(state, document(incarnation=3)))
+    assert (work_for(state) is not None) is is_restored
+
+
+def test_given_two_events_with_the_same_restore_when_both_are_over_then_each_step_is_run_once() -> None:
+    state = taken_in(NAMED, document(event("E-1"), event("E-2")))
+    state = finished(finished(finished(finished(advanced(state)))))
+    assert [one.began for one in state.tracked] == [True, True]
+    assert [step.name for step in restore_steps(state, RULES).values()] == ["start", "register"]
+
+
+def test_given_a_preempt_when_another_event_is_nearer_or_started_then_the_preempt_goes_first() -> None:
+    soon = START - timedelta(seconds=600)
+    others = [event("E-1", not_before=soon), event("E-2", event_status="Started", not_before=None)]
+    state = advanced(taken_in(NAMED, document(*others, event("E-3", event_type="Preempt"))))
+    work = work_for(state)
+    assert work is not None
+    assert work.event.event_id == "E-3"
+
+
+@pytest.mark.parametrize(
+    ("details", "order"),
+    [
+        (({"not_before": START}, {"not_before": START - timedelta(seconds=1)}), "E-2"),
+        (({"not_before": START}, {"not_before": None}), "E-2"),
+        (({"not_before": START}, {"event_status": "Started"}), "E-2"),
+        (({}, {}), "E-1"),
+    ],
+)
+def test_given_two_events_when_asked_what_comes_next_then_the_one_that_begins_first(
+    details: Tuple[Dict[str, Any], Dict[str, Any]], order: str
+) -> None:
+    state = advanced(taken_in(NAMED, document(event("E-1", **details[0]), event("E-2", **details[1]))))
+    work = work_for(state)
+    assert work is not None
+    assert work.event.event_id == order
+
+
+def test_given_a_machine_that_has_booted_when_nothing_tells_why_then_no_stage_goes_on_and_nothing_is_approved() -> None:
+    state = advanced(taken_in(NAMED, document(event())))
+    while work_for(state) is not None:
+        state = finished(state)
+    state = apply(state, {"kind": "boot", "boot_id": "boot-1"})
+    assert work_for(state) is None
+    assert transitions(state, RULES) == []
+    assert to_approve(state, RULES, {}, NOBODY) == []
+
+
+# --- who approves -----------------------------------------------------------------------------------
+
+
+def ready_for(*events: Event) -> State:
+    state = advanced(taken_in(NAMED, document(*events)))
+    while work_for(state) is not None:
+        state = finished(state)
+    return state
+
+
+SHARED = ("web_1", VM_NAME.upper(), "web_2")
+
+
+@pytest.mark.parametrize(
+    ("ready", "silent", "is_approved"),
+    [
+        ((), (), False),
+        (("web_1", "web_2"), (), False),
+        (("web_1", "web_2"), ("web_1",), True),
+        (("web_1", "web_2"), ("web_2",), False),
+        (("web_2",), ("web_1",), False),
+        (("web_1",), ("web_1", "web_2"), False),
+    ],
+)
+def test_given_a_shared_event_when_this_machine_is_the_second_then_it_approves_only_in_place_of_the_first(
+    ready: Sequence[str], silent: Sequence[str], is_approved: bool
+) -> None:
+    state = ready_for(event(resources=SHARED))
+    approved = to_approve(state, RULES, {"e-1": frozenset(ready)}, frozenset(silent))
+    assert bool(approved) is is_approved
+
+
+def test_given_a_name_that_is_no_longer_in_the_event_when_all_others_are_ready_then_it_does_not_approve() -> None:
+    state = ready_for(event(resources=SHARED))
+    moved = event(resources=("web_1", "web_2"))
+    state = state._replace(tracked=tuple(one._replace(event=moved) for one in state.tracked))
+    everybody = frozenset(["web_1", "web_2"])
+    assert to_approve(state, RULES, {"e-1": everybody}, NOBODY) == []
+
+
+def test_given_several_events_that_are_ready_when_approved_then_all_of_them_in_order_of_urgency() -> None:
+    state = ready_for(event("E-1"), event("E-2", not_before=START - timedelta(seconds=9)))
+    assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY)] == ["E-2", "E-1"]
+
+
+@pytest.mark.parametrize("approve", ["never", "when_ready", "quorum"])
+def test_given_an_event_of_this_machine_alone_when_ready_then_only_never_keeps_it_from_being_approved(
+    approve: str,
+) -> None:
+    rules = parse_config({"policies": [dict(POLICY, approve=approve)]}).rules
+    state = ready_for(event())
+    assert bool(to_approve(state, rules, {}, NOBODY)) is (approve != "never")
+
+
+@pytest.mark.parametrize("change", [{"event_status": "Started"}, {"event_status": "Unheard of"}])
+def test_given_an_event_that_is_not_scheduled_any_more_when_ready_then_it_is_not_approved(
+    change: Dict[str, str],
+) -> None:
+    state = taken_in(ready_for(event()), document(event(**change), incarnation=2))
+    assert to_approve(state, RULES, {}, NOBODY) == []
+
+
+def test_given_an_event_that_is_over_when_it_was_ready_then_it_is_not_approved() -> None:
+    state = taken_in(ready_for(event()), document(incarnation=2))
+    assert to_approve(state, RULES, {}, NOBODY) == []
+
+
+def test_given_steps_under_way_when_compared_then_they_are_the_same_whatever_their_time() -> None:
+    state = advanced(taken_in(NAMED, document(event("E-1"))))
+    one, other = work_for(state, 900.0), work_for(state, 10.0)
+    assert one is not None
+    assert other is not None
+    assert one != other
+    assert one.is_same_as(other)
+    assert not one.is_same_as(None)
+    assert not one.is_same_as(other._replace(key="another"))
+    assert not one.is_same_as(other._replace(event=event("E-2")))
+
+
+def test_given_no_event_of_an_id_when_looked_for_then_there_is_none() -> None:
+    events: List[Event] = []
+    assert taken_in(NAMED, document(*events)).find("E-1") is None
