@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The filters of a rehearsal. Each is documented in the YAML file of its name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.rehearsal import (
+    Machine,
+    RehearsalError,
+    describe_progress,
+    is_over,
+    judge,
+    make_rehearsal,
+    silent_machines,
+)
+
+_NUMBERS: Dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
+
+
+def rehearsal_plan(machines: List[Mapping[str, Any]], event: Mapping[str, Any], endpoint: str = "") -> Dict[str, Any]:
+    """Check what was asked for."""
+    known = [
+        Machine(
+            name=machine["name"],
+            vm_name=machine["vm_name"],
+            address=machine.get("address") or "",
+            agent=machine.get("agent") or None,
+            is_hit=bool(machine.get("is_hit", True)),
+        )
+        for machine in machines
+    ]
+    # Templates of ansible-core 2.16 turn none into an empty text, and numbers into text.
+    given = {name: _NUMBERS.get(name, str)(value) for name, value in event.items() if value not in (None, "")}
+    try:
+        return make_rehearsal(known, given, endpoint)
+    except RehearsalError as error:
+        raise AnsibleFilterError("%s" % error) from error
+
+
+def rehearsal_progress(event: Mapping[str, Any]) -> Dict[str, Any]:
+    """Tell what has happened so far."""
+    return {"lines": describe_progress(event), "over": is_over(event)}
+
+
+def rehearsal_report(
+    rehearsal: Mapping[str, Any],
+    event: Optional[Mapping[str, Any]] = None,
+    histories: Optional[Mapping[str, str]] = None,
+    expected: str = "approved",
+    troubles: Sequence[str] = (),
+) -> Dict[str, Any]:
+    """Say whether the handler did its part."""
+    noted = {
+        name: [json.loads(line) for line in text.splitlines() if line.strip()]
+        for name, text in (histories or {}).items()
+    }
+    return judge(rehearsal, event or None, noted, expected, troubles)
+
+
+class FilterModule:
+    """Offers the filters."""
+
+    def filters(self) -> Dict[str, Callable[..., Any]]:
+        """Name them."""
+        return {
+            "rehearsal_plan": rehearsal_plan,
+            "rehearsal_progress": rehearsal_progress,
+            "rehearsal_report": rehearsal_report,
+            "rehearsal_silent": silent_machines,
+        }

@@ -1,0 +1,3 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A fleet under maintenance: in which order, who approves, and when is it over? Values and pure functions."""

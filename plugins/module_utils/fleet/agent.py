@@ -1,0 +1,26 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What does the handler agent of a host say of itself?
+
+An agent is a dict as `foghorn-agent status --json` prints it. One that runs and does not answer is any other dict.
+"""
+
+from typing import Any, Dict, Mapping
+
+AgentDict = Dict[str, Any]
+
+# Of an event in one of these, the next is a matter of seconds, and nobody's to decide but the agent's.
+_PHASES_AT_WORK = ("drain", "shutdown", "approving", "approved")
+
+
+def has_taken_out(agent: Mapping[str, Any]) -> bool:
+    """Whether it has taken its host out of rotation. What does not answer, nobody knows."""
+    return agent.get("in_rotation") is False
+
+
+def is_at_work_on(agent: Mapping[str, Any], event_id: str) -> bool:
+    """Whether it is preparing its host for an event, or has let it begin."""
+    return any(
+        event["event_id"].lower() == event_id.lower() and event["phase"] in _PHASES_AT_WORK
+        for event in agent.get("events", ())
+    )

@@ -1,0 +1,303 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which hosts go when, and what is to be done with each?
+
+Azure names VMs, an inventory names hosts: what connects them is the name in Azure that each host has
+learned from its own metadata service.
+"""
+
+import math
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from ..scheduled_events.document import EVENT_TYPES
+from .agent import AgentDict, has_taken_out, is_at_work_on
+from .treatment import (
+    EventDict,
+    Policy,
+    deadline_of,
+    is_final,
+    is_forced,
+    is_known,
+    is_scheduled,
+    is_tolerated,
+    needs_stop,
+    notice_of,
+    start_of,
+)
+
+
+class PlanError(ValueError):
+    """The hosts, or what the operator decided, make no sense. The message says what to change."""
+
+
+class Host(NamedTuple):
+    """What is known of one host of the inventory."""
+
+    name: str
+    vm_name: Optional[str] = None
+    """Its name in Azure; None if it did not answer."""
+    events: Tuple[EventDict, ...] = ()
+    was_left: bool = False
+    """Whether an earlier run has left it out of rotation."""
+    stop_seconds: float = 0.0
+    """How long its services may take to stop, all together."""
+    agent: Optional[AgentDict] = None
+    """What its handler agent says of itself; None without one. With one, everything is left to it."""
+
+
+class _Case(NamedTuple):
+    """An event, and what it means for these hosts."""
+
+    event: EventDict
+    hosts: Tuple[str, ...]
+    outsiders: Tuple[str, ...]
+    agents: Tuple[str, ...]
+    """Those of the hosts that are left to their agents."""
+    withheld: str
+    """Why it must not be approved; empty when it may."""
+    left_alone: str
+    """Why nothing at all is done about it now; empty when something is."""
+
+
+def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool = False) -> Dict[str, Any]:
+    """Decide about all hosts at once.
+
+    :param hosts: all hosts of the play, in the order of the inventory
+    :param now: seconds since the epoch
+    :param together: these hosts are one batch already; then each that answered is in `hosts`
+    :returns: `batches`, lists of host names in order; `hosts`, by name, what is done with each host in a batch;
+        `events`, all events in order of urgency; `unanswered`, the hosts that nothing is known of
+    :raises PlanError: if two hosts are the same VM, or the minimum in service is neither a number nor a percentage
+    """
+    minimum = _minimum_in_service(policy.minimum_in_service, len(hosts))
+    cases = _cases(hosts, policy, now)
+    ahead = [case for case in cases if not case.left_alone]
+    waiting = {name for case in ahead for name in case.hosts}
+    idle_again = [host.name for host in hosts if host.was_left and host.vm_name and host.name not in waiting]
+    unanswered = [host.name for host in hosts if host.vm_name is None]
+    units = _units(hosts, ahead, now)
+    if together:
+        batches = [[host.name for host in hosts if host.vm_name is not None]]
+    else:
+        # What an agent keeps out for something far off is out of service as well.
+        out = [host.name for host in hosts if host.agent and has_taken_out(host.agent) and host.name not in waiting]
+        batches = _batches(units, idle_again, len(hosts) - len(unanswered) - len(out) - minimum, policy, now)
+    entries = {
+        host.name: _entry(host, [case for case in ahead if host.name in case.hosts], policy, now)
+        for host in hosts
+        if any(host.name in batch for batch in batches)
+    }
+    for batch in batches:
+        _keep_pace(batch, entries)
+    return {
+        "batches": batches,
+        "hosts": entries,
+        "events": [
+            dict(
+                case._asdict(),
+                hosts=list(case.hosts),
+                outsiders=list(case.outsiders),
+                agents=list(case.agents),
+                approver=_approver(case, hosts),
+            )
+            for case in cases
+        ],
+        "unanswered": unanswered,
+    }
+
+
+def approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> Dict[str, List[str]]:
+    """Say which host approves which events: each event once, and only if all of its hosts are ready.
+
+    :param plan: as `make_plan` returns it
+    :param ready: the hosts on which everything went well
+    :returns: lists of event ids by host name, without the hosts that approve nothing
+    """
+    are_ready = set(ready)
+    chosen = {}  # type: Dict[str, List[str]]
+    for case in plan["events"]:
+        if not case["withheld"] and not case["left_alone"] and are_ready.issuperset(case["hosts"]):
+            chosen.setdefault(case["approver"], []).append(case["event"]["event_id"])
+    return chosen
+
+
+def _minimum_in_service(text: str, count: int) -> int:
+    digits = str(text).strip()
+    percent = digits.endswith("%")
+    digits = digits[:-1].strip() if percent else digits
+    if not digits.isdigit() or (percent and int(digits) > 100):
+        raise PlanError(
+            "handle_events_minimum_in_service: %r is neither a number of hosts nor a percentage: write for example"
+            " 2, or 50%%" % (text,)
+        )
+    return -(-int(digits) * count // 100) if percent else int(digits)
+
+
+def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> List[_Case]:
+    """All events of all hosts, each once, the most urgent first."""
+    by_vm_name = {}  # type: Dict[str, str]
+    events = {}  # type: Dict[str, EventDict]
+    for host in hosts:
+        if host.vm_name is None:
+            continue
+        other = by_vm_name.setdefault(host.vm_name.lower(), host.name)
+        if other != host.name:
+            raise PlanError(
+                "%s and %s are both the VM %s in Azure. Leave one of them out of handle_events_hosts, or check that"
+                " each asks its own metadata service" % (other, host.name, host.vm_name)
+            )
+        for event in host.events:
+            # Two hosts are never asked at the same instant: once started for one, it has started.
+            known = events.get(event["event_id"].lower())
+            if known is None or is_scheduled(known):
+                events[event["event_id"].lower()] = event
+    cases = []
+    for event in sorted(events.values(), key=_urgency):
+        names = sorted({name.lower(): name for name in event["resources"]}.items())
+        members = {by_vm_name[key] for key, _name in names if key in by_vm_name}
+        if members:
+            outsiders = tuple(name for key, name in names if key not in by_vm_name)
+            agents = {host.name: host.agent for host in hosts if host.name in members and host.agent is not None}
+            withheld = _why_withheld(event, outsiders, tuple(agents), policy)
+            at_work = any(is_at_work_on(agent, event["event_id"]) for agent in agents.values())
+            cases.append(
+                _Case(
+                    event=event,
+                    hosts=tuple(host.name for host in hosts if host.name in members),
+                    outsiders=outsiders,
+                    agents=tuple(agents),
+                    withheld=withheld,
+                    left_alone="" if at_work else _why_left_alone(event, withheld, policy, now),
+                )
+            )
+    return cases
+
+
+def _why_withheld(event: EventDict, outsiders: Sequence[str], agents: Sequence[str], policy: Policy) -> str:
+    if not is_scheduled(event):
+        return "it has started already"
+    if agents:
+        return "it is left to the agent of %s" % " and ".join(agents)
+    if not policy.approve:
+        return "handle_events_approve is false"
+    if not is_known(event):
+        return "its type is not known"
+    if outsiders:
+        return "it also hits %s, not in the play or not answering" % ", ".join(outsiders)
+    return ""
+
+
+def _why_left_alone(event: EventDict, withheld: str, policy: Policy, now: float) -> str:
+    if is_tolerated(event, policy):
+        return "a freeze of %d s is tolerated" % event["duration_in_seconds"]
+    notice = notice_of(event, now)
+    if withheld and notice is not None and notice >= policy.begin_within:
+        return "it is not approved, because %s, and does not begin within %g s" % (withheld, policy.begin_within)
+    return ""
+
+
+def _approver(case: _Case, hosts: Sequence[Host]) -> Optional[str]:
+    """The host of the VM that leads the event. Without outsiders there always is one."""
+    leader = case.event["resources"][0].lower()
+    for host in hosts:
+        if host.vm_name is not None and host.vm_name.lower() == leader:
+            return host.name
+    return None
+
+
+def _urgency(event: EventDict) -> Tuple[int, float, int, str]:
+    start = start_of(event)
+    group = 0 if not is_scheduled(event) else 1 if start is None else 2
+    harm = EVENT_TYPES.index(event["event_type"]) if is_known(event) else len(EVENT_TYPES)
+    return group, start if group == 2 and start is not None else 0.0, harm, event["event_id"].lower()
+
+
+class _Unit(NamedTuple):
+    """Hosts that must go together, and why they must."""
+
+    hosts: List[str]
+    cases: List[_Case]
+
+
+def _units(hosts: Sequence[Host], cases: Sequence[_Case], now: float) -> List[_Unit]:
+    """Put together what shares events, directly or through others; the most urgent first."""
+    units = []  # type: List[_Unit]
+    order = {host.name: index for index, host in enumerate(hosts)}
+    for case in cases:
+        apart = []
+        joined = _Unit(list(case.hosts), [case])
+        for unit in units:
+            if not set(unit.hosts).isdisjoint(case.hosts) or _start_together(case, unit.cases, now):
+                joined = _Unit(sorted(set(unit.hosts + joined.hosts), key=order.__getitem__), unit.cases + joined.cases)
+            else:
+                apart.append(unit)
+        units = sorted([*apart, joined], key=lambda unit: min(_urgency(one.event) for one in unit.cases))
+    return units
+
+
+def _start_together(case: _Case, others: Iterable[_Case], now: float) -> bool:
+    """Azure lets none of the Terminates of one instant begin early until all of them are approved."""
+    return _is_waiting_terminate(case, now) and any(
+        _is_waiting_terminate(other, now) and start_of(other.event) == start_of(case.event) for other in others
+    )
+
+
+def _is_waiting_terminate(case: _Case, now: float) -> bool:
+    return case.event["event_type"] == "Terminate" and notice_of(case.event, now) is not None
+
+
+def _batches(
+    units: Sequence[_Unit], idle_again: Sequence[str], capacity: int, policy: Policy, now: float
+) -> List[List[str]]:
+    # Agents do not wait for a turn either.
+    forced = [unit for unit in units if any(case.agents or is_forced(case.event, policy, now) for case in unit.cases)]
+    first = [name for unit in forced for name in unit.hosts] + list(idle_again)
+    batches = [first] if first else []
+    # The others of a batch would have to keep pace with what begins soon, unless that is only watched.
+    is_open = not any(
+        is_scheduled(case.event) and is_forced(case.event, policy, now) and set(case.hosts).difference(case.agents)
+        for unit in forced
+        for case in unit.cases
+    )
+    for unit in units:
+        if unit in forced:
+            continue
+        if batches and is_open and len(batches[-1]) + len(unit.hosts) <= capacity:
+            batches[-1] += unit.hosts
+        else:
+            batches.append(list(unit.hosts))
+            is_open = True
+    return batches
+
+
+def _entry(host: Host, cases: Sequence[_Case], policy: Policy, now: float) -> Dict[str, Any]:
+    """What is done with a host, until when. Without cases it is put back."""
+    is_ours = host.agent is None
+    stopping = [case.event for case in cases if is_ours and needs_stop(case.event)]
+    ready_by = min([deadline_of(case.event, policy, now) for case in cases] or [now])
+    stop_by = min([deadline_of(event, policy, now) for event in stopping] or [now])
+    for_stopping = min(host.stop_seconds, (stop_by - now) / 2) if stopping else 0.0
+    return {
+        "vm_name": host.vm_name,
+        "events": [case.event for case in cases],
+        "agent": not is_ours,
+        "remove": is_ours and bool(cases),
+        "stop": bool(stopping),
+        "drained_by": max(now, min(ready_by, stop_by - for_stopping) if stopping else ready_by),
+        "stopped_by": stop_by,
+        "final": any(is_final(case.event) for case in cases),
+    }
+
+
+def _keep_pace(batch: Sequence[str], entries: Dict[str, Dict[str, Any]]) -> None:
+    """Hosts of a batch move together: none waits for connections longer than the most urgent one can."""
+    pace = min(
+        [
+            entries[name]["drained_by"]
+            for name in batch
+            if entries[name]["remove"] and all(is_scheduled(event) for event in entries[name]["events"])
+        ]
+        or [math.inf]
+    )
+    for name in batch:
+        entries[name]["drained_by"] = min(entries[name]["drained_by"], pace)

@@ -1,0 +1,130 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Is it over for this host, and may it go back?
+
+An event that is over, or was withdrawn, is no longer listed; that it has started says nothing about its end.
+A host that is being deleted stops answering.
+"""
+
+from typing import Any, Dict, Iterable, List, Mapping
+
+from .treatment import EventDict, Policy, is_final, is_forced, is_scheduled, is_tolerated, notice_of, start_of
+
+# Seconds. Rounds grow, so that a long wait does not make many of them, and a short one ends soon.
+_SHORTEST_ROUND = 10.0
+_LONGEST_ROUND = 120.0
+
+Progress = Dict[str, Any]
+
+
+def begin_watch(
+    entry: Mapping[str, Any], approved: Iterable[str], failed: bool, policy: Policy, now: float
+) -> Progress:
+    """Start to wait for the end of a host's events.
+
+    :param entry: what the plan says of the host
+    :param approved: ids of all events that were approved
+    :param failed: whether a step failed on this host
+    :returns: `over`; `restore`, whether the host may go back then; `outcome`, in words; and what `watch` needs
+    """
+    were_approved = {event_id.lower() for event_id in approved}
+    awaited = [
+        event
+        for event in entry["events"]
+        # An agent approves when it is ready, which may be at any moment.
+        if entry["agent"] or event["event_id"].lower() in were_approved or _comes_soon(event, policy, now)
+    ]
+    starts = [start for start in map(start_of, awaited) if start is not None]
+    if awaited:
+        outcome = ""
+    elif failed:
+        outcome = "put back, because a step failed and the event is far off"
+    elif entry["events"]:
+        outcome = "put back, because the event was not approved and is far off"
+    else:
+        outcome = "nothing is ahead any more"
+    return {
+        "over": not awaited,
+        "restore": not awaited,
+        "outcome": outcome,
+        "awaited": [event["event_id"].lower() for event in awaited],
+        "final": any(is_final(event) for event in awaited),
+        "started": any(not is_scheduled(event) for event in awaited),
+        "may_start_at": (now if entry["agent"] or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
+        "missing_since": None,
+        "began_at": now,
+        "round_ends_at": now + _SHORTEST_ROUND,
+        "gives_up_at": max(now, min(max(starts or [now]), now + policy.begin_within)) + policy.end_timeout,
+        "gave_up": False,
+        "news": True,
+    }
+
+
+def watch(
+    progress: Mapping[str, Any], reading: Mapping[str, Any], policy: Policy, now: float, confirm_after: float
+) -> Progress:
+    """Take one more look into account.
+
+    :param reading: what scheduled_events_info returned for the host, successful or not
+    :param confirm_after: seconds after which a deletion that is no longer listed is looked at once more, before
+        it is taken for withdrawn
+    :returns: the new state; its `news` says that waiting on is not all that is to be done: something has
+        happened, or the round is up
+    """
+    events = reading.get("events")
+    known = dict(progress, round_ends_at=now + min(max(now - progress["began_at"], _SHORTEST_ROUND), _LONGEST_ROUND))
+    if events is None:
+        after = _look_at_silence(known, now)
+    else:
+        after = _look_at(
+            known, [event for event in events if _concerns(event, progress, policy, now)], now, confirm_after
+        )
+    if not after["over"] and now >= progress["gives_up_at"]:
+        after["gave_up"] = True
+        after["outcome"] = "still not over, left as it is: run again"
+    after["news"] = now >= progress["round_ends_at"] or any(
+        after[key] != progress[key] for key in ("over", "started", "missing_since", "gave_up")
+    )
+    return after
+
+
+def _look_at_silence(progress: Progress, now: float) -> Progress:
+    if progress["final"] and (progress["started"] or now >= progress["may_start_at"]):
+        return dict(progress, over=True, restore=False, outcome="deleted: it no longer answers")
+    return dict(progress)
+
+
+def _look_at(progress: Progress, listed: List[EventDict], now: float, confirm_after: float) -> Progress:
+    if listed:
+        return dict(
+            progress,
+            missing_since=None,
+            started=progress["started"] or any(not is_scheduled(event) for event in listed),
+            final=progress["final"] or any(is_final(event) for event in listed),
+        )
+    if not progress["final"]:
+        return dict(progress, over=True, restore=True, outcome="over")
+    if progress["started"]:
+        return dict(progress, over=True, restore=False, outcome="no longer listed after it had started: left out")
+    missing_since = progress["missing_since"]
+    if missing_since is None:
+        return dict(progress, missing_since=now)
+    if now < missing_since + confirm_after:
+        return dict(progress)
+    return dict(progress, over=True, restore=True, outcome="withdrawn")
+
+
+def _concerns(event: EventDict, progress: Mapping[str, Any], policy: Policy, now: float) -> bool:
+    """Whether the host must stay out for this: it was waited for, or has come since and will not wait itself."""
+    if event["event_id"].lower() in progress["awaited"]:
+        return True
+    return is_forced(event, policy, now) and not is_tolerated(event, policy)
+
+
+def _comes_soon(event: EventDict, policy: Policy, now: float) -> bool:
+    notice = notice_of(event, now)
+    return notice is None or notice < policy.begin_within
+
+
+def _ids(events: Iterable[EventDict]) -> List[str]:
+    return [event["event_id"].lower() for event in events]

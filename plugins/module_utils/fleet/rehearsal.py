@@ -1,0 +1,371 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""An event of the operator's choice on test machines: is it well asked for, and did the handler do its part?
+
+The simulator's record of the event says who approved it when; the history of each machine's agent, what was done there.
+The two clocks are never compared for a verdict, only for what is told.
+"""
+
+import ipaddress
+import itertools
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from urllib.parse import urlsplit
+
+from ..scheduled_events.document import EVENT_TYPES, STARTED
+from .agent import AgentDict, has_taken_out
+from .treatment import FINAL_TYPES
+
+Record = Mapping[str, Any]
+
+APPROVED = "approved"
+PREPARED = "prepared"
+IGNORED = "ignored"
+EXPECTATIONS = (APPROVED, PREPARED, IGNORED)
+
+# A handler that has not asked for so many seconds is none: Azure's advice is once a second.
+_LONGEST_SILENCE = 30.0
+_STAGES = ("drain", "shutdown")
+
+
+class RehearsalError(ValueError):
+    """The rehearsal makes no sense. The message names the variable and the remedy."""
+
+
+class Machine(NamedTuple):
+    """A machine that takes part."""
+
+    name: str
+    """In the inventory."""
+    vm_name: str
+    """As the simulator calls it."""
+    address: str = ""
+    """From which it asks the simulator; needed to set one up."""
+    agent: Optional[AgentDict] = None
+    """What its handler agent says of itself; None without one."""
+    is_hit: bool = True
+
+
+# --- before ---------------------------------------------------------------------------------------
+
+
+def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoint: str = "") -> Dict[str, Any]:
+    """Check what was asked for, before anything is touched.
+
+    :param event: as the simulator's control API takes it, without `resources`; what is None is left out
+    :param endpoint: where a simulator is to be set up, `http://ADDRESS:PORT`; empty if there is one
+    :returns: `event`, to be announced; `machines`, by name, `vm_name` and `is_hit`; `config` of the simulator
+    :raises RehearsalError: if it makes no sense, or a machine is busy with an event
+    """
+    names = {}  # type: Dict[str, str]
+    for machine in machines:
+        other = names.setdefault(machine.vm_name.lower(), machine.name)
+        if other != machine.name:
+            raise RehearsalError(
+                "rehearse_vm_name: %s and %s are both %s. Give each its own" % (other, machine.name, machine.vm_name)
+            )
+        if machine.agent is not None and has_taken_out(machine.agent):
+            raise RehearsalError(
+                "%s: its agent is handling an event. Rehearse when that is over: foghorn-agent status" % machine.name
+            )
+    if event.get("event_type") not in EVENT_TYPES:
+        raise RehearsalError(
+            "rehearse_event_type: %r is none of %s" % (event.get("event_type"), ", ".join(sorted(EVENT_TYPES)))
+        )
+    for name, least in (("notice", 0), ("impact", 0), ("linger", 0), ("duration", -1)):
+        value = event.get(name)
+        if value is not None and value < least:
+            raise RehearsalError("rehearse_%s: %s is less than %d" % (name, value, least))
+    hit = [machine.vm_name for machine in machines if machine.is_hit]
+    if not hit:
+        raise RehearsalError("rehearse_hit: none of rehearse_hosts is in it. Name at least one of them")
+    body = {name: value for name, value in event.items() if value is not None}
+    return {
+        "event": dict(body, resources=hit),
+        "machines": {
+            machine.name: {"vm_name": machine.vm_name, "is_hit": machine.is_hit, "has_agent": machine.agent is not None}
+            for machine in machines
+        },
+        "config": _simulator_config(machines, endpoint) if endpoint else {},
+    }
+
+
+def _simulator_config(machines: Sequence[Machine], endpoint: str) -> Dict[str, Any]:
+    try:
+        parts = urlsplit(endpoint)
+        address, port = _as_address(parts.hostname or ""), parts.port or 80
+    except ValueError:
+        address, port = "", 0
+    if not address or parts.scheme != "http" or parts.path.strip("/"):
+        raise RehearsalError(
+            "rehearse_endpoint: %r is not like http://10.0.0.5:8080, with the IP address by which the machines reach"
+            " the simulator" % endpoint
+        )
+    vms = []
+    owners = {}  # type: Dict[str, str]
+    for machine in machines:
+        known = _as_address(machine.address)
+        if not known:
+            raise RehearsalError(
+                "rehearse_address: %r of %s is no IP address. Set it to the one from which %s reaches the simulator"
+                % (machine.address, machine.name, machine.name)
+            )
+        other = owners.setdefault(known, machine.name)
+        if other != machine.name:
+            raise RehearsalError(
+                "rehearse_address: %s and %s both have %s. The simulator knows them by it"
+                % (other, machine.name, known)
+            )
+        vms.append({"name": machine.vm_name, "address": known, "availability_set": "rehearsal"})
+    return {"imds": {"identify_by": "client", "address": address, "port": port}, "vms": vms}
+
+
+def _as_address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
+
+
+def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> List[str]:
+    """Name the machines that are to be hit and on which nobody asks for events.
+
+    :param status: of the simulator
+    """
+    vms = {name.lower(): vm for name, vm in status["vms"].items()}
+    silent = []
+    for name, machine in rehearsal["machines"].items():
+        last = vms.get(machine["vm_name"].lower(), {}).get("last_request")
+        if machine["is_hit"] and (last is None or last < status["now"] - _LONGEST_SILENCE):
+            silent.append(name)
+    return silent
+
+
+# --- meanwhile ------------------------------------------------------------------------------------
+
+
+def describe_progress(event: Record) -> List[str]:
+    """Tell what has happened so far, one line for each thing, in order. What was told is never taken back.
+
+    :param event: the simulator's record of it
+    """
+    begin = event["created"]
+    happened = [(begin, "%s, it may start after %.1f s" % (_describe_event(event), event["not_before"] - begin))]
+    approval = _approval(event)
+    if approval is not None:
+        happened.append((approval["at"], "approved by %s, %s" % (approval["vm"], _describe_notice_left(event))))
+    for key, text in (
+        ("started", "started"),
+        ("impact_started", "the machines are hit"),
+        ("impact_ended", "the machines are no longer hit"),
+        ("ended", "no longer listed: %s" % event["status"]),
+    ):
+        if event[key] is not None:
+            happened.append((event[key], text))
+    return ["%7.1f s: %s" % (at - begin, text) for at, text in happened]
+
+
+def is_over(event: Record) -> bool:
+    """Whether it is no longer listed."""
+    return event["ended"] is not None
+
+
+# --- afterwards -----------------------------------------------------------------------------------
+
+
+def judge(
+    rehearsal: Mapping[str, Any],
+    event: Optional[Record],
+    histories: Mapping[str, Sequence[Record]],
+    expected: str,
+    troubles: Sequence[str] = (),
+) -> Dict[str, Any]:
+    """Say whether the handler did its part.
+
+    :param event: the simulator's record of it; None if it was not announced
+    :param histories: what the agent of each machine has noted, by the machine's name; without it, only what the
+        simulator saw is judged
+    :param expected: `approved`, made ready and approved before NotBefore; `prepared`, made ready; `ignored`, nothing
+    :param troubles: what went wrong with the rehearsal itself
+    :returns: `passed`; `lines`, for a person; `failures`; `event`; and `machines`, the figures by name, in seconds
+        since the event was announced
+    """
+    failures = list(troubles)
+    lines = []  # type: List[str]
+    machines = {}  # type: Dict[str, Dict[str, Any]]
+    if event is not None:
+        failures += _judge_approval(event, expected)
+        lines.append("%s: %s" % (_describe_event(event), _describe_life(event)))
+        for name, machine in rehearsal["machines"].items():
+            if not machine["is_hit"]:
+                continue
+            history = histories.get(name)
+            figures = {"vm_name": machine["vm_name"], "failures": []}  # type: Dict[str, Any]
+            if history is not None:
+                figures.update(_figures(history, event))
+                figures["failures"] = _judge_machine(figures, event["event_type"] in FINAL_TYPES, expected)
+            machines[name] = figures
+            failures += ["%s: %s" % (name, text) for text in figures["failures"]]
+            lines.append("%s: %s" % (name, _describe_machine(figures, history is not None, machine["has_agent"])))
+    lines += ["FAILED: %s" % text for text in failures] or ["PASSED"]
+    return {
+        "passed": not failures,
+        "expected": expected,
+        "failures": failures,
+        "event": event,
+        "machines": machines,
+        "lines": lines,
+    }
+
+
+def _judge_approval(event: Record, expected: str) -> List[str]:
+    approval = _approval(event)
+    failures = []
+    if event["ended"] is None:
+        failures.append("the event was not over in time")
+    if approval is None:
+        return [*failures, "nobody approved it before it began"] if expected == APPROVED else failures
+    if expected == IGNORED:
+        failures.append("%s approved it, and was to leave it alone" % approval["vm"])
+    if approval["at"] >= event["not_before"]:
+        failures.append("%s approved it only when its notice was over" % approval["vm"])
+    if approval["vm"].lower() not in [name.lower() for name in event["resources"]]:
+        failures.append("%s approved it, which it does not hit" % approval["vm"])
+    return failures
+
+
+def _figures(history: Sequence[Record], event: Record) -> Dict[str, Any]:
+    """What an agent noted of the event. Instants are seconds since it was announced."""
+    notes = _notes_of(history, event)
+    stages = _stages(notes)
+    return {
+        "seen": _first(notes, "seen"),
+        "stages": stages,
+        "failed_steps": [
+            "%s: %s: %s" % (note["stage"], note["name"], note["reason"])
+            for note in notes
+            if note["kind"] == "step_ended" and not note["succeeded"]
+        ],
+        "ready": max(stages[stage]["ended"] for stage in _STAGES if stage in stages) if _is_ready(stages) else None,
+        "over": _first(notes, "over"),
+        "back": stages["restore"]["ended"] if stages.get("restore", {}).get("state") == "succeeded" else None,
+        "was_ready_when_it_approved": _was_ready(notes, lambda note: note["kind"] == "approving"),
+        "was_ready_when_it_began": _was_ready(notes, lambda note: note.get("event", {}).get("EventStatus") == STARTED),
+        "restored_too_early": "restore" in _stages(_before(notes, lambda note: note["kind"] == "over")),
+    }
+
+
+def _notes_of(history: Sequence[Record], event: Record) -> List[Record]:
+    """The notes of this event, and of restores since; `at` is in seconds since the event was announced."""
+    notes = []  # type: List[Record]
+    for note in history:
+        is_restore = note.get("stage") == "restore" and bool(notes)
+        if is_restore or event["event_id"].lower() in _ids(note):
+            notes.append(dict(note, at=round(note["at"] - event["created"], 3)))
+    return notes
+
+
+def _stages(notes: Sequence[Record]) -> Dict[str, Dict[str, Any]]:
+    stages = {}  # type: Dict[str, Dict[str, Any]]
+    for note in notes:
+        if note["kind"] == "stage":
+            stage = stages.setdefault(note["stage"], {"begun": note["at"]})
+            stage.update(state=note["state"], ended=None if note["state"] == "begun" else note["at"])
+    return stages
+
+
+def _is_ready(stages: Mapping[str, Mapping[str, Any]]) -> bool:
+    before = [stages[stage]["state"] for stage in _STAGES if stage in stages]
+    return bool(before) and set(before) == {"succeeded"}
+
+
+def _was_ready(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> Optional[bool]:
+    """Whether it was ready at the first note of this kind; None if there is none."""
+    before = _before(notes, is_the_moment)
+    return None if len(before) == len(notes) else _is_ready(_stages(before))
+
+
+def _before(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> List[Record]:
+    return list(itertools.takewhile(lambda note: not is_the_moment(note), notes))
+
+
+def _first(notes: Sequence[Record], kind: str) -> Optional[float]:
+    return next((note["at"] for note in notes if note["kind"] == kind), None)
+
+
+def _judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) -> List[str]:
+    failures = ["a step failed: %s" % text for text in figures["failed_steps"]]
+    stages = figures["stages"]
+    if figures["seen"] is None:
+        return [*failures, "its agent did not see the event"]
+    if expected == IGNORED:
+        return [*failures, "it was made ready, and was to be left alone"] if stages else failures
+    if not any(stage in stages for stage in _STAGES):
+        return [*failures, "it was not taken out of rotation"]
+    for stage in _STAGES:
+        if stage in stages and stages[stage]["state"] != "succeeded":
+            failures.append("its %s did not succeed" % stage)
+    if figures["was_ready_when_it_approved"] is False:
+        failures.append("it approved before it was ready")
+    if figures["was_ready_when_it_began"] is False:
+        failures.append("it was not ready when the event began")
+    if figures["restored_too_early"]:
+        failures.append("it was restored before the event was over")
+    if is_final and "restore" in stages:
+        failures.append("it was restored, although the event deletes it")
+    if not is_final and figures["back"] is None:
+        failures.append("it is not back in rotation")
+    return failures
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+
+def _describe_event(event: Record) -> str:
+    return "%s %s of %s" % (event["event_type"], event["event_id"], " and ".join(event["resources"]))
+
+
+def _describe_life(event: Record) -> str:
+    begin = event["created"]
+    approval = _approval(event)
+    told = ["not approved"]
+    if approval is not None:
+        after = approval["at"] - begin
+        told = ["approved by %s after %.1f s, %s" % (approval["vm"], after, _describe_notice_left(event))]
+    for key, text in (("started", "started"), ("impact_ended", "hit until"), ("ended", "over")):
+        if event[key] is not None:
+            told.append("%s %s%.1f s" % (text, "" if key == "impact_ended" else "after ", event[key] - begin))
+    return "; ".join(told)
+
+
+def _describe_notice_left(event: Record) -> str:
+    return "%.1f s of notice left" % event["notice_left_at_approval"]
+
+
+def _describe_machine(figures: Mapping[str, Any], is_known: bool, has_agent: bool) -> str:
+    if not is_known:
+        return "could not be asked what it did" if has_agent else "has no agent that could tell what it did"
+    told = ["saw nothing" if figures["seen"] is None else "seen after %.1f s" % figures["seen"]]
+    for stage in _STAGES:
+        if stage in figures["stages"]:
+            told.append(_describe_stage(stage, figures["stages"][stage]))
+    if figures["ready"] is not None:
+        told.append("ready after %.1f s" % figures["ready"])
+    if figures["back"] is not None:
+        told.append("back after %.1f s" % figures["back"])
+    return "; ".join(told)
+
+
+def _describe_stage(name: str, stage: Mapping[str, Any]) -> str:
+    if stage["ended"] is None:
+        return "%s has not ended" % name
+    return "%s %s within %.1f s" % (name, stage["state"], stage["ended"] - stage["begun"])
+
+
+def _approval(event: Record) -> Optional[Record]:
+    """The one that counted."""
+    return next((approval for approval in event["approvals"] if not approval["repeated"]), None)
+
+
+def _ids(note: Record) -> List[str]:
+    event = note.get("event") or {}
+    return [str(one).lower() for one in (note.get("event_id"), event.get("EventId"), *note.get("event_ids", ()))]

@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When the wait for an event ends, and whether the host goes back then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.progress import begin_watch, watch
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import Policy
+
+MakeEvent = Callable[..., dict[str, Any]]
+SILENCE: dict[str, Any] = {"unreachable": True}
+
+
+def begin(event: dict[str, Any], now: float, approved: bool = True, failed: bool = False) -> dict[str, Any]:
+    """Begin to wait for this event's end."""
+    entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now)["hosts"]["h0"]
+    return begin_watch(entry, [event["event_id"].lower()] if approved else [], failed, Policy(), now)
+
+
+def look(state: dict[str, Any], now: float, *listed: dict[str, Any]) -> dict[str, Any]:
+    """Look, and find these events listed."""
+    return watch(state, {"events": list(listed)}, Policy(), now, confirm_after=5)
+
+
+def test_given_an_event_when_it_is_listed_or_has_started_then_it_is_not_over(event: MakeEvent, now: float) -> None:
+    state = look(begin(event(), now), now + 5, event())
+    assert not state["over"]
+
+    assert not look(state, now + 10, event(status="Started"))["over"]
+
+
+def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_goes_back(event: MakeEvent, now: float) -> None:
+    state = look(begin(event(), now), now + 5)
+
+    assert state["over"]
+    assert state["restore"]
+    assert state["news"]
+
+
+def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over(event: MakeEvent, now: float) -> None:
+    state = watch(begin(event(), now), SILENCE, Policy(), now + 5, 5)
+
+    assert not state["over"]
+    assert not state["news"]
+
+
+@pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
+def test_given_an_approved_deletion_when_the_host_is_silent_then_it_is_gone_for_good(
+    event: MakeEvent, now: float, event_type: str
+) -> None:
+    state = watch(begin(event(event_type), now), SILENCE, Policy(), now + 5, 5)
+
+    assert (state["over"], state["restore"]) == (True, False)
+
+
+def test_given_a_deletion_not_approved_when_the_host_is_silent_before_its_time_then_it_is_not_over(
+    event: MakeEvent, now: float
+) -> None:
+    state = begin(event("Terminate", notice=600), now, approved=False)
+
+    assert not watch(state, SILENCE, Policy(), now + 5, 5)["over"]
+    assert watch(state, SILENCE, Policy(), now + 600, 5)["over"]
+
+
+def test_given_a_deletion_that_never_started_when_it_stays_unlisted_then_it_was_withdrawn_and_the_host_goes_back(
+    event: MakeEvent, now: float
+) -> None:
+    first = look(begin(event("Terminate", notice=600), now, approved=False), now + 5)
+    assert not first["over"]
+    assert not look(first, now + 9)["over"]
+
+    state = look(first, now + 10)
+    assert (state["over"], state["restore"], state["outcome"]) == (True, True, "withdrawn")
+
+
+def test_given_a_deletion_that_comes_back_after_it_was_unlisted_then_the_wait_goes_on(
+    event: MakeEvent, now: float
+) -> None:
+    terminate = event("Terminate", notice=600)
+    state = look(look(begin(terminate, now), now + 5), now + 6, terminate)
+
+    assert not look(state, now + 60)["over"]
+
+
+def test_given_a_deletion_that_had_started_when_the_host_still_answers_then_it_stays_out(
+    event: MakeEvent, now: float
+) -> None:
+    state = look(begin(event("Terminate"), now), now + 5, event("Terminate", status="Started"))
+    assert state["news"]
+
+    state = look(state, now + 10)
+    assert (state["over"], state["restore"]) == (True, False)
+
+
+def test_given_a_new_id_at_the_change_of_status_then_the_wait_goes_on(event: MakeEvent, now: float) -> None:
+    state = look(begin(event(event_id="old"), now), now + 5, event(event_id="new", status="Started"))
+
+    assert not state["over"]
+    assert look(state, now + 10)["restore"]
+
+
+def test_given_an_eviction_that_comes_meanwhile_when_the_host_falls_silent_then_it_is_gone_for_good(
+    event: MakeEvent, now: float
+) -> None:
+    state = look(begin(event(), now), now + 5, event("Preempt", notice=30))
+
+    assert not state["over"]
+    state = watch(state, SILENCE, Policy(), now + 40, 5)
+    assert (state["over"], state["restore"]) == (True, False)
+
+
+def test_given_a_short_freeze_under_way_meanwhile_then_the_host_goes_back(event: MakeEvent, now: float) -> None:
+    assert look(begin(event(), now), now + 5, event("Freeze", status="Started", duration=3))["restore"]
+
+
+def test_given_another_event_far_off_then_the_host_goes_back(event: MakeEvent, now: float) -> None:
+    assert look(begin(event(), now), now + 5, event("Redeploy", notice=3600))["restore"]
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_goes_back_at_once(
+    event: MakeEvent, now: float, failed: bool
+) -> None:
+    state = begin(event(notice=7200), now, approved=False, failed=failed)
+
+    assert (state["over"], state["restore"]) == (True, True)
+    assert ("a step failed" in state["outcome"]) == failed
+
+
+def test_given_nothing_ahead_then_the_host_goes_back_at_once(now: float) -> None:
+    entry = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now)["hosts"]["h0"]
+
+    state = begin_watch(entry, [], False, Policy(), now)
+
+    assert (state["over"], state["restore"], state["outcome"]) == (True, True, "nothing is ahead any more")
+
+
+def test_given_an_event_that_does_not_end_then_the_wait_gives_up_after_its_start_and_the_timeout(
+    event: MakeEvent, now: float
+) -> None:
+    state = begin(event(notice=600), now)
+
+    assert not look(state, now + 2399, event())["gave_up"]
+    late = look(state, now + 2400, event())
+    assert late["gave_up"]
+    assert late["news"]
+    assert not late["over"]
+
+
+def test_given_nothing_new_then_a_round_ends_when_its_time_is_up_and_the_next_is_longer(
+    event: MakeEvent, now: float
+) -> None:
+    state = begin(event(), now)
+    assert not look(state, now + 9, event())["news"]
+
+    state = look(state, now + 40, event())
+    assert state["news"]
+    assert not look(state, now + 79, event())["news"]
+    assert look(state, now + 80, event())["news"]
+
+
+def test_given_a_host_that_is_left_to_its_agent_then_its_event_is_awaited_however_far_off(
+    event: MakeEvent, now: float
+) -> None:
+    redeploy = event("Redeploy", notice=86400, event_id="E")
+    agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
+    entry = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), now)["hosts"]["h0"]
+
+    state = begin_watch(entry, [], False, Policy(), now)
+
+    assert not state["over"]
+    assert state["may_start_at"] == now

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the operator reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.report import describe_plan, describe_results
+from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import Policy
+
+MakeEvent = Callable[..., dict[str, Any]]
+
+
+def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named(event: MakeEvent, now: float) -> None:
+    hosts = [
+        Host("web1", "vm_0", (event(resources=("vm_0", "vm_9"), event_id="A", notice=600),)),
+        Host("web2", "vm_1", (event("Freeze", ("vm_1",), event_id="B", duration=3),)),
+        Host("web3", "vm_2", (event("Redeploy", ("vm_2",), event_id="C", status="Started"),)),
+        Host("web4", "vm_3", (event("Reboot", ("vm_3",), event_id="D", notice=None),)),
+        Host("web5", "vm_4", was_left=True),
+        Host("web6"),
+    ]
+
+    reason = "it also hits vm_9, not in the play or not answering"
+    assert describe_plan(make_plan(hosts, Policy(), now), now) == [
+        "Redeploy C: web3, has status Started: will not be approved, it has started already",
+        "Reboot D: web4, may start at any moment",
+        f"Reboot A: web1 and the VM vm_9, starts in 600 s: will not be approved, {reason}",
+        "Freeze B: web2, starts in 900 s: left alone, a freeze of 3 s is tolerated",
+        "Batch 1 of 2: web3, web4, web5 (to be put back)",
+        "Batch 2 of 2: web1",
+        "No answer from: web6",
+    ]
+
+
+def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
+    plan = make_plan([Host("web1", "vm_0")], Policy(), now)
+
+    assert describe_plan(plan, now) == ["Nothing is announced for these hosts."]
+    assert describe_results(plan, {}) == {"lines": ["Nothing had to be done."], "failures": []}
+
+
+def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(event: MakeEvent, now: float) -> None:
+    hosts = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",), event_id=f"E{n}"),)) for n in range(3)]
+    plan = make_plan([*hosts, Host("web3")], Policy(minimum_in_service="0"), now)
+    approved = dict(event(event_id="e0"), seconds_until_start=871)
+    over = {"over": True, "gave_up": False, "outcome": "over"}
+    late = {"over": False, "gave_up": True, "outcome": "still not over"}
+
+    told = describe_results(
+        plan,
+        {
+            "web0": {"steps": ["ready"], "approved": [approved], "progress": over, "restored": True, "failures": []},
+            "web1": {"steps": [], "approved": [approved], "progress": late, "restored": False, "failures": ["no stop"]},
+            "web3": {"failures": ["no answer"]},
+        },
+    )
+
+    assert told["lines"] == [
+        "web0: Reboot E0: ready; approved with 871 s of notice left; over; put back",
+        "web1: Reboot E1: FAILED: no stop; FAILED: still not over",
+        "web2: Reboot E2: FAILED: lost on the way: it may still be out of rotation. Run again",
+        "web3: no event: FAILED: no answer",
+    ]
+    assert told["failures"] == [
+        "web1: no stop",
+        "web1: still not over",
+        "web2: lost on the way: it may still be out of rotation. Run again",
+        "web3: no answer",
+    ]
+
+
+def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(event: MakeEvent, now: float) -> None:
+    agent = {"in_rotation": True, "events": []}
+    hosts = [
+        Host("web1", "vm_0", (event(event_id="A"),), agent=agent),
+        Host("web2", "vm_1", (event("Redeploy", ("vm_1",), event_id="B", status="Started"),), agent=agent),
+    ]
+    plan = make_plan(hosts, Policy(), now)
+
+    assert describe_plan(plan, now) == [
+        "Redeploy B: web2, has status Started: will not be approved, it has started already",
+        "Reboot A: web1, starts in 900 s: it is left to the agent of web1",
+        "Batch 1 of 1: web2 (left to its agent), web1 (left to its agent)",
+    ]
+    progress = {"over": True, "gave_up": False, "outcome": "over"}
+    result = {"steps": ["left to its agent"], "progress": progress, "restored": True, "failures": []}
+    assert describe_results(plan, {"web1": result, "web2": result})["lines"] == [
+        "web2: Redeploy B: left to its agent; over; in rotation, its agent says",
+        "web1: Reboot A: left to its agent; over; in rotation, its agent says",
+    ]
