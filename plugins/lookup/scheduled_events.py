@@ -1,0 +1,194 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The lookup scheduled_events."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: scheduled_events
+short_description: Look up the maintenance that Azure has announced
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Returns the scheduled events that hit any of the named VMs, as the module
+    M(foghorn.azure_events.scheduled_events_info) returns them, in order of urgency.
+  - Lookups run on the controller. With O(source=imds) the controller is an Azure VM itself, and sees its own events
+    and those of its availability set or placement group.
+  - With O(source=resource_graph) it sees the events of whole subscriptions, from anywhere, of those resources whose
+    policy publishes them, see M(foghorn.azure_events.scheduled_events_policy).
+extends_documentation_fragment:
+  - foghorn.azure_events.imds
+  - foghorn.azure_events.imds.affecting
+  - foghorn.azure_events.filters
+  - foghorn.azure_events.azure
+options:
+  _terms:
+    description: Names of VMs in Azure, compared without case. None means the events of all VMs.
+    type: list
+    elements: str
+  source:
+    description:
+      - Where the events are read. V(imds) is the metadata service of the controller itself, V(resource_graph) Azure
+        Resource Graph.
+      - The options O(endpoint), O(api_version), O(connect_timeout), O(vm_name) and O(affecting) belong to V(imds).
+        Those of the sign-in, O(subscriptions), O(finished) and O(inventory_variable) belong to V(resource_graph).
+    type: str
+    choices: [imds, resource_graph]
+    default: imds
+  subscriptions:
+    description: Ids of the subscriptions whose events are read. If not set, O(subscription_id).
+    type: list
+    elements: str
+  finished:
+    description: Return events as well that are over, with the statuses V(Completed) and V(Canceled).
+    type: bool
+    default: false
+  inventory_variable:
+    description:
+      - The variable in which each host of the inventory has the name of its VM in Azure, which RV(_raw) is joined by.
+      - A host without it counts by its own name in the inventory.
+    type: str
+    default: azure_vm_name
+  timeout:
+    description:
+      - Seconds within which the answer must be there, for all requests and retries together.
+      - Above 0, up to 86400.
+    type: float
+    default: 150
+  query:
+    description:
+      - A JMESPath expression over the list of events. Its result takes the place of the list.
+      - Needs the Python library C(jmespath) on the controller.
+    type: str
+  endpoint:
+    env:
+      - name: FOGHORN_IMDS_ENDPOINT
+requirements:
+  - jmespath, for O(query)
+  - azure-identity, azure-mgmt-core and requests, for O(source=resource_graph)
+seealso:
+  - module: foghorn.azure_events.scheduled_events_info
+  - name: JMESPath
+    description: The query language.
+    link: https://jmespath.org
+"""
+
+EXAMPLES = r"""
+- name: Go on only if nothing is announced for this VM
+  ansible.builtin.assert:
+    that: query('foghorn.azure_events.scheduled_events', affecting='this_vm') | length == 0
+
+- name: Show what will hit two VMs of the controller's availability set
+  ansible.builtin.debug:
+    msg: "{{ query('foghorn.azure_events.scheduled_events', 'web_0', 'web_1', event_statuses=['Scheduled']) }}"
+
+- name: Name the VMs that will be restarted
+  ansible.builtin.debug:
+    msg: "{{ query('foghorn.azure_events.scheduled_events', query=restarted) }}"
+  vars:
+    restarted: "[?event_type=='Reboot' || event_type=='Redeploy'].resources[]"
+
+- name: Make a group of the hosts in the inventory that anything in the subscription is announced for
+  ansible.builtin.add_host:
+    name: "{{ item }}"
+    groups: [announced]
+  loop: >-
+    {{ query('foghorn.azure_events.scheduled_events', source='resource_graph')
+    | map(attribute='inventory_hosts') | flatten | unique }}
+"""
+
+RETURN = r"""
+_raw:
+  description:
+    - The events, each with the keys of RV(foghorn.azure_events.scheduled_events_info#module:events). There,
+      "this VM" is the one of O(vm_name), by default the controller.
+    - With O(source=resource_graph) without C(affects_this_vm) and C(this_vm_leads), and with C(resource_id),
+      C(location), C(zones) and C(inventory_hosts), which are the names in the inventory of the hosts that it hits.
+    - With O(query), what the expression gives. A result that is no list comes as a list of one element, and a result of
+      V(null) as an empty list.
+  type: list
+  elements: raw
+"""
+
+from typing import Any, List, Mapping, Optional
+
+from ansible.errors import AnsibleLookupError, AnsibleOptionsError
+from ansible.plugins.lookup import LookupBase
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import MissingLibrary
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import look_up
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.client import ImdsError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import (
+    list_events,
+    open_client,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
+    OptionError,
+    read_connection,
+    read_selection,
+    read_vm_names,
+)
+
+
+class LookupModule(LookupBase):
+    """Looks up scheduled events."""
+
+    def run(self, terms: List[Any], variables: Any = None, **kwargs: Any) -> List[Any]:
+        """Return the events that hit any of the VMs named in `terms`, or what the query makes of them."""
+        try:
+            self.set_options(var_options=variables, direct=kwargs)
+            options = self.get_options()
+            _refuse_unknown(kwargs, options)
+            expression = _compile(options["query"])
+            connection = read_connection(options)
+            selection = read_selection(options)
+            vm_names = read_vm_names(self._flatten(terms))
+            if options["source"] == "resource_graph":
+                events = look_up(options, selection, vm_names, (variables or {}).get("hostvars") or {})
+            else:
+                with open_client(connection) as client:
+                    events = list_events(client, connection, selection, vm_names).events
+        except (AnsibleOptionsError, OptionError, DocumentError, ImdsError, ArmError) as error:
+            raise AnsibleLookupError("scheduled_events: %s" % error) from error
+        except MissingLibrary as error:
+            raise AnsibleLookupError("scheduled_events: source: resource_graph needs %s" % error) from error
+        return events if expression is None else _search(expression, events)
+
+
+def _refuse_unknown(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    # Ansible lets a mistyped option pass, and a filter that does not filter would answer with everything.
+    for name, value in given.items():
+        if name not in options:
+            raise OptionError(
+                "%s: %r is for no option of this lookup. Give one of %s" % (name, value, ", ".join(options))
+            )
+
+
+def _compile(query: Optional[str]) -> Any:
+    if query is None:
+        return None
+    try:
+        import jmespath
+    except ImportError as error:
+        raise OptionError(
+            "query: needs the Python library jmespath on the controller. Install it, or leave query out"
+        ) from error
+    try:
+        return jmespath.compile(query)
+    except (jmespath.exceptions.JMESPathError, ValueError) as error:
+        raise OptionError("query: %r is not a JMESPath expression: %s" % (query, error)) from error
+
+
+def _search(expression: Any, events: List[Any]) -> List[Any]:
+    import jmespath
+
+    try:
+        found = expression.search(events)
+    except jmespath.exceptions.JMESPathError as error:
+        raise AnsibleLookupError("scheduled_events: query: %s" % error) from error
+    if found is None:
+        return []
+    return found if isinstance(found, list) else [found]

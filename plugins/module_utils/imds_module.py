@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where Ansible meets the core: the modules that ask IMDS, their arguments and their way of failing."""
+
+from typing import Any, Callable, Dict
+
+from ansible.module_utils.basic import AnsibleModule, env_fallback
+
+from .scheduled_events.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ImdsClient, ImdsError
+from .scheduled_events.document import (
+    EVENT_SOURCES,
+    EVENT_STATUSES,
+    EVENT_TYPES,
+    NEWEST_API_VERSION,
+    DocumentError,
+)
+from .scheduled_events.operations import (
+    Approval,
+    ApprovalRefused,
+    StillScheduled,
+    approve_events,
+    list_events,
+    open_client,
+)
+from .scheduled_events.options import Connection, OptionError, read_connection, read_seconds, read_selection
+from .scheduled_events.selection import AFFECTING, ANY, Selection
+
+ArgumentSpec = Dict[str, Dict[str, Any]]
+
+
+def connection_arguments() -> ArgumentSpec:
+    """Options that say how to reach IMDS."""
+    return {
+        "endpoint": {"type": "str", "default": DEFAULT_ENDPOINT, "fallback": (env_fallback, ["FOGHORN_IMDS_ENDPOINT"])},
+        "api_version": {"type": "str", "default": NEWEST_API_VERSION},
+        "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
+        "connect_timeout": {"type": "float", "default": DEFAULT_CONNECT_TIMEOUT},
+        "vm_name": {"type": "str"},
+    }
+
+
+def filter_arguments() -> ArgumentSpec:
+    """Options that choose events by what they say of themselves, wherever they are read."""
+    return {
+        "event_types": {"type": "list", "elements": "str", "choices": list(EVENT_TYPES)},
+        "event_sources": {"type": "list", "elements": "str", "choices": list(EVENT_SOURCES)},
+        "event_statuses": {"type": "list", "elements": "str", "choices": list(EVENT_STATUSES)},
+    }
+
+
+def selection_arguments() -> ArgumentSpec:
+    """Options that choose events, as this VM sees them."""
+    return {
+        **filter_arguments(),
+        "affecting": {"type": "str", "default": ANY, "choices": list(AFFECTING)},
+    }
+
+
+def run_info(module: AnsibleModule) -> None:
+    """Do the work of scheduled_events_info."""
+
+    def work(client: ImdsClient, connection: Connection, selection: Selection) -> Dict[str, Any]:
+        return dict(list_events(client, connection, selection)._asdict(), changed=False)
+
+    _run(module, work)
+
+
+def run_approval(module: AnsibleModule) -> None:
+    """Do the work of scheduled_event_approve."""
+
+    def work(client: ImdsClient, connection: Connection, selection: Selection) -> Dict[str, Any]:
+        wait_timeout = read_seconds(module.params, "wait_timeout")
+        try:
+            approval = approve_events(
+                client,
+                connection,
+                selection,
+                scope=module.params["scope"],
+                wait_timeout=wait_timeout if module.params["wait"] else None,
+                dry_run=module.check_mode,
+            )
+        except StillScheduled as error:
+            # What was approved is approved: the failure reports it like a success.
+            module.fail_json(msg=str(error), **_report(module, error.result))
+        return _report(module, approval)
+
+    _run(module, work)
+
+
+def _report(module: AnsibleModule, approval: Approval) -> Dict[str, Any]:
+    for warning in approval.warnings:
+        module.warn(warning)
+    if approval.approved and approval.skipped:
+        # Ansible shows any task that returns something in `skipped` as skipped, so this would go unseen.
+        module.warn(
+            "%s: %s. Left out, with the reason in skipped: %s"
+            % (
+                "Would approve" if module.check_mode else "Approved",
+                ", ".join(event["event_id"] for event in approval.approved),
+                ", ".join(event["event_id"] for event in approval.skipped),
+            )
+        )
+    report = {
+        "changed": approval.changed,
+        "vm_name": approval.vm_name,
+        "approved": approval.approved,
+        "skipped": approval.skipped,
+        "events": approval.events,
+    }  # type: Dict[str, Any]
+    if module._diff:
+        report["diff"] = {"before": approval.before, "after": approval.after}
+    return report
+
+
+def _run(module: AnsibleModule, work: Callable[[ImdsClient, Connection, Selection], Dict[str, Any]]) -> None:
+    """Check the options, do the work, and end the module: with the result, or with one clear error."""
+    try:
+        connection = read_connection(module.params)
+        selection = read_selection(module.params)
+        with open_client(connection) as client:
+            result = work(client, connection, selection)
+    except (OptionError, ApprovalRefused, DocumentError) as error:
+        module.fail_json(msg=str(error))
+    except ImdsError as error:
+        module.fail_json(msg=str(error), attempts=error.attempts, last_outcome=error.last_outcome)
+    module.exit_json(**result)

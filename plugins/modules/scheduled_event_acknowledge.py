@@ -1,0 +1,158 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module scheduled_event_acknowledge."""
+
+DOCUMENTATION = r"""
+module: scheduled_event_acknowledge
+short_description: Tell Azure from the controller that announced maintenance may begin
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Approves scheduled events through Azure's control plane, for VMs that cannot or should not do so themselves.
+  - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
+  - Reads the events from Resource Graph first. What has started already, or is over, is skipped with the reason and
+    changes nothing.
+  - Sees the events of those resources whose policy publishes them, see
+    M(foghorn.azure_events.scheduled_events_policy).
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.filters
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  event_ids:
+    description:
+      - Choose these events, compared without case. An empty list chooses none.
+      - If not set, the pending events that hit any of O(vm_names) are chosen. One of the two is needed.
+      - If other filters are set as well, an event must pass them too.
+    type: list
+    elements: str
+  vm_names:
+    description: Names in Azure of the VMs that are ready, which this task speaks for. Compared without case.
+    type: list
+    elements: str
+  scope:
+    description:
+      - Which of the chosen events may be approved.
+      - V(own) approves events that hit nothing but O(vm_names). If any other was chosen, the module fails and approves
+        nothing.
+      - V(leader) approves events whose first resource is one of O(vm_names), and skips the others with the reason.
+      - V(any) approves every event that was chosen, whomever it hits.
+    type: str
+    choices: [own, leader, any]
+    default: own
+  subscriptions:
+    description: Ids of the subscriptions whose events are read. If not set, O(subscription_id).
+    type: list
+    elements: str
+  wait:
+    description: Wait, within O(timeout), until each approved event has started or is over.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    support: full
+    details: Reads the events and predicts what would be approved.
+  diff_mode:
+    support: full
+    details: Shows the status of each chosen event before and after.
+  idempotent:
+    support: partial
+    details: >-
+      Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
+      harmless, and reports a change.
+notes:
+  - Needs the role C(ScheduledEventContributor) on the resources.
+  - Events of one resource go in one request. If a later request fails, the approvals before it stand.
+  - Ansible shows a task as skipped when its result has something in RV(skipped), and does not notify handlers then. If
+    events were approved as well, the module warns, and RV(ignore:changed) and RV(approved) say so.
+seealso:
+  - module: foghorn.azure_events.scheduled_event_approve
+  - module: foghorn.azure_events.scheduled_events_policy
+"""
+
+EXAMPLES = r"""
+- name: Approve what hits only these two VMs, once both are drained
+  foghorn.azure_events.scheduled_event_acknowledge:
+    vm_names: [web_0, web_1]
+  delegate_to: localhost
+  run_once: true
+
+- name: Approve one event, whomever it hits, and wait until it has begun
+  foghorn.azure_events.scheduled_event_acknowledge:
+    event_ids: [602D9444-D2CD-49C7-8624-8643E7171297]
+    scope: any
+    wait: true
+    timeout: 600
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+approved:
+  description:
+    - The events that were approved, or in check mode would be, in order of urgency.
+    - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events) but for C(affects_this_vm) and
+      C(this_vm_leads), and C(resource_id), C(location) and C(zones).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - event_id: 602D9444-D2CD-49C7-8624-8643E7171297
+      event_type: Reboot
+      event_status: Scheduled
+      event_source: Platform
+      resource_type: VirtualMachine
+      resources: [web_0]
+      description: Host server is undergoing maintenance.
+      duration_in_seconds: -1
+      not_before: "2026-09-19T18:29:47Z"
+      seconds_until_start: 893
+      shared: false
+      leader: web_0
+      resource_id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_0
+      location: westeurope
+      zones: []
+skipped:
+  description: >-
+    The chosen events that were not approved, each with C(event_id) and C(reason). One that is listed has the keys of
+    RV(approved) as well.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - event_id: C7061BAC-AFDC-4513-B24B-AA5F13A16123
+      reason: "not listed: it has ended, was withdrawn or never was"
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription of the sign-in.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import acknowledgement_arguments, run_acknowledgement, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_acknowledgement(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **acknowledgement_arguments()},
+            required_one_of=[("event_ids", "vm_names")],
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module scheduled_event_approve."""
+
+DOCUMENTATION = r"""
+module: scheduled_event_approve
+short_description: Tell Azure that announced maintenance of a VM may begin
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Approves scheduled events from inside the VM, so that Azure need not wait for their V(NotBefore).
+  - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
+  - Reads the events first. What has started already, or is no longer listed, is skipped with the reason and changes
+    nothing.
+  - All approvals of one call go in one request, so that either all of them arrive or none.
+extends_documentation_fragment:
+  - foghorn.azure_events.imds
+  - foghorn.azure_events.imds.affecting
+  - foghorn.azure_events.filters
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_imds
+options:
+  event_ids:
+    description:
+      - Choose these events, compared without case. An empty list chooses none.
+      - If other filters are set as well, an event must pass them too.
+      - If neither this nor a filter is set, all events that this VM is told of are chosen, and O(scope) decides.
+    type: list
+    elements: str
+  scope:
+    description:
+      - Which of the chosen events this VM may approve.
+      - V(own) approves events that hit this VM. If any other was chosen, the module fails and approves nothing.
+      - V(leader) approves events that hit this VM as the first of their resources, and skips the others with the
+        reason. When all VMs of a shared event run this, one of them approves.
+      - V(any) approves every event that was chosen, also those that hit only others.
+    type: str
+    choices: [own, leader, any]
+    default: own
+  wait:
+    description:
+      - Wait until each approved event has started or is no longer listed.
+      - Most events take this VM down when they start, and this task with it.
+    type: bool
+    default: false
+  wait_timeout:
+    description:
+      - Seconds to wait at most with O(wait=true). Then the module fails, and the approval stands.
+      - Above 0, up to 86400.
+    type: float
+    default: 300
+attributes:
+  check_mode:
+    support: full
+    details: Reads the events and predicts what would be approved.
+  diff_mode:
+    support: full
+    details: >-
+      Shows the status of each chosen event before and after. Without O(wait=true) the status after is what the
+      approval leads to, because Azure may take its time.
+  idempotent:
+    support: partial
+    details: >-
+      Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
+      harmless, and reports a change.
+notes:
+  - Ansible shows a task as skipped when its result has something in RV(skipped), and does not notify handlers then. If
+    events were approved as well, the module warns, and RV(ignore:changed) and RV(approved) say so.
+  - V(Terminate) events start in the order of their V(NotBefore). One that is approved waits for those before it, and
+    for those of the same instant, until these are approved too or out of time. A warning names them.
+seealso:
+  - module: foghorn.azure_events.scheduled_events_info
+  - name: Azure Scheduled Events
+    description: Microsoft's description of the service.
+    link: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
+"""
+
+EXAMPLES = r"""
+- name: Let every reboot and redeployment of this VM begin
+  foghorn.azure_events.scheduled_event_approve:
+    event_types: [Reboot, Redeploy]
+    affecting: this_vm
+
+- name: Read what will happen to this VM
+  foghorn.azure_events.scheduled_events_info:
+    affecting: this_vm
+  register: scheduled
+
+- name: Approve the most urgent event, once for all of its VMs
+  foghorn.azure_events.scheduled_event_approve:
+    event_ids: "{{ scheduled.events[:1] | map(attribute='event_id') }}"
+    scope: leader
+
+- name: Approve a freeze and wait until it has begun
+  foghorn.azure_events.scheduled_event_approve:
+    event_types: [Freeze]
+    affecting: this_vm
+    wait: true
+    wait_timeout: 600
+"""
+
+RETURN = r"""
+vm_name:
+  description: The name of this VM in Azure.
+  returned: success
+  type: str
+  sample: web_0
+approved:
+  description:
+    - The events that were approved, or in check mode would be, in order of urgency.
+    - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - event_id: 602D9444-D2CD-49C7-8624-8643E7171297
+      event_type: Reboot
+      event_status: Scheduled
+      event_source: Platform
+      resource_type: VirtualMachine
+      resources: [web_0]
+      description: Host server is undergoing maintenance.
+      duration_in_seconds: -1
+      not_before: "2026-09-19T18:29:47Z"
+      seconds_until_start: 893
+      affects_this_vm: true
+      shared: false
+      leader: web_0
+      this_vm_leads: true
+skipped:
+  description:
+    - The chosen events that were not approved. One that is still listed has the keys of
+      RV(foghorn.azure_events.scheduled_events_info#module:events) as well.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - event_id: C7061BAC-AFDC-4513-B24B-AA5F13A16123
+      reason: "not listed: it has ended, was withdrawn or never was"
+  contains:
+    event_id:
+      description: Identifies the event.
+      type: str
+      returned: always
+    reason:
+      description: Why it was not approved.
+      type: str
+      returned: always
+events:
+  description:
+    - The chosen events as they were last read, without those that are gone.
+    - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - event_id: 602D9444-D2CD-49C7-8624-8643E7171297
+      event_type: Reboot
+      event_status: Started
+      event_source: Platform
+      resource_type: VirtualMachine
+      resources: [web_0]
+      description: Host server is undergoing maintenance.
+      duration_in_seconds: -1
+      not_before: null
+      seconds_until_start: 0
+      affects_this_vm: true
+      shared: false
+      leader: web_0
+      this_vm_leads: true
+attempts:
+  description: How many requests were tried for the one that failed.
+  returned: when IMDS did not give a usable answer
+  type: int
+  sample: 7
+last_outcome:
+  description: What became of the last attempt.
+  returned: when IMDS did not give a usable answer
+  type: str
+  sample: 503 Service Unavailable
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.imds_module import connection_arguments, run_approval, selection_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_approval(
+        AnsibleModule(
+            argument_spec={
+                **connection_arguments(),
+                **selection_arguments(),
+                "event_ids": {"type": "list", "elements": "str"},
+                "scope": {"type": "str", "default": "own", "choices": ["own", "leader", "any"]},
+                "wait": {"type": "bool", "default": False},
+                "wait_timeout": {"type": "float", "default": 300},
+            },
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

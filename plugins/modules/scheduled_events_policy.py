@@ -1,0 +1,147 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module scheduled_events_policy."""
+
+DOCUMENTATION = r"""
+module: scheduled_events_policy
+short_description: Set which events Azure approves by itself, and where they are published
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Sets the scheduled events policy of a VM, an availability set or a scale set. A VM in a set takes the set's policy.
+  - Sends only what differs to a VM or an availability set. A scale set can be written back only as a whole, so there
+    the module does that with nothing but the policy changed, and only if nobody has changed the set since it was read.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  virtual_machine:
+    description: The name of a VM. One of this, O(availability_set) and O(scale_set) is needed.
+    type: str
+  availability_set:
+    description: The name of an availability set.
+    type: str
+  scale_set:
+    description: The name of a scale set.
+    type: str
+  approve_user_initiated_reboot:
+    description: Whether a restart that a user asks for happens at once, without waiting for an approval.
+    type: bool
+  approve_user_initiated_redeploy:
+    description: Whether a redeployment that a user asks for happens at once, without waiting for an approval.
+    type: bool
+  approve_all_instances_down:
+    description: Whether events are approved by Azure when all instances are down anyway.
+    type: bool
+  publish:
+    description: Whether events are published to Event Grid and Resource Graph.
+    type: bool
+  publish_api_version:
+    description:
+      - The version in which events are published.
+      - If not set, the one that is set stays; where none is, it is V(2020-07-01).
+    type: str
+  wait:
+    description: Wait until Azure has made the change, and read it back.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+notes:
+  - What is not set stays as it is.
+  - Publishing is a preview of Azure's, which needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
+    C(Microsoft.Maintenance/ScheduledEventsActivity) in the subscription.
+seealso:
+  - module: foghorn.azure_events.scheduled_event_acknowledge
+  - plugin: foghorn.azure_events.scheduled_events
+    plugin_type: lookup
+"""
+
+EXAMPLES = r"""
+- name: Publish the events of a scale set, so that the controller sees them
+  foghorn.azure_events.scheduled_events_policy:
+    resource_group: shop
+    scale_set: web
+    publish: true
+  delegate_to: localhost
+
+- name: Let restarts that users ask for happen at once
+  foghorn.azure_events.scheduled_events_policy:
+    resource_group: shop
+    virtual_machine: database
+    approve_user_initiated_reboot: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+id:
+  description: The resource's id.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
+before:
+  description: The policy before, by the names of the options. What Azure does not show is V(false).
+  returned: success
+  type: dict
+  sample:
+    approve_user_initiated_reboot: false
+    approve_user_initiated_redeploy: false
+    approve_all_instances_down: false
+    publish: false
+    publish_api_version: null
+after:
+  description: The policy after; in check mode and with O(wait=false) what is expected.
+  returned: success
+  type: dict
+  sample:
+    approve_user_initiated_reboot: true
+    approve_user_initiated_redeploy: false
+    approve_all_instances_down: false
+    publish: false
+    publish_api_version: null
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import policy_arguments, run_policy, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    one_of = [("virtual_machine", "availability_set", "scale_set")]
+    run_policy(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **policy_arguments()},
+            mutually_exclusive=one_of,
+            required_one_of=one_of,
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vm_terminate_notification."""
+
+DOCUMENTATION = r"""
+module: vm_terminate_notification
+short_description: Let Azure announce the deletion of a VM
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Sets on a virtual machine whether its deletion, and an upgrade of its OS image, is announced to it as a scheduled
+    event, and how long before.
+  - For VMs that stand alone, and for members of flexible scale sets. The instances of uniform scale sets take the model
+    of their set.
+  - Sends only what differs.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.notification
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  name:
+    description: The name of the VM in Azure.
+    type: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+notes:
+  - Spot VMs have no terminate notification. The module warns when the VM is one.
+seealso:
+  - module: foghorn.azure_events.vmss_terminate_notification
+"""
+
+EXAMPLES = r"""
+- name: Announce the deletion of a VM 5 minutes before
+  foghorn.azure_events.vm_terminate_notification:
+    resource_group: shop
+    name: database
+    not_before_timeout: PT5M
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+id:
+  description: The VM's id.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
+name:
+  description: The VM's name.
+  returned: success
+  type: str
+  sample: database
+resource_group:
+  description: The resource group.
+  returned: success
+  type: str
+  sample: shop
+location:
+  description: The region.
+  returned: success
+  type: str
+  sample: westeurope
+before:
+  description: >-
+    The VM's notifications before, with the keys of
+    RV(foghorn.azure_events.vmss_terminate_notification#module:before).
+  returned: success
+  type: dict
+  sample:
+    terminate_notification: {enabled: false, not_before_timeout: null}
+    os_image_notification: {enabled: false, not_before_timeout: null}
+after:
+  description: The VM's notifications after; in check mode and with O(wait=false) what is expected.
+  returned: success
+  type: dict
+  sample:
+    terminate_notification: {enabled: true, not_before_timeout: PT5M}
+    os_image_notification: {enabled: false, not_before_timeout: null}
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import notification_arguments, run_vm_notification, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_vm_notification(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **notification_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_terminate_notification."""
+
+DOCUMENTATION = r"""
+module: vmss_terminate_notification
+short_description: Let Azure announce the deletion of a scale set's instances
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Sets on the model of a virtual machine scale set whether a deletion of an instance, and an upgrade of its OS image,
+    is announced to it as a scheduled event, and how long before.
+  - Sends only what differs, so that whatever else of the scale set somebody changes at the same time stays as it is.
+  - Brings the instances to the new model as well, if asked to with O(update_instances). An instance that was not
+    brought to it is deleted without the announcement.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.notification
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+  update_instances:
+    description:
+      - Which instances are brought to the latest model, as the scale set's upgrade policy asks for.
+      - With the policy C(Manual), this module updates them in batches, and again those that appear meanwhile.
+        V(outdated) updates those that are not at the latest model, V(all) each of them once.
+      - With C(Automatic) and C(Rolling), Azure updates them, and this module waits until all are at the latest model.
+        V(all) means the same as V(outdated) then.
+      - Needs O(wait=true). Fails if instances are still outdated in the end, and returns what was reached.
+    type: str
+    choices: [none, outdated, all]
+    default: none
+  batch_size:
+    description: How many instances are updated in one request, as a number or a share such as V(20%); at least one.
+    type: str
+    default: 20%
+  max_unavailable:
+    description:
+      - How many instances may be out of service together, as a number or a share such as V(20%); at least one.
+      - Instances that are out of service for another reason count as well. Until some are back, the update waits.
+      - Those that are stopped or deallocated do not count.
+    type: str
+    default: 20%
+attributes:
+  check_mode:
+    support: full
+    details: Reads the scale set and its instances, and predicts what would be sent and updated.
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details: With O(update_instances=all) every run updates all instances.
+notes:
+  - Spot instances have no terminate notification. The module warns when the scale set is made of them.
+seealso:
+  - module: foghorn.azure_events.vmss_terminate_notification_info
+  - module: foghorn.azure_events.vm_terminate_notification
+  - name: Terminate notification for scale set instances
+    description: Microsoft's description.
+    link: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-terminate-notification
+"""
+
+EXAMPLES = r"""
+- name: Announce deletions 10 minutes before, on all instances
+  foghorn.azure_events.vmss_terminate_notification:
+    resource_group: shop
+    name: web
+    not_before_timeout: 10m
+    update_instances: outdated
+    batch_size: 10%
+    max_unavailable: "3"
+  delegate_to: localhost
+
+- name: Announce upgrades of the OS image as well, for instances to come
+  foghorn.azure_events.vmss_terminate_notification:
+    resource_group: shop
+    name: web
+    os_image_notification: true
+  delegate_to: localhost
+
+- name: Delete without an announcement
+  foghorn.azure_events.vmss_terminate_notification:
+    resource_group: shop
+    name: web
+    state: disabled
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+id:
+  description: The scale set's id.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+name:
+  description: The scale set's name.
+  returned: success
+  type: str
+  sample: web
+resource_group:
+  description: The resource group.
+  returned: success
+  type: str
+  sample: shop
+location:
+  description: The region.
+  returned: success
+  type: str
+  sample: westeurope
+orchestration_mode:
+  description: V(Uniform) or V(Flexible).
+  returned: success
+  type: str
+  sample: Uniform
+upgrade_mode:
+  description: Who brings instances to the latest model, V(Manual), V(Automatic) or V(Rolling).
+  returned: success
+  type: str
+  sample: Manual
+before:
+  description: The notifications of the scale set's model before.
+  returned: success
+  type: dict
+  sample:
+    terminate_notification: {enabled: false, not_before_timeout: PT5M}
+    os_image_notification: {enabled: false, not_before_timeout: null}
+  contains: &notifications
+    terminate_notification:
+      description: The announcement of a deletion.
+      type: dict
+      returned: always
+      contains: &notification
+        enabled:
+          description: Whether it is announced.
+          type: bool
+          returned: always
+        not_before_timeout:
+          description: How long before; V(none) where Azure has none.
+          type: str
+          returned: always
+    os_image_notification:
+      description: The announcement of an upgrade of the OS image.
+      type: dict
+      returned: always
+      contains: *notification
+after:
+  description: The notifications of the scale set's model after; in check mode and with O(wait=false) what is expected.
+  returned: success
+  type: dict
+  sample:
+    terminate_notification: {enabled: true, not_before_timeout: PT10M}
+    os_image_notification: {enabled: false, not_before_timeout: null}
+  contains: *notifications
+updated_instances:
+  description:
+    - Names of the instances that were brought to the latest model, or with O(update_instances=all) updated again.
+    - In check mode, those that would be.
+  returned: success, or when the update did not come to its end
+  type: list
+  elements: str
+  sample: [web_0, web_3]
+outdated_instances:
+  description: Names of the instances that are not at the latest model. Empty with O(update_instances=none).
+  returned: success, or when the update did not come to its end
+  type: list
+  elements: str
+  sample: []
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import (
+    notification_arguments,
+    rollout_arguments,
+    run_scale_set_notification,
+    sign_in_arguments,
+)
+
+
+def main() -> None:
+    """Run the module."""
+    run_scale_set_notification(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **notification_arguments(), **rollout_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

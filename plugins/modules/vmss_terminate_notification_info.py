@@ -1,0 +1,177 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_terminate_notification_info."""
+
+DOCUMENTATION = r"""
+module: vmss_terminate_notification_info
+short_description: Read whether Azure announces the deletion of scale sets' instances
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads one virtual machine scale set, all of a resource group, or all of a subscription.
+  - Says for each instance whether it is at the latest model, and what its deletion would announce to it.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group. If not set, all of the subscription are read.
+    type: str
+  name:
+    description: The name of the scale set. Needs O(resource_group). If not set, all are read.
+    type: str
+  instances:
+    description: Read the instances as well, which is one request more for each scale set, or several if it is large.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+seealso:
+  - module: foghorn.azure_events.vmss_terminate_notification
+"""
+
+EXAMPLES = r"""
+- name: Read all scale sets of the subscription
+  foghorn.azure_events.vmss_terminate_notification_info:
+  delegate_to: localhost
+  register: found
+
+- name: Name the instances that would be deleted without an announcement
+  ansible.builtin.debug:
+    msg: >-
+      {{ found.scale_sets | map(attribute='instances') | flatten
+      | rejectattr('terminate.announced', 'eq', true) | map(attribute='name') }}
+"""
+
+RETURN = r"""
+scale_sets:
+  description: The scale sets, in Azure's order.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+      name: web
+      resource_group: shop
+      location: westeurope
+      orchestration_mode: Uniform
+      upgrade_mode: Manual
+      spot: false
+      terminate_notification: {enabled: true, not_before_timeout: PT10M}
+      os_image_notification: {enabled: false, not_before_timeout: null}
+      instances:
+        - instance_id: "0"
+          name: web_0
+          latest_model: true
+          terminate: {announced: true, not_before_timeout: PT10M, reason: null}
+      outdated_instances: []
+  contains:
+    id:
+      description: The scale set's id.
+      type: str
+      returned: always
+    name:
+      description: The scale set's name.
+      type: str
+      returned: always
+    resource_group:
+      description: The resource group.
+      type: str
+      returned: always
+    location:
+      description: The region.
+      type: str
+      returned: always
+    orchestration_mode:
+      description: V(Uniform) or V(Flexible).
+      type: str
+      returned: always
+    upgrade_mode:
+      description: Who brings instances to the latest model, V(Manual), V(Automatic) or V(Rolling).
+      type: str
+      returned: always
+    spot:
+      description: Whether the instances are Spot, which have no terminate notification.
+      type: bool
+      returned: always
+    terminate_notification:
+      description: The announcement of a deletion, with the keys C(enabled) and C(not_before_timeout).
+      type: dict
+      returned: always
+    os_image_notification:
+      description: The announcement of an upgrade of the OS image, with the same keys.
+      type: dict
+      returned: always
+    instances:
+      description: The instances.
+      type: list
+      elements: dict
+      returned: with O(instances=true)
+      contains:
+        instance_id:
+          description: What the API knows it by.
+          type: str
+          returned: always
+        name:
+          description: The name that scheduled events have.
+          type: str
+          returned: always
+        latest_model:
+          description: Whether it is at the latest model.
+          type: bool
+          returned: always
+        terminate:
+          description:
+            - What its deletion would announce. C(announced) is V(none) when the instance has an older model, which
+              Azure does not show; C(not_before_timeout) is how long before; C(reason) says why it is not announced,
+              or not known.
+          type: dict
+          returned: always
+    outdated_instances:
+      description: Names of the instances that are not at the latest model.
+      type: list
+      elements: str
+      returned: with O(instances=true)
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import run_scale_set_info, scale_set_choice_arguments, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_scale_set_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **scale_set_choice_arguments()},
+            required_by={"name": ["resource_group"]},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

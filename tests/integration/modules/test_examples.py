@@ -1,0 +1,224 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The examples in the documentation run as they are pasted; only the endpoint is the simulator's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from azure_simulator.testing import Simulator
+
+ROOT = Path(__file__).resolve().parents[3]
+PLUGINS = ROOT / "plugins"
+
+SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-777777777777"
+
+FLEET = {
+    "imds": {"rate_limit": 1000},
+    "vms": [
+        {"name": f"web_{number}", "address": f"127.0.4.{number + 1}", "availability_set": "web"} for number in range(3)
+    ],
+    "arm": {
+        "subscription_id": SUBSCRIPTION,
+        "availability_sets": [
+            {
+                "name": "web",
+                "properties": {
+                    "scheduledEventsPolicy": {
+                        "scheduledEventsAdditionalPublishingTargets": {
+                            "eventGridAndResourceGraph": {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}
+                        }
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def examples(plugin: str) -> str:
+    """The EXAMPLES of a plugin's file."""
+    for node in ast.parse((PLUGINS / plugin).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "EXAMPLES":
+            return str(ast.literal_eval(node.value))
+    raise LookupError(plugin)
+
+
+def examples_of_page(page: str) -> str:
+    """The tasks in a page of documentation."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return "".join(re.findall(r"^```yaml\n(- name: .*?)^```$", text, re.DOTALL | re.MULTILINE))
+
+
+@pytest.fixture(name="azure")
+def fixture_azure() -> Iterator[Simulator]:
+    """A fleet in which web_0 will be restarted and paused, and web_2 is left alone."""
+    with Simulator(FLEET) as azure:
+        azure.event("Reboot", ["web_0", "web_1"], impact=0)
+        azure.event("Freeze", "web_0", impact=0)
+        yield azure
+
+
+def defaults(azure: Simulator) -> dict[str, Any]:
+    """As a user sets the endpoint for a rehearsal: once, for the whole action group."""
+    return {"group/foghorn.azure_events.imds": {"endpoint": azure.imds["web_0"]}}
+
+
+def signed_in(azure: Simulator, vm: str) -> dict[str, str]:
+    """The environment of a controller that signs in with the managed identity of a VM, and asks its IMDS."""
+    return {
+        "FOGHORN_IMDS_ENDPOINT": azure.imds[vm],
+        "FOGHORN_ARM_BASE_URL": azure.arm,
+        "ANSIBLE_AZURE_AUTH_SOURCE": "msi",
+        "AZURE_POD_IDENTITY_AUTHORITY_HOST": azure.imds[vm],
+        "AZURE_SUBSCRIPTION_ID": SUBSCRIPTION,
+    }
+
+
+def test_the_examples_of_the_info_module_run(play: Callable[..., Any], azure: Simulator) -> None:
+    tasks = examples("modules/scheduled_events_info.py").replace("http://127.0.0.1:8080", azure.imds["web_1"])
+
+    played = play(tasks, module_defaults=defaults(azure))
+
+    assert played.failed == []
+    assert len(played["Read all events that this VM is told of"]["events"]) == 2
+    shown = [result["msg"] for result in played["Show what will happen to this VM, the most urgent first"]["results"]]
+    assert [message.split(" in ")[0] for message in shown] == ["Reboot", "Freeze"]
+    down = played["Read only what will take this VM down"]["events"]
+    assert [event["event_type"] for event in down] == ["Reboot"]
+    assert played["Read against a simulator"]["vm_name"] == "web_1"
+
+
+def test_the_examples_of_the_approve_module_run(play: Callable[..., Any], azure: Simulator) -> None:
+    played = play(examples("modules/scheduled_event_approve.py"), module_defaults=defaults(azure))
+
+    assert played.failed == []
+    reboot = played["Let every reboot and redeployment of this VM begin"]
+    assert [event["event_type"] for event in reboot["approved"]] == ["Reboot"]
+    urgent = played["Approve the most urgent event, once for all of its VMs"]
+    assert [event["reason"] for event in urgent["skipped"]] == ["already started"]
+    freeze = played["Approve a freeze and wait until it has begun"]
+    assert [event["event_status"] for event in freeze["events"]] == ["Started"]
+    assert {event["status"] for event in azure.status()["events"]} == {"Started"}
+
+
+def test_the_examples_of_the_lookup_run(play: Callable[..., Any], azure: Simulator) -> None:
+    played = play(
+        examples("lookup/scheduled_events.py"),
+        options=("--extra-vars", "azure_vm_name=web_0"),
+        environment=signed_in(azure, "web_2"),
+    )
+
+    assert played.failed == []
+    assert played["Go on only if nothing is announced for this VM"]["msg"] == "All assertions passed"
+    announced = played["Show what will hit two VMs of the controller's availability set"]["msg"]
+    assert sorted(event["event_type"] for event in announced) == ["Freeze", "Reboot"]
+    assert played["Name the VMs that will be restarted"]["msg"] == ["web_0", "web_1"]
+    grouped = played["Make a group of the hosts in the inventory that anything in the subscription is announced for"]
+    assert [result["add_host"]["host_name"] for result in grouped["results"]] == ["localhost"]
+
+
+ESTATE = {
+    "vms": [
+        {"name": "web_{0..2}", "address": "127.0.4.16/28", "scale_set": "web", "resource_group": "shop"},
+        {"name": "database", "address": "127.0.4.32", "resource_group": "shop"},
+        {"name": "worker-7", "address": "127.0.4.33", "resource_group": "rehearsal", "spot": True},
+        {
+            "name": "workers_{0..3}",
+            "address": "127.0.4.48/28",
+            "scale_set": "workers",
+            "resource_group": "rehearsal",
+            "spot": True,
+        },
+    ],
+    "arm": {"subscription_id": SUBSCRIPTION, "operation_seconds": 0.1, "instance_seconds": 0.1, "retry_after": 1},
+}
+MODULES = [
+    "vmss_terminate_notification",
+    "vmss_terminate_notification_info",
+    "vm_terminate_notification",
+    "scheduled_events_policy",
+    "simulate_eviction",
+]
+NAMED_EVENT = "602D9444-D2CD-49C7-8624-8643E7171297"
+
+
+class Examples:
+    """What became of the examples of the modules that ask Azure Resource Manager, and of what they asked it for."""
+
+    def __init__(self, played: Any, approved: Any, events: dict[str, dict[str, Any]]) -> None:
+        self.played = played
+        self.approved = approved
+        self.events = events
+
+
+@pytest.fixture(scope="module", name="run")
+def fixture_run(play: Callable[..., Any]) -> Iterator[Examples]:
+    """One playbook runs the modules' examples, another those that need events that the first has had published."""
+    with Simulator(ESTATE) as azure:
+        environment = signed_in(azure, "database")
+        tasks = "".join(examples("modules/%s.py" % module) for module in MODULES)
+        played = play(tasks, environment=environment)
+        azure.event("Reboot", "web_2", event_id=NAMED_EVENT)
+        azure.event("Reboot", ["web_0", "web_1"])
+        tasks = examples("modules/scheduled_event_acknowledge.py") + examples_of_page("terminate_notifications.md")
+        approved = play(tasks, environment=environment)
+        yield Examples(played, approved, {event["resources"][0]: event for event in azure.status()["events"]})
+
+
+class TestTheExamplesOfTheControlPlane:
+    def test_they_are_those_of_all_its_modules(self) -> None:
+        runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+        assert sorted([*MODULES, "scheduled_event_acknowledge"]) == sorted(runtime["action_groups"]["arm"])
+
+    def test_they_all_run(self, run: Examples) -> None:
+        assert run.played.failed == []
+        assert run.approved.failed == []
+
+    def test_those_of_the_scale_set_module_announce_and_no_longer_announce(self, run: Examples) -> None:
+        enabled = run.played["Announce deletions 10 minutes before, on all instances"]
+        images = run.played["Announce upgrades of the OS image as well, for instances to come"]
+        disabled = run.played["Delete without an announcement"]
+        assert enabled["after"]["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT10M"}
+        assert enabled["updated_instances"] == ["web_0", "web_1", "web_2"]
+        assert images["after"]["os_image_notification"]["enabled"] is True
+        assert disabled["after"]["terminate_notification"]["enabled"] is False
+
+    def test_those_of_the_info_module_name_the_instances_that_would_not_be_told(self, run: Examples) -> None:
+        found = run.played["Read all scale sets of the subscription"]["scale_sets"]
+        untold = run.played["Name the instances that would be deleted without an announcement"]["msg"]
+        assert [scale_set["name"] for scale_set in found] == ["web", "workers"]
+        # Those of web still have the model with the announcement, which Azure does not show.
+        assert untold == ["web_0", "web_1", "web_2", "workers_0", "workers_1", "workers_2", "workers_3"]
+
+    def test_that_of_the_vm_module_announces(self, run: Examples) -> None:
+        result = run.played["Announce the deletion of a VM 5 minutes before"]
+        assert result["after"]["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT5M"}
+
+    def test_those_of_the_policy_module_publish_and_approve(self, run: Examples) -> None:
+        published = run.played["Publish the events of a scale set, so that the controller sees them"]
+        restarted = run.played["Let restarts that users ask for happen at once"]
+        assert (published["before"]["publish"], published["after"]["publish"]) == (False, True)
+        assert restarted["after"]["approve_user_initiated_reboot"] is True
+
+    def test_those_of_the_eviction_module_evict(self, run: Examples) -> None:
+        assert {vm for vm, event in run.events.items() if event["event_type"] == "Preempt"} == {"worker-7", "workers_3"}
+
+    def test_those_of_the_acknowledge_module_approve(self, run: Examples) -> None:
+        drained = run.approved["Approve what hits only these two VMs, once both are drained"]
+        named = run.approved["Approve one event, whomever it hits, and wait until it has begun"]
+        assert [event["resources"] for event in drained["approved"]] == [["web_0", "web_1"]]
+        assert [event["event_id"] for event in named["approved"]] == [NAMED_EVENT]
+        assert {run.events[vm]["status"] for vm in ("web_0", "web_2")} <= {"Started", "Completed"}
+
+    def test_those_of_the_page_show_what_is_announced(self, run: Examples) -> None:
+        shown = run.approved["Show everything that is announced in the subscription"]["msg"]
+        assert {event["event_type"] for event in shown} == {"Reboot"}
+        assert run.approved["Publish the events of a scale set"]["changed"] is False
+        assert run.approved["Announce deletions 10 minutes before, on all instances"]["changed"] is True

@@ -1,0 +1,203 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module files: their documentation tells the truth, and there is little else in them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+PLUGINS = "ansible_collections.foghorn.azure_events.plugins"
+MODULES = Path(__file__).resolve().parents[4] / "plugins" / "modules"
+GROUPS = {
+    "imds": ["scheduled_event_approve", "scheduled_events_info"],
+    "arm": [
+        "scheduled_event_acknowledge",
+        "scheduled_events_policy",
+        "simulate_eviction",
+        "vm_terminate_notification",
+        "vmss_terminate_notification",
+        "vmss_terminate_notification_info",
+    ],
+}
+NAMES = [name for names in GROUPS.values() for name in names]
+
+# The longest main() that is still only a list of arguments and one call.
+LONGEST_MAIN = 20
+
+
+class Made(Exception):
+    """A module was about to be made; holds how."""
+
+
+@pytest.fixture(scope="module")
+def documented() -> dict[str, Any]:
+    """What ansible-doc shows of the modules, fragments merged."""
+    command = [str(Path(sys.executable).with_name("ansible-doc")), "--json", "--type", "module"]
+    names = [f"foghorn.azure_events.{name}" for name in NAMES]
+    shown = subprocess.run([*command, *names], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    return {name.rpartition(".")[2]: content for name, content in json.loads(shown.stdout).items()}
+
+
+def load(name: str) -> ModuleType:
+    return importlib.import_module(f"{PLUGINS}.modules.{name}")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, name: str) -> dict[str, Any]:
+    """The keyword arguments with which main() makes its AnsibleModule."""
+
+    def make(**arguments: Any) -> None:
+        raise Made(arguments)
+
+    module = load(name)
+    monkeypatch.setattr(module, "AnsibleModule", make)
+    with pytest.raises(Made) as caught:
+        module.main()
+    arguments: dict[str, Any] = caught.value.args[0]
+    return arguments
+
+
+def group_of(name: str) -> str:
+    """The action group of a module."""
+    return next(group for group, names in GROUPS.items() if name in names)
+
+
+def test_every_module_is_in_an_action_group_and_tested_here() -> None:
+    runtime = yaml.safe_load((MODULES.parents[1] / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+
+    assert {group: sorted(names) for group, names in runtime["action_groups"].items()} == GROUPS
+    assert sorted(path.stem for path in MODULES.glob("[!_]*.py")) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestDocumentation:
+    def test_it_has_exactly_the_options_of_the_argument_spec(
+        self, documented: dict[str, Any], made: dict[str, Any], name: str
+    ) -> None:
+        assert set(documented[name]["doc"]["options"]) == set(made["argument_spec"])
+
+    def test_each_option_has_the_type_default_and_choices_of_the_argument_spec(
+        self, documented: dict[str, Any], made: dict[str, Any], name: str
+    ) -> None:
+        for option, shown in documented[name]["doc"]["options"].items():
+            spec = made["argument_spec"][option]
+            for key in ("type", "elements", "default", "choices", "required"):
+                assert shown.get(key) == spec.get(key), f"{option}.{key}"
+
+    def test_check_mode_is_supported_as_documented(
+        self, documented: dict[str, Any], made: dict[str, Any], name: str
+    ) -> None:
+        assert made["supports_check_mode"] is True
+        assert documented[name]["doc"]["attributes"]["check_mode"]["support"] == "full"
+
+    def test_its_attributes_are_declared(self, documented: dict[str, Any], name: str) -> None:
+        attributes = documented[name]["doc"]["attributes"]
+
+        assert {"check_mode", "diff_mode", "idempotent", "action_group", "platform"} <= set(attributes)
+        assert attributes["action_group"]["membership"] == [f"foghorn.azure_events.{group_of(name)}"]
+
+    def test_its_examples_are_tasks_that_use_it_with_options_that_it_has(
+        self, documented: dict[str, Any], made: dict[str, Any], name: str
+    ) -> None:
+        tasks = yaml.safe_load(documented[name]["examples"])
+        used = [task[f"foghorn.azure_events.{name}"] or {} for task in tasks if f"foghorn.azure_events.{name}" in task]
+
+        assert used
+        assert all("name" in task for task in tasks)
+        for options in used:
+            assert set(options) <= set(made["argument_spec"])
+
+    def test_what_it_returns_has_a_sample_of_the_documented_type(self, documented: dict[str, Any], name: str) -> None:
+        types = {"str": str, "int": int, "list": list, "dict": dict}
+
+        for key, value in documented[name]["return"].items():
+            assert isinstance(value["sample"], types[value["type"]]), key
+            assert value["description"], key
+            assert value["returned"], key
+
+
+def test_the_sample_of_an_event_has_exactly_the_documented_keys_that_are_always_there(
+    documented: dict[str, Any],
+) -> None:
+    events = documented["scheduled_events_info"]["return"]["events"]
+    always = {key for key, value in events["contains"].items() if value["returned"] == "always"}
+
+    for name in GROUPS["imds"]:
+        for event in documented[name]["return"]["events"]["sample"]:
+            assert set(event) == always
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestThinness:
+    def test_the_file_is_its_documentation_and_a_short_main(self, name: str) -> None:
+        tree = ast.parse((MODULES / f"{name}.py").read_text(encoding="utf-8"))
+        defined = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+
+        (main,) = defined
+        assert main.name == "main"
+        assert (main.end_lineno or 0) - main.lineno < LONGEST_MAIN
+
+
+@pytest.mark.parametrize("name", GROUPS["imds"])
+class TestThoseThatAskImds:
+    def test_the_environment_variable_of_the_endpoint_is_documented(
+        self, documented: dict[str, Any], made: dict[str, Any], name: str
+    ) -> None:
+        _fallback, variables = made["argument_spec"]["endpoint"]["fallback"]
+
+        assert variables == ["FOGHORN_IMDS_ENDPOINT"]
+        assert "E(FOGHORN_IMDS_ENDPOINT)" in " ".join(documented[name]["doc"]["options"]["endpoint"]["description"])
+
+    def test_it_imports_nothing_heavy_beyond_what_every_module_of_ansible_imports(self, name: str) -> None:
+        ours = imported_by(f"{PLUGINS}.modules.{name}") - imported_by("ansible.module_utils.basic")
+
+        assert f"{PLUGINS}.module_utils.scheduled_events.client" in ours
+        assert {module.split(".")[0] for module in ours} <= ALLOWED
+
+
+@pytest.mark.parametrize("name", GROUPS["arm"])
+class TestThoseThatAskArm:
+    def test_it_imports_no_library_before_it_asks(self, name: str) -> None:
+        libraries = {"azure", "cryptography", "msal", "requests", "urllib3"}
+
+        assert not {module.split(".")[0] for module in imported_by(f"{PLUGINS}.modules.{name}")} & libraries
+
+
+# What http.client needs, and ours: top-level packages that we may add to those of an empty module.
+ALLOWED = {
+    "ansible_collections",
+    "base64",
+    "binascii",
+    "bisect",
+    "calendar",
+    "email",
+    "hashlib",
+    "http",
+    "ipaddress",
+    "math",
+    "quopri",
+    "random",
+    "ssl",
+    "string",
+    "urllib",
+}
+
+
+def imported_by(module: str) -> set[str]:
+    """The modules that a fresh Python has after importing this one, but for private and built-in ones."""
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}; import {module};"
+        " print(*(name for name in sys.modules if not name.split('.')[0].startswith('_')))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    return set(shown.stdout.split())
