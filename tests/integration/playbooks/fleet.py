@@ -1,0 +1,338 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fleet of simulated VMs with a real web server each, and real playbook runs on it.
+
+The clock is stepped by hand: events begin and end when a test says so, however slow the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from azure_simulator.testing import Simulator
+
+from tests.integration.playbooks import web_server
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "unit" / "roles" / "handler_agent"))
+
+from real_agent import RealAgent, build  # noqa: E402 - found on the path set above
+
+SERVICE = [sys.executable, "-S", str(HERE / "web_server.py")]
+# Loaded here, because little may be done between fork and exec.
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+PATIENCE = 240.0  # seconds for anything that a run does: other things may run on this machine
+
+
+class Host:
+    """A VM, as its operator sees it."""
+
+    def __init__(self, directory: Path, address: str) -> None:
+        self.name = directory.name
+        self.directory = directory
+        self.address = address
+        self.marker = directory / "out_of_rotation"
+        self.state = directory / "state"
+        self.breaks_at_stop = False
+        self.agent: RealAgent | None = None
+        directory.mkdir(parents=True)
+        with socket.socket() as chosen:
+            chosen.bind((address, 0))
+            self.port = chosen.getsockname()[1]
+
+    @property
+    def vm(self) -> str:
+        """Its name in Azure, which is not that of the inventory, and comes in another case."""
+        return self.name.replace("host", "VM_")
+
+    @property
+    def agent_command(self) -> Path:
+        """Where the command of its handler agent is, if it has one."""
+        return self.directory / "foghorn-agent"
+
+    def service(self, command: str) -> list[str]:
+        """A command of the web server, as a list of arguments."""
+        return [*SERVICE, command, str(self.directory), self.address, str(self.port)]
+
+    def is_serving(self) -> bool:
+        """Whether the web server is running."""
+        return subprocess.run(self.service("status"), check=False).returncode == 0
+
+    def stop(self) -> None:
+        """Stop the web server."""
+        subprocess.run(self.service("stop"), check=True)
+
+    def is_back(self) -> bool:
+        """Whether it is in rotation and serving, with nothing left to be undone."""
+        return not self.marker.exists() and not self.state.exists() and self.is_serving()
+
+
+class Run:
+    """A run of ansible-playbook."""
+
+    def __init__(self, command: list[str], output: Path, environment: dict[str, str]) -> None:
+        self._output = output
+        with output.open("w") as stream:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=_end_with_the_tests,
+            )
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self._output.read_text()
+
+    @property
+    def text(self) -> str:
+        """The output without its line breaks, by which it may wrap a message."""
+        return " ".join(self.output.split())
+
+    def wait_until(self, condition: Callable[[], Any]) -> None:
+        """Wait until something is so; fail the test when the run ends before."""
+        limit = time.monotonic() + PATIENCE
+        while not condition():
+            assert self._process.poll() is None, f"the run ended early:\n{self.output}"
+            assert time.monotonic() < limit, f"waited in vain:\n{self.output}"
+            time.sleep(0.1)
+
+    def finish(self) -> int:
+        """Wait for its end; return its exit status."""
+        try:
+            return self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"the run did not end:\n{self.output}")
+
+    def kill(self) -> None:
+        """End it without warning, its children too, which may be in sessions of their own."""
+        if self._process.poll() is not None:
+            return
+        for pid in _with_descendants(self._process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+
+    def report(self, host: Host) -> str:
+        """The report's line about a host."""
+        lines = [line.strip(' ",') for line in self.output.splitlines()]
+        lines = [line for line in lines if line.startswith(f"{host.name}: ")]
+        assert lines, self.output
+        return lines[0]
+
+    def changes(self, host: Host) -> int:
+        """How many tasks say that they changed a host."""
+        recap = re.search(rf"^{host.name} .*ok=[1-9].* changed=(\d+) ", self.output, re.MULTILINE)
+        assert recap, self.output
+        return int(recap[1])
+
+
+def _end_with_the_tests() -> None:
+    """In the new process: be told to end, workers and all, when the tests are killed before they tidy up."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _with_descendants(pid: int) -> list[int]:
+    """A process, and all that it has started directly or through others."""
+    found = [pid]
+    for parent in found:
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += [int(child) for child in children.read_text().split()]
+    return found
+
+
+class Fleet:
+    """VMs, their web servers and what is done to them. Unless a clock is given, it is stepped by hand."""
+
+    def __init__(self, path: Path, subnet: int, count: int, clock: dict[str, Any] | None = None) -> None:
+        self.path = path
+        self.hosts = [Host(path / f"host{number}", f"127.0.{subnet}.{number + 1}") for number in range(count)]
+        os.environ[web_server.OWNER] = str(os.getpid())
+        self._down = path / "down"
+        self._down.mkdir()
+        self._runs: list[Run] = []
+        self._stack = contextlib.ExitStack()
+        self.azure = Simulator(
+            {
+                "clock": clock or {"manual": True},
+                "imds": {"rate_limit": None},
+                "vms": [
+                    {"name": host.vm.lower(), "address": host.address, "availability_set": "web"} for host in self.hosts
+                ],
+                "on_impact": [
+                    {
+                        "vms": [host.vm.lower()],
+                        "event_types": ["Reboot", "Redeploy", "Preempt", "Terminate"],
+                        "start": ["touch", str(self._down / host.name)],
+                        "end": ["rm", str(self._down / host.name)],
+                    }
+                    for host in self.hosts
+                ],
+            }
+        )
+
+    def event(self, event_type: str, *hosts: Host, **details: Any) -> str:
+        """Announce an event; returns its id."""
+        record = self.azure.event(event_type, [host.vm.lower() for host in hosts], **details)
+        return str(record["event_id"])
+
+    def record(self, event_id: str) -> dict[str, Any]:
+        """What the simulator knows of an event."""
+        return next(event for event in self.azure.status()["events"] if event["event_id"] == event_id)
+
+    def is_approved(self, event_id: str) -> bool:
+        """Whether an approval has arrived."""
+        return bool(self.record(event_id)["approvals"])
+
+    def is_down(self, host: Host) -> bool:
+        """Whether the machine cannot be reached."""
+        return (self._down / host.name).exists()
+
+    def ask(self, host: Host) -> list[dict[str, Any]]:
+        """Ask for the events of a host, as a handler of another make does."""
+        url = f"{self.azure.imds[host.vm.lower()]}/metadata/scheduledevents?api-version=2020-07-01"
+        request = urllib.request.Request(url, headers={"Metadata": "true"})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE) as answer:
+            events: list[dict[str, Any]] = json.load(answer)["Events"]
+            return events
+
+    def approve(self, host: Host) -> None:
+        """Approve all events of a host, as a handler of another make does."""
+        url = f"{self.azure.imds[host.vm.lower()]}/metadata/scheduledevents?api-version=2020-07-01"
+        body = {"StartRequests": [{"EventId": event["EventId"]} for event in self.ask(host)]}
+        request = urllib.request.Request(url, json.dumps(body).encode(), {"Metadata": "true"})
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE).close()
+
+    def take_down(self, host: Host) -> None:
+        """Make the machine unreachable."""
+        (self._down / host.name).touch()
+
+    def start_agent(self, host: Host, **policy: Any) -> RealAgent:
+        """Have the handler agent look after a host, with a policy that stops and starts its web server."""
+        program = self.path / "program"
+        if not program.exists():
+            build(program)
+        stages = {
+            "drain": [{"pause": 0.2}],
+            "shutdown": [{"command": host.service("stop")}],
+            "restore": [{"command": host.service("start")}],
+            "approve": "quorum",
+        }
+        environment = {web_server.OWNER: os.environ[web_server.OWNER]}
+        agent = RealAgent(
+            program, host.directory / "agent", self.azure.imds[host.vm.lower()], {"policies": [stages | policy]}
+        )
+        command = host.agent_command
+        command.write_text(f'#!/bin/sh\nexec {shlex.join(agent.command)} "$@" --config {agent.config}\n')
+        command.chmod(0o755)
+        self._stack.callback(agent.close)
+        agent.begin(environment)
+        host.agent = agent
+        return agent
+
+    def looks(self, host: Host) -> int:
+        """How often a host has asked for its events."""
+        return int(self.azure.status()["vms"][host.vm.lower()]["requests"]["GET"])
+
+    def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
+        """Start a playbook of the collection on all hosts, or on these."""
+        inventory = self.path / "inventory.yml"
+        inventory.write_text(yaml.safe_dump({"all": self._group(hosts or self.hosts, variables)}))
+        environment = dict(
+            os.environ,
+            ANSIBLE_CONNECTION_PLUGINS=str(HERE / "connection"),
+            ANSIBLE_PIPELINING="true",
+            ANSIBLE_NOCOLOR="true",
+            ANSIBLE_DEPRECATION_WARNINGS="false",
+            FLEET_DOWN=str(self._down),
+        )
+        command = [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), f"foghorn.azure_events.{playbook}"]
+        run = Run([*command, "-i", str(inventory), *arguments], self.path / f"output{len(self._runs)}.txt", environment)
+        self._runs.append(run)
+        return run
+
+    def run(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> tuple[int, Run]:
+        """Run a playbook to its end; returns its exit status too."""
+        run = self.start(playbook, *arguments, hosts=hosts, **variables)
+        return run.finish(), run
+
+    def _group(self, hosts: list[Host], variables: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "vars": {
+                "ansible_connection": "machine",
+                "ansible_python_interpreter": sys.executable,
+                "load_balancer_removal_health_probe_file": "{{ directory }}/out_of_rotation",
+                "load_balancer_removal_health_probe_interval": 0.1,
+                "load_balancer_removal_health_probe_margin": 0.1,
+                "load_balancer_removal_ports": ["{{ port }}"],
+                "load_balancer_removal_addresses": ["{{ address }}"],
+                "load_balancer_removal_state_directory": "{{ directory }}/by_hand",
+                "graceful_shutdown_state_directory": "{{ directory }}/by_hand",
+                "graceful_shutdown_services": [
+                    {"name": "web", "timeout": 60}
+                    | {
+                        command: [*SERVICE, command, "{{ directory }}", "{{ address }}", "{{ port }}"]
+                        for command in ("start", "status")
+                    }
+                    | {"stop": "{{ stop }}"}
+                ],
+                "handle_events_agent_command": "{{ directory }}/foghorn-agent",
+                "handle_events_state_directory": "{{ directory }}/state",
+                "handle_events_poll_interval": 1,
+                "rehearse_agent_command": "{{ directory }}/foghorn-agent",
+                "rehearse_control": self.azure.control,
+                "rehearse_deploy": False,
+                "rehearse_point_agents": False,
+                "rehearse_poll_interval": 1,
+                "handle_events_poll_timeout": 2,
+            }
+            | variables,
+            "hosts": {
+                host.name: {
+                    "directory": str(host.directory),
+                    "address": host.address,
+                    "port": host.port,
+                    "stop": ["sh", "-c", "exit 7"] if host.breaks_at_stop else host.service("stop"),
+                    "handle_events_endpoint": self.azure.imds[host.vm.lower()],
+                    "rehearse_vm_name": host.vm.lower(),
+                }
+                for host in hosts
+            },
+        }
+
+    def __enter__(self) -> Fleet:
+        self.azure.__enter__()
+        for host in self.hosts:
+            subprocess.run(host.service("start"), check=True)
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        for run in self._runs:
+            run.kill()
+        self._stack.close()
+        for host in self.hosts:
+            host.stop()
+        self.azure.__exit__(*details)

@@ -1,0 +1,287 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook handle_events, run for real against the simulator."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.integration.playbooks.fleet import Fleet, Host, Run
+
+MakeFleet = Callable[[int], Fleet]
+
+LONG = 20000.0  # seconds; longer than any event
+
+
+def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_over(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(2)
+    host, other = fleet.hosts
+    reboot = fleet.event("Reboot", host)
+    run = fleet.start("handle_events")
+
+    run.wait_until(lambda: fleet.is_approved(reboot))
+    assert host.marker.exists()
+    assert not host.is_serving()
+
+    # It has started, and the machine is rebooting.
+    run.wait_until(lambda: fleet.is_down(host))
+    run.wait_until(lambda: "UNREACHABLE" in run.output)
+    # It has rebooted, but the event is still listed: that is not the end.
+    fleet.azure.advance(60)
+    looks = fleet.looks(host)
+    run.wait_until(lambda: fleet.looks(host) >= looks + 2)
+    assert host.marker.exists()
+    assert not host.is_serving()
+
+    fleet.azure.advance(LONG)
+    assert run.finish() == 0, run.output
+    assert host.is_back()
+    assert len(fleet.record(reboot)["approvals"]) == 1
+    assert "s of notice left; over; put back" in run.report(host)
+    assert not other.marker.exists()
+
+
+class _Everything(NamedTuple):
+    """A fleet to which everything happened in one run, and what was seen."""
+
+    fleet: Fleet
+    events: dict[str, str]
+    run: Run
+    status: int
+    unready_at_approval: list[str]
+    pid_before: str
+
+    def host(self, number: int) -> Host:
+        return self.fleet.hosts[number]
+
+    def approvals(self, name: str) -> int:
+        return len(self.fleet.record(self.events[name])["approvals"])
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Everything]:
+    """Host 0 and 1 share a redeployment, 2 is frozen, 3 shortly; 4 does not stop; 5 shares with 6, which is no host."""
+    with Fleet(tmp_path_factory.mktemp("everything"), 32, 7) as fleet:
+        hosts = fleet.hosts
+        events = {
+            "shared": fleet.event("Redeploy", hosts[0], hosts[1]),
+            "freeze": fleet.event("Freeze", hosts[2], duration=-1),
+            "short freeze": fleet.event("Freeze", hosts[3], duration=5),
+            "unstoppable": fleet.event("Reboot", hosts[4], notice=600),
+            "with an outsider": fleet.event("Reboot", hosts[5], hosts[6], notice=600),
+        }
+        # Somebody else has taken this one out.
+        hosts[2].marker.touch()
+        hosts[4].breaks_at_stop = True
+        pid_before = (hosts[2].directory / "web_server.pid").read_text()
+
+        run = fleet.start("handle_events", hosts=hosts[:6], handle_events_minimum_in_service=0)
+        run.wait_until(lambda: fleet.is_approved(events["shared"]) and fleet.is_approved(events["freeze"]))
+        unready = [host.name for host in hosts[:2] if not host.marker.exists() or host.is_serving()]
+        # These end long before the two that were not approved begin.
+        fleet.azure.advance(300)
+        fleet.azure.advance(280)
+        fleet.azure.advance(15)
+        fleet.azure.advance(1)
+        run.wait_until(lambda: hosts[4].marker.exists() and hosts[5].marker.exists())
+        fleet.azure.advance(LONG)
+        status = run.finish()
+        yield _Everything(fleet, events, run, status, unready, pid_before)
+
+
+def test_given_a_shared_event_when_handled_then_it_is_approved_once_after_all_its_hosts_are_ready(
+    everything: _Everything,
+) -> None:
+    assert everything.unready_at_approval == []
+    assert everything.approvals("shared") == 1
+    assert everything.host(0).is_back()
+    assert everything.host(1).is_back()
+
+
+def test_given_a_freeze_when_handled_then_its_services_go_on(everything: _Everything) -> None:
+    assert everything.approvals("freeze") == 1
+    assert (everything.host(2).directory / "web_server.pid").read_text() == everything.pid_before
+
+
+def test_given_a_host_that_somebody_else_took_out_when_its_event_is_over_then_it_stays_out(
+    everything: _Everything,
+) -> None:
+    assert everything.host(2).marker.exists()
+    assert not everything.host(2).state.exists()
+
+
+def test_given_a_freeze_of_a_few_seconds_when_handled_then_it_is_left_alone(everything: _Everything) -> None:
+    assert everything.approvals("short freeze") == 0
+    assert "left alone, a freeze of 5 s is tolerated" in everything.run.output
+    assert "host3" not in everything.run.output.split("PLAY [Take a batch")[1].split("PLAY [Report]")[0]
+
+
+def test_given_a_service_that_does_not_stop_then_its_event_is_never_approved_and_the_run_fails_naming_it(
+    everything: _Everything,
+) -> None:
+    assert everything.approvals("unstoppable") == 0
+    assert everything.status == 2
+    assert "FAILED: Check that every service has stopped: These services did not stop: web (exit status 7" in (
+        everything.run.report(everything.host(4))
+    )
+    assert "web (exit status 7" in everything.run.output.split("TASK [Fail if anything did]")[1]
+
+
+def test_given_a_service_that_did_not_stop_when_its_event_is_over_then_the_host_is_put_back(
+    everything: _Everything,
+) -> None:
+    assert everything.host(4).is_back()
+
+
+def test_given_an_event_that_hits_a_vm_outside_the_play_then_it_is_never_approved_but_met(
+    everything: _Everything,
+) -> None:
+    assert everything.approvals("with an outsider") == 0
+    assert "will not be approved, it also hits vm_6, not in the play or not answering" in everything.run.output
+    assert everything.host(5).is_back()
+    assert "FAILED" not in everything.run.report(everything.host(5))
+
+
+def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_put_back(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(2)
+    host = fleet.hosts[0]
+    termination = fleet.event("Terminate", host)
+    run = fleet.start("handle_events")
+    run.wait_until(lambda: fleet.is_approved(termination))
+    assert not host.is_serving()
+
+    assert run.finish() == 0, run.output
+    assert host.marker.exists()
+    assert not host.is_serving()
+    assert "deleted: it no longer answers" in run.report(host)
+
+
+def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(2)
+    rebooted, evicted = fleet.hosts
+    reboot = fleet.event("Reboot", rebooted, notice=600)
+    eviction = fleet.event("Preempt", evicted, notice=600)
+    run = fleet.start("handle_events", handle_events_approve=False)
+    run.wait_until(lambda: evicted.marker.exists() and not evicted.is_serving())
+    assert not rebooted.marker.exists()
+    fleet.azure.withdraw(eviction)
+    run.wait_until(lambda: rebooted.marker.exists() and not rebooted.is_serving())
+    assert evicted.is_back()
+    fleet.azure.withdraw(reboot)
+
+    assert run.finish() == 0, run.output
+    assert rebooted.is_back()
+    assert fleet.record(reboot)["approvals"] + fleet.record(eviction)["approvals"] == []
+    assert "withdrawn; put back" in run.report(evicted)
+
+
+def test_given_a_run_that_died_and_an_event_under_way_when_run_again_then_everything_is_put_back(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    left, started = fleet.hosts
+    fleet.event("Reboot", left)
+    died = fleet.start("handle_events")
+    died.wait_until(lambda: left.marker.exists() and not left.is_serving())
+    died.kill()
+    fleet.azure.advance(LONG)
+    assert left.marker.exists()
+
+    # The other host's event was never announced.
+    under_way = fleet.event("Reboot", started, status="Started", impact=0)
+    run = fleet.start("handle_events")
+    run.wait_until(started.marker.exists)
+    run.wait_until(left.is_back)
+    assert started.is_serving()
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 0, run.output
+    assert started.is_back()
+    assert fleet.record(under_way)["approvals"] == []
+    assert "nothing is ahead any more; put back" in run.report(left)
+
+
+def test_given_a_minimum_in_service_when_two_are_hit_then_the_more_urgent_one_is_back_before_the_other_leaves(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(3)
+    later, sooner, _third = fleet.hosts
+    fleet.event("Reboot", later, notice=1800)
+    first = fleet.event("Reboot", sooner, notice=1000)
+    run = fleet.start("handle_events", handle_events_minimum_in_service=2)
+    run.wait_until(lambda: fleet.is_approved(first))
+    fleet.azure.advance(700)
+    run.wait_until(later.marker.exists)
+    assert sooner.is_back()
+    second = next(event for event in fleet.azure.status()["events"] if event["event_id"] != first)["event_id"]
+    run.wait_until(lambda: fleet.is_approved(second))
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 0, run.output
+    assert later.is_back()
+
+
+def test_given_check_mode_when_run_then_it_predicts_and_changes_nothing(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(1)
+    reboot = fleet.event("Reboot", fleet.hosts[0])
+
+    status, run = fleet.run("handle_events", "--check", "--diff")
+
+    assert status == 0, run.output
+    assert not fleet.is_approved(reboot)
+    assert fleet.hosts[0].is_back()
+    assert '+{"means": "present"' in run.output
+    assert "Scheduled, approved" in run.output
+    assert "would be made ready" in run.report(fleet.hosts[0])
+
+
+def test_given_nothing_announced_when_run_then_it_asks_and_ends(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(1)
+
+    status, run = fleet.run("handle_events")
+
+    assert status == 0, run.output
+    assert "Nothing is announced for these hosts." in run.output
+    assert "Nothing had to be done." in run.output
+
+
+def test_given_a_host_that_does_not_answer_when_run_then_the_others_are_handled_and_the_run_fails_naming_it(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    host, silent = fleet.hosts
+    reboot = fleet.event("Reboot", host)
+    fleet.take_down(silent)
+    run = fleet.start("handle_events")
+    run.wait_until(lambda: fleet.is_approved(reboot))
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 2, run.output
+    assert host.is_back()
+    assert "FAILED: Read the events" in run.report(silent)
+
+
+def test_given_a_minimum_that_is_no_number_when_run_then_it_is_named_before_anything_is_touched(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(1)
+    fleet.event("Reboot", fleet.hosts[0])
+
+    status, run = fleet.run("handle_events", handle_events_minimum_in_service="most")
+
+    assert status != 0
+    assert "handle_events_minimum_in_service: 'most' is neither a number of hosts nor a percentage" in run.output
+    assert fleet.hosts[0].is_back()
+
+
+def test_given_the_playbook_when_its_syntax_is_checked_without_any_variable_then_it_is_right(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("localhost\n")
+    subprocess.run(
+        ["ansible-playbook", "--syntax-check", "-i", str(tmp_path / "hosts"), "foghorn.azure_events.handle_events"],
+        check=True,
+    )

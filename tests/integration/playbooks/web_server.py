@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A machine's web server as a service: `web_server.py start|stop|status|serve DIRECTORY ADDRESS PORT`.
+
+`/readyz` answers 503 while DIRECTORY/out_of_rotation is there.
+"""
+
+import http.server
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+PATIENCE = 60.0
+OWNER = "FLEET_OWNER"
+"""The environment variable that holds the pid of the process which the servers must not outlive."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers probes."""
+
+    directory = Path()
+
+    def do_GET(self) -> None:
+        """Answer 200, or 503 when the machine is out of rotation."""
+        self.send_response(503 if (self.directory / "out_of_rotation").exists() else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_args: object) -> None:
+        """Keep quiet."""
+
+
+def end_with_owner() -> None:
+    """End this process when its owner has: tests may be killed before they tidy up."""
+    owner = Path("/proc", os.environ[OWNER])
+    while owner.exists():
+        time.sleep(1)
+    os._exit(1)
+
+
+def running(pid_file: Path) -> int:
+    """The server's pid, 0 when there is none."""
+    try:
+        pid = int(pid_file.read_text())
+        os.kill(pid, 0)
+    except (OSError, ValueError):
+        return 0
+    # Nobody may have waited for it yet.
+    return 0 if " Z " in Path(f"/proc/{pid}/stat").read_text() else pid
+
+
+def main(command: str, directory: Path, address: str, port: int) -> int:
+    """Do what a service manager would."""
+    pid_file = directory / "web_server.pid"
+    if command == "serve":
+        Handler.directory = directory
+        threading.Thread(target=end_with_owner, daemon=True).start()
+        http.server.ThreadingHTTPServer((address, port), Handler).serve_forever()
+    if command == "status":
+        return 0 if running(pid_file) else 3
+    limit = time.monotonic() + PATIENCE
+    if command == "stop":
+        pid = running(pid_file)
+        if pid:
+            os.kill(pid, signal.SIGTERM)
+        while running(pid_file) and time.monotonic() < limit:
+            time.sleep(0.02)
+        return 1 if running(pid_file) else 0
+    server = subprocess.Popen(
+        [sys.executable, "-S", __file__, "serve", str(directory), address, str(port)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    pid_file.write_text(str(server.pid))
+    while time.monotonic() < limit:
+        with socket.socket() as probe:
+            if probe.connect_ex((address, port)) == 0:
+                return 0
+        time.sleep(0.02)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])))
