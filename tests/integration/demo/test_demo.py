@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole demo, as `make demo` runs it, with the handler and without."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .conftest import DEMO
+
+LIMIT = 900.0
+"""Seconds; with the handler it takes less than two minutes on a machine that has nothing else to do."""
+
+INSTANT = r"\d+\.\d"
+SPAN = rf"{INSTANT} to {INSTANT}"
+NOTICE_LEFT = r"\d+:\d\d of 15:00"
+
+
+def _start(directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(DEMO / "demo.py"), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(directory)},
+    )
+
+
+def _run(directory: Path, *arguments: str) -> tuple[int, str]:
+    with _start(directory, *arguments) as demo:
+        try:
+            output, _errors = demo.communicate(timeout=LIMIT)
+        finally:
+            demo.terminate()
+    return demo.returncode, output
+
+
+def _left_behind(directory: Path) -> list[str]:
+    """Files in the directory, and the command lines of processes that have to do with it."""
+    found = [path.name for path in directory.iterdir()]
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = process.read_bytes().decode(errors="replace").split("\0")
+        except OSError:  # it has just ended
+            continue
+        if any(word.startswith(f"{directory}/") or f"={directory}/" in word for word in words):
+            found.append(" ".join(words))
+    return found
+
+
+def _row(output: str, vm: str, event_type: str) -> str:
+    """A line of the table, its blanks squeezed."""
+    rows = re.findall(rf"^{vm} +{event_type} .*$", output, re.MULTILINE)
+    assert len(rows) == 1, f"{vm} has {len(rows)} rows for its {event_type}:\n{output}"
+    return re.sub(" +", " ", rows[0])
+
+
+def test_given_the_handler_when_all_maintenance_has_gone_by_then_every_phase_happened_and_no_request_was_lost(
+    tmp_path: Path,
+) -> None:
+    status, output = _run(tmp_path, "--handler", "on")
+    assert status == 0, output
+    phases = f"{INSTANT} {INSTANT} {INSTANT} {INSTANT} {INSTANT}"
+    for vm, event_type in (("web_0", "Reboot"), ("web_1", "Redeploy"), ("web_2", "Redeploy")):
+        row = _row(output, vm, event_type)
+        assert re.fullmatch(f"{vm} {event_type} {phases} {SPAN} {INSTANT} {NOTICE_LEFT}", row), output
+    freeze = _row(output, "web_1", "Freeze")
+    not_stopped = f"{INSTANT} {INSTANT} {INSTANT} - {INSTANT}"
+    assert re.fullmatch(f"web_1 Freeze {not_stopped} {SPAN} {INSTANT} {NOTICE_LEFT}", freeze), output
+    terminate = _row(output, "web_2", "Terminate")
+    assert re.fullmatch(f"web_2 Terminate {phases} {SPAN} deleted {NOTICE_LEFT}", terminate), output
+    sent = re.search(r"^(\d+) requests sent, (\d+) on new connections, (\d+) on connections", output, re.MULTILINE)
+    assert sent is not None, output
+    assert min(int(count) for count in sent.groups()) > 100
+    assert "\n0 lost." in output
+    assert _left_behind(tmp_path) == []
+
+
+def test_given_no_handler_when_a_machine_is_rebooted_then_requests_are_lost(tmp_path: Path) -> None:
+    status, output = _run(tmp_path, "--handler", "off", "--only", "reboot", "--speed", "60")
+    assert status == 0, output
+    assert re.search(r"^web_0 +Reboot .* not approved$", output, re.MULTILINE), output
+    assert re.search(r"^  Reboot of web_0: [1-9]\d* lost ", output, re.MULTILINE), output
+    assert _left_behind(tmp_path) == []
+
+
+def test_given_a_demo_under_way_when_it_is_told_to_end_then_nothing_is_left_behind(
+    tmp_path: Path, wait_for: Callable[[Callable[[], Any]], Any]
+) -> None:
+    with _start(tmp_path, "--handler", "off", "--only", "reboot") as demo:
+        assert demo.stdout is not None
+        for line in demo.stdout:
+            if "Azure announces" in line:
+                break
+        demo.send_signal(signal.SIGTERM)
+        rest = demo.stdout.read()
+    assert demo.returncode == 128 + signal.SIGTERM, rest
+    wait_for(lambda: _left_behind(tmp_path) == [])
