@@ -1,0 +1,13 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run by the simulator in the instant before an event hits a machine: prints what the balancer says of it, as JSON."""
+
+import csv
+import json
+import os
+import urllib.request
+
+with urllib.request.urlopen("http://balancer:8404/;csv", timeout=30) as answer:
+    table = answer.read().decode().removeprefix("# ").splitlines()
+server = next(row for row in csv.DictReader(table) if row["svname"] == os.environ["FOGHORN_VM"])
+print(json.dumps({name: server[name] for name in ("status", "check_code", "chkdown", "scur")}))
