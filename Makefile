@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Everything that is installed or made goes below .cache, but for what `make build` makes, in dist, and what `make lab`
+# installs and keeps of the system (docs/lab.md).
+# `make PYTHON=…` chooses the Python (3.11 or newer) of the virtual environments.
+
+CACHE := .cache
+VENV := $(CACHE)/venv
+VENV_2_16 := $(CACHE)/venv-2.16
+VENV_LAB := $(CACHE)/venv-lab
+BIN := $(VENV)/bin
+COPY := $(CACHE)/ansible-test/ansible_collections/foghorn/azure_events
+VERSION = $(shell sed -n 's/^version: *//p' galaxy.yml)
+TARBALL = dist/foghorn-azure_events-$(VERSION).tar.gz
+CORE := plugins/module_utils/scheduled_events
+AGENT := roles/handler_agent
+HANDLER ?= on
+LAB ?= foghorn
+
+# Tools find each other on PATH, and the collection at its place; nobody's home is touched.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export ANSIBLE_HOME := $(CURDIR)/$(CACHE)/ansible
+export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(CACHE)/collections
+# Ansible insists on UTF-8.
+export LC_ALL := C.UTF-8
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# reuse needs no libmagic then.
+export REUSE_ENCODING_MODULE := charset_normalizer
+
+LINT := ruff mypy managed-node-code ansible-lint changelog-lint reuse docs-lint galaxy-importer
+# Two lanes side by side; those that work on the copy of the collection share one.
+STEPS := $(LINT) sanity unit unit-other-pythons integration-2.16 -- integration
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity docs changelog build bench clean $(filter-out --,$(STEPS)) venv collection copy
+
+help: ## show this list
+	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
+
+demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us)
+	@$(BIN)/python demo/demo.py --handler $(HANDLER)
+
+test: $(VENV)/.gates $(VENV_2_16)/.test ## everything that runs without root
+	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)
+
+lab: lab-needs $(VENV_LAB)/.lab build ## real machines, as root on Debian or Ubuntu (SCENARIO="agent reboot": only these)
+	@LAB=$(LAB) $(VENV_LAB)/bin/python -m tests.lab run --tarball $(TARBALL) $(SCENARIO)
+
+lab-shell: lab-needs $(VENV_LAB)/.lab build ## a shell in an empty lab, to work on a scenario
+	@LAB=$(LAB) $(VENV_LAB)/bin/python -m tests.lab shell --tarball $(TARBALL)
+
+lab-needs:
+	@tools/lab_needs.sh
+
+lint: $(VENV)/.gates ## all checks that run no code of ours
+	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(LINT)
+
+ruff: $(VENV)/.gates
+	@$(BIN)/ruff check --quiet --output-format concise .
+	@$(BIN)/ruff format --check --quiet .
+
+mypy: $(VENV)/.gates collection
+	@$(BIN)/mypy
+
+managed-node-code: $(VENV)/.run
+	@$(BIN)/python tools/check_managed_node_code.py
+
+ansible-lint: $(VENV)/.gates collection
+	@$(BIN)/ansible-lint --profile production --nocolor -q
+
+changelog-lint: $(VENV)/.gates
+	@$(BIN)/antsibull-changelog lint
+
+reuse: $(VENV)/.gates
+	@$(BIN)/reuse lint --quiet || $(BIN)/reuse lint
+
+docs-lint: $(VENV)/.gates copy
+	@$(BIN)/antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all $(COPY)
+
+galaxy-importer: $(VENV)/.gates build
+	@tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
+
+unit: $(VENV)/.test ## unit tests; the core must be covered fully
+	@$(BIN)/python -m coverage erase
+	@$(BIN)/python -m coverage run -m pytest tests/unit/plugins
+	@$(BIN)/python -m coverage report --include '$(CORE)/*' --fail-under 100
+	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins
+
+unit-other-pythons: $(VENV)/.run
+	@tools/test_core_on_other_pythons.sh $(CACHE) --ignore tests/unit/$(AGENT)/test_kill.py tests/unit/$(CORE) tests/unit/$(AGENT)
+
+integration: $(VENV)/.test ## integration tests
+	@$(BIN)/python -m pytest tests/integration
+
+integration-2.16: $(VENV_2_16)/.test
+	@PATH="$(CURDIR)/$(VENV_2_16)/bin:$$PATH" $(VENV_2_16)/bin/python -m pytest tests/integration/modules
+
+sanity: $(VENV)/.run copy ## ansible-test's sanity tests
+	@tools/sanity.sh $(VENV) $(CACHE)/ansible-test "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+
+docs: $(VENV)/.gates collection ## the plugins' documentation as HTML, in dist/docs
+	@tools/docs.sh $(VENV) $(CACHE)/docs dist/docs
+
+changelog: $(VENV)/.gates ## bring CHANGELOG.md up to date with changelogs/fragments
+	@$(BIN)/antsibull-changelog release --update-existing --refresh --reload-plugins
+
+build: $(VENV)/.run copy ## the collection's tarball, in dist
+	@$(BIN)/ansible-galaxy collection build --force --output-path dist $(COPY)
+
+bench: $(VENV)/.run collection ## all benchmarks, one after the other
+	@tools/bench.sh $(BIN)/python
+
+clean: ## remove whatever was installed or made
+	rm -rf $(CACHE) .ansible dist tests/output
+
+collection: $(VENV)/.run
+	@$(BIN)/python tools/link_collection.py
+
+copy: $(VENV)/.run
+	@$(BIN)/python tools/copy_collection.py $(COPY)
+
+$(VENV)/.run: requirements.txt requirements/run.txt requirements/constraints.txt
+	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV) requirements/run.txt
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run requirements/test.txt
+	@tools/make_venv.sh - $(VENV) requirements/test.txt
+	@touch $@
+
+$(VENV)/.gates: $(VENV)/.test requirements/gates.txt
+	@tools/make_venv.sh - $(VENV) requirements/gates.txt
+	@touch $@
+
+$(VENV_LAB)/.lab: requirements/lab.txt requirements/run.txt requirements.txt requirements/constraints.txt
+	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV_LAB) requirements/lab.txt
+	@touch $@
+
+$(VENV_2_16)/.test: $(VENV)/.run requirements.txt requirements/test.txt requirements/ansible-2.16.txt requirements/constraints.txt
+	@tools/make_venv.sh $(BIN)/python $(VENV_2_16) requirements/ansible-2.16.txt
+	@touch $@

@@ -1,0 +1,296 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does the handler agent cost, and how fast is it?
+
+The built program, run as its unit runs it, against the simulator on loopback; beside it a bare interpreter that does
+the least that can be done. Fails beyond the bounds:
+
+* resident memory at rest, with the endpoint on and asked
+* processor time of a poll that brings nothing new, threads included
+* from the announcement of an event to its first step, at one poll a second, at the 99th percentile
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "roles" / "azure_simulator" / "files"))
+
+from azure_simulator.client import ControlClient  # noqa: E402  # found on the path set above
+
+MOST_MEMORY = 18.0
+"""MiB."""
+MOST_PROCESSOR_TIME = 0.6
+"""Milliseconds."""
+MOST_DELAY = 1.1
+"""Seconds."""
+
+SEED = 20260101
+PATIENCE = 60.0
+SETTLING_POLLS = 20
+STRETCHES = 4
+FASTEST = 0.25
+"""Seconds between polls, to see many of them soon: what one costs does not depend on it."""
+
+BARE = """
+import os, socket, sys, time
+host, port, seconds, argv = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
+request = b"GET /metadata/scheduledevents?api-version=2020-07-01 HTTP/1.1\\r\\nHost: x\\r\\nMetadata: true\\r\\n\\r\\n"
+connection = socket.create_connection((host, port))
+was_listed = False
+while True:
+    connection.sendall(request)
+    is_listed = b"EventId" in connection.recv(65536)
+    if is_listed and not was_listed:
+        os.waitpid(os.spawnv(os.P_NOWAIT, argv[0], argv), 0)
+    was_listed = is_listed
+    time.sleep(seconds)
+"""
+"""Polls by hand, understands nothing of what it is told, and runs a command when an event is there."""
+
+
+class Machine:
+    """A VM on which something polls."""
+
+    def __init__(self, directory: Path, name: str, endpoint: str) -> None:
+        self.name = name
+        self.endpoint = endpoint
+        self.directory = directory / name
+        self.directory.mkdir(mode=0o755)
+        self.mark = self.directory / "mark"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    def run_agent(self, program: Path, interval: float) -> None:
+        """Run the agent, with a first step that leaves a mark."""
+        with socket.socket() as chosen:
+            chosen.bind(("127.0.0.1", 0))
+            port = chosen.getsockname()[1]
+        self.url = f"127.0.0.1:{port}"
+        config = self.directory / "agent.json"
+        content = {
+            "imds": {"endpoint": self.endpoint, "poll_interval": interval},
+            "listen": [{"address": "127.0.0.1", "port": port}],
+            "hooks_directory": str(self.directory / "hooks.d"),
+            "state_directory": str(self.directory / "state"),
+            "policies": [{"drain": [{"command": self.step}]}],
+        }
+        config.write_text(json.dumps(content), encoding="utf-8")
+        config.chmod(0o600)
+        self._run([sys.executable, "-IS", str(program), "run", "--config", str(config)])
+        wait_for(lambda: self.ask("/status").get("last_answer"), self)
+
+    def run_bare(self, interval: float) -> None:
+        """Run the bare interpreter."""
+        parts = urlsplit(self.endpoint)
+        self._run([sys.executable, "-IS", "-c", BARE, str(parts.hostname), str(parts.port), str(interval), *self.step])
+
+    def run_nothing(self) -> None:
+        """Run an interpreter that only sleeps."""
+        self._run([sys.executable, "-IS", "-c", "import time; time.sleep(86400)"])
+
+    @property
+    def step(self) -> list[str]:
+        """The command that is run for an event."""
+        return ["/usr/bin/touch", str(self.mark)]
+
+    def ask(self, path: str) -> Any:
+        """What the agent's endpoint says; nothing while it does not answer."""
+        connection = http.client.HTTPConnection(self.url, timeout=PATIENCE)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse().read()
+        except OSError:
+            return {}
+        finally:
+            connection.close()
+        return json.loads(answer) if path == "/status" else answer
+
+    def resident(self) -> float:
+        """Resident memory, in MiB."""
+        with open(f"/proc/{self._pid}/status", encoding="ascii") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+
+    def processor_time(self) -> float:
+        """Seconds that all its threads have run."""
+        tasks = Path(f"/proc/{self._pid}/task")
+        return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks.iterdir()) / 1e9
+
+    @property
+    def _pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def _run(self, command: list[str]) -> None:
+        # As the unit does.
+        environment = {"PATH": "/usr/bin:/bin", "MALLOC_ARENA_MAX": "1"}
+        with open(self.directory / "output", "wb") as output:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+            )
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+def wait_for(ask: Callable[[], Any], machine: Machine) -> Any:
+    """Ask until the answer is true."""
+    ends = time.monotonic() + PATIENCE
+    while True:
+        answer = ask()
+        if answer:
+            return answer
+        if time.monotonic() > ends or (machine.process is not None and machine.process.poll() is not None):
+            said = (machine.directory / "output").read_text(encoding="utf-8", errors="replace")
+            raise RuntimeError(f"{machine.name} does not get on; it said:\n{said}")
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def fleet(machines: int) -> Iterator[tuple[ControlClient, list[Machine]]]:
+    """A simulator in a process of its own, whose work counts for nobody, and machines on which nothing runs yet."""
+    vms = [{"name": f"vm_{number}", "address": f"127.0.1.{number + 1}"} for number in range(machines)]
+    with contextlib.ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="foghorn-bench-")))
+        directory.chmod(0o755)
+        config = directory / "fleet.json"
+        config.write_text(json.dumps({"control": {"port": 0}, "imds": {"port": 0, "rate_limit": None}, "vms": vms}))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "azure_simulator", "serve", "--config", str(config)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=dict(os.environ, PYTHONPATH=str(ROOT / "roles" / "azure_simulator" / "files")),
+        )
+        stack.callback(process.wait)
+        stack.callback(process.kill)
+        assert process.stdout is not None
+        stack.callback(process.stdout.close)
+        ready = json.loads(process.stdout.readline())
+        found = [Machine(directory, name, url) for name, url in ready["imds"].items()]
+        for machine in found:
+            stack.callback(machine.close)
+        yield ControlClient(ready["control"]), found
+
+
+def measure_rest(program: Path, polls: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Resident MiB and milliseconds of processor time for each poll, of the agent and of the bare interpreter."""
+    with fleet(3) as (_control, (machine, bare, idle)):
+        machine.run_agent(program, FASTEST)
+        bare.run_bare(FASTEST)
+        idle.run_nothing()
+        time.sleep(SETTLING_POLLS * FASTEST)
+        for path in ("/readyz", "/healthz", "/metrics", "/status") * 5:
+            machine.ask(path)
+        memory = {"agent": machine.resident(), "bare": idle.resident()}
+        # The least of some stretches: whatever else this machine does only ever adds to it.
+        stretches = [_processor_time(machine, bare, polls / STRETCHES * FASTEST) for _stretch in range(STRETCHES)]
+        return memory, {name: min(stretch[name] for stretch in stretches) for name in ("agent", "bare")}
+
+
+def _processor_time(machine: Machine, bare: Machine, seconds: float) -> dict[str, float]:
+    before = {one.name: one.processor_time() for one in (machine, bare)}
+    count = -polls_of(machine)
+    time.sleep(seconds)
+    taken = {one.name: one.processor_time() - before[one.name] for one in (machine, bare)}
+    count += polls_of(machine)
+    return {"agent": taken[machine.name] / count * 1000, "bare": taken[bare.name] / count * 1000}
+
+
+def polls_of(machine: Machine) -> int:
+    """How many documents the agent has read so far."""
+    metrics = machine.ask("/metrics").decode("ascii")
+    line = next(line for line in metrics.splitlines() if line.startswith('foghorn_polls_total{result="answered"}'))
+    return int(float(line.split()[-1]))
+
+
+def measure_delay(begin: Callable[[Machine], None], machines: int, rounds: int, rng: random.Random) -> list[float]:
+    """Seconds from each announcement to the first step."""
+    delays = []
+    with fleet(machines) as (control, found):
+        for machine in found:
+            begin(machine)
+            # Not all in step.
+            time.sleep(rng.random() / machines)
+        time.sleep(2.0)
+        for _round in range(rounds):
+            for machine in found:
+                time.sleep(rng.uniform(0.05, 0.15))
+                announced = time.time()
+                event = control.event("Freeze", [machine.name], notice=900)
+                wait_for(machine.mark.exists, machine)
+                delays.append(machine.mark.stat().st_mtime - announced)
+                machine.mark.unlink()
+                control.withdraw(event["event_id"])
+    return sorted(delays)
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Of sorted values, the one that so many are not above."""
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def main() -> int:
+    """Measure, print a table, judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--polls", type=int, default=120, help="polls to take the mean of (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=10, help="announcements to each machine (default: %(default)s)")
+    parser.add_argument("--machines", type=int, default=20, help="that wait for one (default: %(default)s)")
+    options = parser.parse_args()
+    for name, value in vars(options).items():
+        least = STRETCHES * 5 if name == "polls" else 1
+        if value < least:
+            parser.error(f"--{name} {value}: give {least} or more")
+    rng = random.Random(SEED)
+    with tempfile.TemporaryDirectory(prefix="foghorn-bench-") as directory:
+        program = Path(directory) / "foghorn-agent"
+        builder = ROOT / "roles" / "handler_agent" / "files" / "build_program.py"
+        try:
+            subprocess.run([sys.executable, str(builder), str(program)], check=True, timeout=PATIENCE)
+            memory, processor = measure_rest(program, options.polls)
+            delays = {
+                "agent": measure_delay(lambda one: one.run_agent(program, 1.0), options.machines, options.rounds, rng),
+                "bare": measure_delay(lambda one: one.run_bare(1.0), options.machines, options.rounds, rng),
+            }
+        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+            print(f"could not measure: {error}", file=sys.stderr)
+            return 1
+    rows = [
+        ("resident memory at rest, MiB", memory, MOST_MEMORY),
+        ("processor time of an idle poll, ms", processor, MOST_PROCESSOR_TIME),
+        (
+            "notice to first step, s, 99th percentile",
+            {name: percentile(values, 0.99) for name, values in delays.items()},
+            MOST_DELAY,
+        ),
+    ]
+    print(f"handler agent, {options.polls} polls, {len(delays['agent'])} announcements  agent   bare  ratio  at most")
+    good = True
+    for name, values, most in rows:
+        is_good = values["agent"] <= most
+        good = good and is_good
+        mark = "" if is_good else "  TOO MUCH"
+        agent, bare = values["agent"], values["bare"]
+        print(f"{name:<48}  {agent:6.2f} {bare:6.2f} {agent / bare:6.2f} {most:8.2f}{mark}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

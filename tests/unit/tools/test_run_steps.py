@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""`make test` runs its steps side by side, all of them, and fails when one fails."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).resolve().parents[3] / "tools" / "run_steps.py"
+
+MAKEFILE = """
+good:
+\t@echo all is well
+bad:
+\t@echo something broke; exit 3
+first:
+\t@touch first; while [ ! -e second ]; do sleep 0.05; done
+second:
+\t@touch second; while [ ! -e first ]; do sleep 0.05; done
+waits:
+\t@touch waiting; sleep 600
+"""
+
+
+@pytest.fixture(name="steps")
+def fixture_steps(tmp_path: Path) -> list[str]:
+    """The command, to which a test adds targets."""
+    (tmp_path / "Makefile").write_text(MAKEFILE, encoding="utf-8")
+    make = tmp_path / "make"
+    make.write_text(f'#!/bin/sh\nexec make -C "{tmp_path}" "$@"\n', encoding="utf-8")
+    make.chmod(0o755)
+    return [sys.executable, str(TOOL), str(make)]
+
+
+def test_given_a_failing_step_when_run_then_the_others_run_too_and_the_end_names_it(steps: list[str]) -> None:
+    run = subprocess.run([*steps, "bad", "good"], capture_output=True, text=True, timeout=60, check=False)
+
+    assert run.returncode == 1
+    assert "something broke" in run.stdout
+    assert "all is well" in run.stdout
+    assert "1 of 2 steps passed" in run.stdout
+    assert "failed: bad;" in run.stderr
+
+
+def test_given_two_lanes_when_run_then_they_run_side_by_side(steps: list[str]) -> None:
+    run = subprocess.run([*steps, "first", "--", "second"], capture_output=True, text=True, timeout=60, check=False)
+
+    assert run.returncode == 0
+    assert "2 of 2 steps passed" in run.stdout
+
+
+def test_given_an_interrupt_when_running_then_no_further_step_begins(steps: list[str], tmp_path: Path) -> None:
+    with subprocess.Popen([*steps, "waits", "good"], stdout=subprocess.PIPE, text=True, process_group=0) as run:
+        while not (tmp_path / "waiting").exists():
+            assert run.poll() is None
+        # As a terminal does it: to all of the group.
+        subprocess.run(["kill", "-INT", "--", f"-{run.pid}"], check=True)
+        output, _unused = run.communicate(timeout=60)
+
+    assert run.returncode == 128 + signal.SIGINT
+    assert "all is well" not in output

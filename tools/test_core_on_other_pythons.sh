@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# usage: test_core_on_other_pythons.sh CACHE_DIRECTORY TESTS...
+# Run tests of managed-node code on those Pythons of managed nodes that this machine has, on PATH or under pyenv.
+set -eu
+
+cache=$1
+shift
+
+find_python() {
+    for path in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python "$(command -v "python$1" || true)"; do
+        if [ -x "$path" ] && "$path" -c 'import ensurepip, venv' 2>/dev/null; then
+            printf '%s\n' "$path"
+            return
+        fi
+    done
+}
+
+versions=
+for version in 3.6 3.8 3.13; do
+    python=$(find_python "$version")
+    if [ -z "$python" ]; then
+        echo "Python $version: not on this machine, skipped"
+        continue
+    fi
+    venv=$cache/venv-core-$version
+    if [ ! "$venv/.installed" -nt requirements/managed-node.txt ]; then
+        tools/make_venv.sh "$python" "$venv" requirements/managed-node.txt
+        touch "$venv/.installed"
+    fi
+    versions="$versions $version"
+done
+
+# All at the same time: these tests wait more than they work.
+for version in $versions; do
+    venv=$cache/venv-core-$version
+    {
+        status=0
+        "$venv/bin/python" -m pytest -q -o cache_dir="$cache/pytest-$version" "$@" >"$venv/.output" 2>&1 || status=$?
+        echo "$status" >"$venv/.status"
+    } &
+done
+wait
+
+failed=
+for version in $versions; do
+    venv=$cache/venv-core-$version
+    echo "Python $version:"
+    cat "$venv/.output"
+    [ "$(cat "$venv/.status")" -eq 0 ] || failed="$failed $version"
+done
+[ -z "$failed" ] || { echo "error: tests of managed-node code failed on Python$failed" >&2; exit 1; }
