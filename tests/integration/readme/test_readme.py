@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The README's playbooks work as they stand there, against three machines of a simulated Azure."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from azure_simulator.testing import Simulator
+
+ROOT = Path(__file__).resolve().parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAYBOOKS = {
+    match.group(1): match.group(0)
+    for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    for match in [re.match(r"# (\w+\.yml)\n.*", block, re.DOTALL)]
+    if match
+}
+MACHINES = {"web_0": "127.0.0.31", "web_1": "127.0.0.32", "web_2": "127.0.0.33"}
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    """Three machines of one availability set, on a clock that runs fast."""
+    vms = [{"name": name, "address": address, "availability_set": "web"} for name, address in MACHINES.items()]
+    with Simulator({"clock": {"speed": 60}, "imds": {"port": 0}, "vms": vms}) as running:
+        yield running
+
+
+def run(
+    name: str, directory: Path, simulator: Simulator, arguments: Sequence[str] = (), **variables: Any
+) -> "subprocess.CompletedProcess[str]":
+    """Run one of the README's playbooks, byte by byte as it stands there."""
+    (directory / name).write_text(PLAYBOOKS[name], encoding="utf-8")
+    hosts = {
+        # Inventory names that are not Azure's: the VM's own name has to be asked of IMDS.
+        "host-%s" % address.rpartition(".")[2]: {
+            "ansible_connection": "local",
+            "handle_events_endpoint": simulator.imds[vm],
+        }
+        for vm, address in MACHINES.items()
+    }
+    (directory / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}), encoding="utf-8")
+    command = ["ansible-playbook", "-i", "inventory.yml", name, *arguments]
+    if variables:
+        command += ["--extra-vars", json.dumps(variables)]
+    return subprocess.run(
+        command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False
+    )
+
+
+def point_at(simulator: Simulator, vm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the modules find IMDS where the simulator plays this machine."""
+    monkeypatch.setenv("FOGHORN_IMDS_ENDPOINT", simulator.imds[vm])
+
+
+def test_given_the_readme_when_it_is_read_then_it_holds_these_playbooks() -> None:
+    assert sorted(PLAYBOOKS) == ["approve.yml", "install_agent.yml", "read_events.yml", "roll.yml"]
+
+
+def test_given_no_root_when_install_agent_is_checked_as_pasted_then_the_agent_itself_finds_no_mistake_in_it(
+    simulator: Simulator, tmp_path: Path
+) -> None:
+    result = run("install_agent.yml", tmp_path, simulator, arguments=["--check"])
+
+    told = result.stdout.split("Refuse a configuration with mistakes, before anything is touched] ")[1]
+    # Hosts are told in the order in which they answer.
+    assert set(re.findall(r"ok: \[(host-\d+)\]", told.split("TASK [")[0])) == {"host-31", "host-32", "host-33"}
+
+
+def test_given_a_slip_of_the_pen_when_install_agent_is_checked_then_it_is_named(
+    simulator: Simulator, tmp_path: Path
+) -> None:
+    policies = [{"drain": [{"pauze": 12}]}]
+
+    result = run("install_agent.yml", tmp_path, simulator, arguments=["--check"], handler_agent_policies=policies)
+
+    assert result.returncode == 2
+    assert "pauze" in result.stdout
+
+
+def test_given_a_reboot_when_read_events_runs_as_pasted_then_it_shows_the_reboot(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulator.event(event_type="Reboot", resources=["web_1", "web_2"], notice=3600)
+    simulator.event(event_type="Redeploy", resources=["web_0"], notice=3600)
+    point_at(simulator, "web_1", monkeypatch)
+
+    result = run("read_events.yml", tmp_path, simulator)
+
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"Reboot of web_1, web_2, \d+ s from now", result.stdout)
+    assert "Redeploy" not in result.stdout
+
+
+def test_given_a_shared_reboot_when_approve_runs_as_pasted_on_its_leader_then_it_begins(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = simulator.event(event_type="Reboot", resources=["web_1", "web_2"], notice=36000)
+    freeze = simulator.event(event_type="Freeze", resources=["web_1"], notice=36000)
+    point_at(simulator, "web_1", monkeypatch)
+
+    result = run("approve.yml", tmp_path, simulator)
+
+    assert result.returncode == 0, result.stdout
+    events = {one["event_id"]: one for one in simulator.status()["events"]}
+    assert [approval["vm"] for approval in events[event["event_id"]]["approvals"] if not approval["repeated"]] == [
+        "web_1"
+    ]
+    assert events[freeze["event_id"]]["approvals"] == []
+
+
+def test_given_a_shared_reboot_when_approve_runs_as_pasted_on_another_vm_then_nothing_begins(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = simulator.event(event_type="Reboot", resources=["web_1", "web_2"], notice=36000)
+    point_at(simulator, "web_2", monkeypatch)
+
+    result = run("approve.yml", tmp_path, simulator)
+
+    assert result.returncode == 0, result.stdout
+    assert simulator.status()["events"][0]["event_id"] == event["event_id"]
+    assert simulator.status()["events"][0]["approvals"] == []
+
+
+def test_given_nothing_announced_when_roll_runs_as_pasted_then_it_changes_nothing(
+    simulator: Simulator, tmp_path: Path
+) -> None:
+    result = run("roll.yml", tmp_path, simulator)
+
+    assert result.returncode == 0, result.stdout
+    assert re.findall(r"changed=(\d+)", result.stdout)
+    assert set(re.findall(r"changed=(\d+)", result.stdout)) == {"0"}
+
+
+def test_given_a_reboot_when_roll_runs_then_the_machine_is_out_before_it_begins_and_back_after_it(
+    simulator: Simulator, tmp_path: Path
+) -> None:
+    simulator.event(event_type="Reboot", resources=["web_0"], notice=7200, impact=30, linger=60)
+    trace = tmp_path / "trace"
+    script = 'echo "$0 $(date +%s.%N)" >> ' + str(trace)
+
+    result = run(
+        "roll.yml",
+        tmp_path,
+        simulator,
+        # What needs a service manager and root where the README's machines have both.
+        graceful_shutdown_services=[
+            {
+                "name": "nginx",
+                "stop": ["/bin/sh", "-c", script, "stop"],
+                "start": ["/bin/sh", "-c", script, "start"],
+                "status": ["/bin/sh", "-c", "test ! -e %s || tail -n 1 %s | grep -q start" % (trace, trace)],
+            }
+        ],
+        load_balancer_removal_ports=[],
+        load_balancer_removal_health_probe_file="{{ playbook_dir }}/out_of_rotation",
+        handle_events_state_directory="{{ playbook_dir }}/{{ inventory_hostname }}",
+    )
+
+    assert result.returncode == 0, result.stdout
+    record = simulator.status()["events"][0]
+    steps = [line.split() for line in trace.read_text().splitlines()]
+    assert [step for step, _at in steps] == ["stop", "start"]
+    assert float(steps[0][1]) < record["started"] < record["ended"] < float(steps[1][1])
+    assert record["started"] < record["not_before"]
+    assert not (tmp_path / "out_of_rotation").exists()
