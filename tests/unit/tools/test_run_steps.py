@@ -6,6 +6,7 @@
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,17 @@ def test_given_two_lanes_when_run_then_they_run_side_by_side(steps: list[str]) -
 
 
 def test_given_an_interrupt_when_running_then_no_further_step_begins(steps: list[str], tmp_path: Path) -> None:
-    with subprocess.Popen([*steps, "waits", "good"], stdout=subprocess.PIPE, text=True, process_group=0) as run:
+    with subprocess.Popen(
+        [*steps, "waits", "good"],
+        stdout=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        # Whatever started the tests in the background made them deaf to it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as run:
         while not (tmp_path / "waiting").exists():
             assert run.poll() is None
+            time.sleep(0.02)
         # As a terminal does it: to all of the group.
         subprocess.run(["kill", "-INT", "--", f"-{run.pid}"], check=True)
         output, _unused = run.communicate(timeout=60)
