@@ -169,9 +169,11 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert json.loads(machine.config.read_text())["policies"] == [POLICY]
     assert "\nBefore=multi-user.target nginx.service work@1.timer\n" in machine.unit.read_text()
 
+    neighbour = machine.config.with_name("azure_simulator.json")
+    neighbour.write_text("{}")
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert machine.take_calls() == ["disable", "stop", "daemon-reload"]
-    assert machine.files() == []
+    assert machine.files() == [str(neighbour.relative_to(machine.root))]
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert (machine.changes, machine.take_calls()) == (0, [])
 
@@ -189,6 +191,9 @@ def test_given_a_machine_that_does_not_run_systemd_when_installed_then_it_is_ena
 def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only_enabled(machine: Machine) -> None:
     assert machine.play(handler_agent_service_state="stopped") == 0, machine.output
     assert machine.take_calls() == ["daemon-reload", "enable"]
+
+    assert machine.play(handler_agent_state="absent") == 0, machine.output
+    assert not machine.config.parent.exists()
 
 
 @pytest.mark.parametrize(
