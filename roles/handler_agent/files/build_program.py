@@ -50,4 +50,6 @@ def sources() -> "list[tuple[str, bytes]]":
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: build_program.py FILE")
     build(Path(sys.argv[1]))
