@@ -178,18 +178,23 @@ def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
 def seconds_for(steps: Sequence[Step], seconds_left: Optional[float]) -> float:
     """How long the first of these steps may take, if all of them are to have their turn by the deadline.
 
-    With time enough each has its own timeout. When time is short, each has its share of what is left, in
-    proportion to the timeouts, so that a slow drain cannot use up the time of the shutdown.
+    With time enough each has its own timeout. When time is short, a slow drain must not use up the time of the
+    shutdown: each has its share of what is left, in proportion to the timeouts. But a timeout is the most that a step
+    may take, and a pause takes just as long as it has to be: pauses have their time first, as far as the other steps
+    are left with half of it, or with all that they want.
 
     :param steps: what is still to do before the deadline, in order
     :param seconds_left: until the deadline; None without one
     :returns: seconds; zero or less when the deadline has passed
     """
     own = steps[0].timeout
-    if seconds_left is None:
+    pauses = sum(step.timeout for step in steps if step.kind == PAUSE)
+    others = sum(step.timeout for step in steps if step.kind != PAUSE)
+    if seconds_left is None or pauses + others <= seconds_left:
         return own
-    wanted = sum(step.timeout for step in steps)
-    return own if wanted <= seconds_left else seconds_left * own / wanted
+    for_pauses = min(pauses, max(seconds_left / 2, seconds_left - others))
+    share = for_pauses / pauses if steps[0].kind == PAUSE else (seconds_left - for_pauses) / others
+    return own * min(1.0, share)
 
 
 def _is_among(word: Optional[str], words: Optional[Tuple[str, ...]]) -> bool:

@@ -120,7 +120,9 @@ def test_given_an_empty_drain_when_asked_then_it_takes_the_machine_out_all_the_s
     assert not Plan("a", restore=()).takes_out
 
 
-STEPS = st.lists(st.floats(0.001, 1e5).map(lambda timeout: Step("pause", "p", timeout)), min_size=1, max_size=6)
+STEPS = st.lists(
+    st.builds(Step, st.sampled_from(["pause", "command"]), st.just("p"), st.floats(0.001, 1e5)), min_size=1, max_size=6
+)
 
 
 @given(STEPS, st.floats(-1e5, 1e6))
@@ -133,7 +135,7 @@ def test_given_any_time_left_when_it_is_shared_out_then_nobody_gets_more_than_it
         assert seconds <= 0
     else:
         assert 0 < seconds <= left * (1 + 1e-9)
-        # In proportion: what is left after it has the same share for the others.
+        # Its share leaves the others theirs.
         shares = sum(seconds_for([step, *(other for other in steps if other is not step)], left) for step in steps)
         assert shares <= left * (1 + 1e-9) or seconds == steps[0].timeout
 
@@ -143,7 +145,31 @@ def test_given_no_deadline_when_time_is_shared_out_then_a_step_has_its_own() -> 
 
 
 def test_given_half_the_time_when_it_is_shared_out_then_each_step_has_half_of_its_own() -> None:
+    assert seconds_for([Step("command", "p", 60.0), Step("command", "q", 140.0)], 100.0) == 30.0
     assert seconds_for([Step("pause", "p", 60.0), Step("pause", "q", 140.0)], 100.0) == 30.0
+
+
+@pytest.mark.parametrize(
+    ("pause", "timeouts", "left", "for_pause"),
+    [
+        pytest.param(12.0, [60.0, 300.0], 28.0, 12.0, id="an eviction, and the balancer needs 12 s"),
+        pytest.param(5.0, [300.0], 8.0, 4.0, id="half is left to the others"),
+        pytest.param(60.0, [3.0], 20.0, 17.0, id="they want less than half"),
+        pytest.param(60.0, [], 20.0, 20.0, id="there are no others"),
+        pytest.param(12.0, [60.0], 100.0, 12.0, id="time enough"),
+    ],
+)
+def test_given_little_time_when_it_is_shared_out_then_a_pause_has_its_own_first(
+    pause: float, timeouts: List[float], left: float, for_pause: float
+) -> None:
+    steps = [Step("pause", "p", pause), *(Step("command", "c", timeout) for timeout in timeouts)]
+    assert seconds_for(steps, left) == for_pause
+
+    # What is left after it is for the others, in proportion to what they want.
+    for position, timeout in enumerate(timeouts):
+        reordered = [steps[1 + position], *(step for step in steps if step is not steps[1 + position])]
+        expected = timeout * min(1.0, (left - for_pause) / sum(timeouts))
+        assert seconds_for(reordered, left) == pytest.approx(expected)
 
 
 # --- steps that are known again ---------------------------------------------------------------------
