@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from ..scheduled_events.client import Deadline
+from ..scheduled_events.deadline import Deadline
 from .cloud import Cloud, complete
 from .credentials import MSI, MissingLibrary, SignIn, describe, make_credential
 

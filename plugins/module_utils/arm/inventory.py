@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ..scheduled_events.client import Deadline
+from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.document import in_order_of_urgency
 from ..scheduled_events.options import OptionError, read_seconds
 from ..scheduled_events.selection import ANY, Selection, affecting_any_of

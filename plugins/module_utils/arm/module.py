@@ -12,7 +12,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..imds_module import filter_arguments
 from ..scheduled_events.approval import OWN, SCOPES
-from ..scheduled_events.client import Deadline
+from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.document import DocumentError
 from ..scheduled_events.options import OptionError, read_seconds, read_selection, read_vm_names
 from . import acknowledgement, eviction, policy, scale_set, virtual_machine

@@ -10,16 +10,17 @@ Sources: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-even
 https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service
 """
 
-import http.client
 import json
 import random
 import socket
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
+from .deadline import Deadline
 from .document import NEWEST_API_VERSION, Document, DocumentError, parse_date, parse_document, parse_json
+from .http_connection import Answer, Connection, ProtocolError, TooLarge
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 DEFAULT_TIMEOUT = 150.0
@@ -37,11 +38,13 @@ _RETRIED_STATUSES = {
     COMPUTE_PATH: _PASSING_STATUSES,
 }
 
+_HEADERS = {"Metadata": "true", "Accept": "application/json"}
+_HEADERS_WITH_BODY = dict(_HEADERS, **{"Content-Type": "application/json"})
+
 _FIRST_BACKOFF = 0.5  # seconds
 _LONGEST_BACKOFF = 10.0  # seconds
 # 10,000 events are about 4 MiB.
 _LARGEST_ANSWER = 16 * 1024 * 1024  # bytes
-_CHUNK = 64 * 1024  # bytes
 _LONGEST_QUOTE = 300  # characters
 
 
@@ -80,30 +83,6 @@ class Refused(ImdsError):
         self.status = status
 
 
-class Answer(NamedTuple):
-    """One HTTP answer."""
-
-    status: int
-    reason: str
-    headers: Mapping[str, str]
-    """Names in lower case."""
-    body: bytes
-    attempts: int = 1
-
-
-class Deadline:
-    """A moment on a monotonic clock by which work must be done. Several requests may share one."""
-
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
-
-    def remaining(self) -> float:
-        """Seconds left; zero or less when it has passed."""
-        return self._end - self._clock()
-
-
 class ImdsClient:
     """Asks one IMDS, over one connection, which is opened when needed. A context manager; not thread-safe.
 
@@ -136,7 +115,9 @@ class ImdsClient:
         self._sleep = sleep
         self._jitter = jitter
         self._was_reached = False
-        self._connection = _Connection(host, port)
+        self._connection = Connection(host, port)
+        # Most answers are the one before: who asks every second need not understand each anew.
+        self._latest: Optional[Tuple[bytes, Document]] = None
 
     def __enter__(self) -> "ImdsClient":
         return self
@@ -155,10 +136,12 @@ class ImdsClient:
         :raises DocumentError: if the answer is not a document
         """
         answer = self._request("GET", EVENTS_PATH, self.api_version, deadline)
-        try:
-            return parse_document(answer.body, self.api_version)
-        except DocumentError as error:
-            raise self._unusable(error) from None
+        if self._latest is None or answer.body != self._latest[0]:
+            try:
+                self._latest = answer.body, parse_document(answer.body, self.api_version)
+            except DocumentError as error:
+                raise self._unusable(error) from None
+        return self._latest[1]
 
     def approve(self, event_ids: Sequence[str], deadline: Deadline) -> None:
         """Let these events start now, for all of their resources. Safe to repeat.
@@ -215,20 +198,20 @@ class ImdsClient:
         attempts = 0
         while True:
             attempts += 1
-            reused = self._connection.sock is not None
+            reused = self._connection.is_open
             wait = self._backoff(attempts)
             retry_after = 0.0
             try:
                 answer = self._exchange(method, self._prefix + target, body, began, deadline)
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, ProtocolError) as error:
                 outcome = _describe_error(error)
                 if reused and _is_hangup(error):
                     # The server had closed a connection that stood idle: nothing failed, and nothing to wait for.
                     wait = 0.0
             else:
-                outcome = _describe_answer(answer)
                 if 200 <= answer.status < 300:
-                    return answer._replace(attempts=attempts)
+                    return answer
+                outcome = _describe_answer(answer)
                 if answer.status not in _RETRIED_STATUSES[path]:
                     raise _refused(asked, answer, attempts, outcome)
                 retry_after = self._retry_after(answer)
@@ -253,29 +236,17 @@ class ImdsClient:
             self._sleep(wait)
 
     def _exchange(self, method: str, target: str, body: Optional[bytes], began: float, deadline: Deadline) -> Answer:
-        if self._connection.sock is None:
+        if not self._connection.is_open:
             limit = self.connect_timeout
             if not self._was_reached:
                 limit -= self._clock() - began
             self._connection.open(min(limit, deadline.remaining()))
             self._was_reached = True
-        self._connection.deadline = deadline
-        headers = {"Metadata": "true", "Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
+        headers = _HEADERS if body is None else _HEADERS_WITH_BODY
         try:
-            self._connection.request(method, target, body=body, headers=headers)
-            response = self._connection.getresponse()
-            return Answer(
-                status=response.status,
-                reason=response.reason,
-                headers={name.lower(): value for name, value in response.getheaders()},
-                body=_read_body(response),
-            )
-        except BaseException:
-            # Whatever of the answer is still on its way must not be taken for the next one.
-            self._connection.close()
-            raise
+            return self._connection.exchange(method, target, headers, body, deadline, _LARGEST_ANSWER)
+        except TooLarge:
+            raise DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20)) from None
 
     def _backoff(self, attempts: int) -> float:
         longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(attempts - 1, 10))
@@ -306,61 +277,6 @@ def split_endpoint(endpoint: str) -> "tuple[str, int, str]":
         raise ValueError("must not have spaces or characters beyond ASCII in it")
     # .port raises a ValueError of its own, which says what is wrong.
     return parts.hostname, 80 if parts.port is None else parts.port, parts.path.rstrip("/")
-
-
-class _Connection(http.client.HTTPConnection):
-    """An HTTP connection on which every single read and write ends by the deadline.
-
-    A socket timeout alone bounds each call, so that a server which sends a byte now and then could hold
-    a reader for ever.
-    """
-
-    deadline = None  # type: Optional[Deadline]
-
-    def open(self, timeout: float) -> None:
-        """Connect, within so many seconds."""
-        if timeout <= 0:
-            raise socket.timeout("timed out")
-        plain = socket.create_connection((self.host, self.port), timeout)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.sock = _DeadlineSocket(plain.family, plain.type, plain.proto, fileno=plain.detach())
-        self.sock.connection = self
-
-
-class _DeadlineSocket(socket.socket):
-    connection = None  # type: Any
-
-    def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        self._allow_what_is_left()
-        return super().recv_into(*args, **kwargs)
-
-    def sendall(self, *args: Any, **kwargs: Any) -> None:
-        self._allow_what_is_left()
-        super().sendall(*args, **kwargs)
-
-    def _allow_what_is_left(self) -> None:
-        remaining = self.connection.deadline.remaining()
-        if remaining <= 0:
-            raise socket.timeout("timed out")
-        self.settimeout(remaining)
-
-
-def _read_body(response: http.client.HTTPResponse) -> bytes:
-    if response.length is not None:
-        if response.length > _LARGEST_ANSWER:
-            raise _too_large()
-        return response.read()
-    body = bytearray()
-    while len(body) <= _LARGEST_ANSWER:
-        chunk = response.read(_CHUNK)
-        if not chunk:
-            return bytes(body)
-        body += chunk
-    raise _too_large()
-
-
-def _too_large() -> DocumentError:
-    return DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20))
 
 
 def _is_hangup(error: Exception) -> bool:

@@ -11,7 +11,8 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .approval import NOT_LISTED, Verdict, WaitingTerminate, judge, waiting_terminates, why_over
-from .client import Deadline, ImdsClient, ImdsError, Refused
+from .client import ImdsClient, ImdsError, Refused
+from .deadline import Deadline
 from .document import STARTED, Document, DocumentError, Event, event_as_dict, in_order_of_urgency, same_name
 from .options import Connection
 from .selection import Selection, affecting_any_of

@@ -10,7 +10,8 @@ import json
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_core.client import Deadline, ImdsClient, ImdsError, OutOfTime, Refused
+from foghorn_core.client import ImdsClient, ImdsError, OutOfTime, Refused
+from foghorn_core.deadline import Deadline
 from foghorn_core.document import Document, DocumentError
 
 from . import log as levels

@@ -11,7 +11,6 @@ import os
 import random
 import re
 import stat
-import sys
 from collections import deque
 from datetime import datetime, timezone
 from typing import IO, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -280,9 +279,7 @@ def deliver(request: Request) -> Delivery:
             headers[request.secret_header] = request.secret_prefix + secret
     except ValueError as error:
         return Delivery(False, False, str(error))
-    # Neither is loaded by the agent itself, which may even forbid it: there, `ssl` is None in this table.
-    if sys.modules.get("ssl", sys) is None:
-        del sys.modules["ssl"]
+    # The agent itself has no use for them, nor for the 4 MiB that OpenSSL takes.
     import http.client
     import socket
     import ssl

@@ -68,13 +68,14 @@ def answer(body: bytes, status: bytes = b"200 OK", length: Any = None) -> bytes:
 def test_given_a_member_when_asked_then_its_status_is_read(member: Callable[[Talk], Member]) -> None:
     one = member(saying(answer(json.dumps(STATUS).encode())))
     assert ask_member(one.url + "/", PATIENCE) == STATUS
-    assert one.request.startswith(b"GET /status HTTP/1.0\r\nHost: 127.0.0.1\r\n")
+    assert one.request.startswith(b"GET /status HTTP/1.1\r\nHost: " + one.url[len("http://") :].encode() + b"\r\n")
+    assert b"\r\nConnection: close\r\n" in one.request
 
 
 def test_given_a_member_below_a_path_when_asked_then_the_path_is_kept(member: Callable[[Talk], Member]) -> None:
     one = member(saying(answer(json.dumps(STATUS).encode())))
     ask_member(one.url + "/agents/web_1", PATIENCE)
-    assert one.request.startswith(b"GET /agents/web_1/status HTTP/1.0\r\n")
+    assert one.request.startswith(b"GET /agents/web_1/status HTTP/1.1\r\n")
 
 
 def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read_to_its_end(
@@ -91,17 +92,17 @@ def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (b"", "did not answer in HTTP"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer in HTTP, but with b'SSH"),
+        (b"", "cannot be reached: closed without an answer"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer as it should: 'SSH-2.0-OpenSSH_9.2' is no status line"),
         (answer(b"", b"404 Not Found"), "answered 404 Not Found"),
         (answer(b"", b"302 Found"), "answered 302 Found"),
-        (answer(b'{"events": []}', length=999), "broke off"),
+        (answer(b'{"events": []}', length=999), "did not answer as it should: the answer broke off"),
         (answer(b"<html>"), "answered, but with not JSON"),
         (answer(b"[" * 500000), "nested too deeply"),
         (answer(b"[]"), "not with a status"),
         (answer(b"{}"), "not with a status"),
         (answer(b'{"events": [1]}'), "not with a status"),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2**20, "more than 1024 KiB"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (2**20 + 1), "more than 1024 KiB"),
     ],
 )
 def test_given_an_answer_that_is_no_status_when_asked_then_it_is_an_error_that_says_so(
@@ -144,7 +145,7 @@ def test_given_a_member_that_sends_a_byte_now_and_then_when_asked_then_the_time_
 def test_given_no_time_left_after_a_byte_when_asked_then_nothing_more_is_waited_for(
     member: Callable[[Talk], Member],
 ) -> None:
-    times = iter([0.0, 0.0, 0.0, 10.0])
+    times = iter([0.0, 0.0, 0.0, 0.0, 10.0])
     with pytest.raises(MemberError, match="did not answer within 5 s"):
         ask_member(member(saying(b"HTTP/1.1")).url, 5, clock=lambda: next(times))
 

@@ -242,13 +242,6 @@ def test_given_proxies_in_the_environment_when_delivered_then_none_is_used(
     assert deliver(Request(receiver.url, "{}")).delivered
 
 
-def test_given_a_process_that_forbids_ssl_when_delivered_then_it_is_found_all_the_same(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ssl", None)
-    assert deliver(Request(receiver.url, "{}")).delivered
-
-
 # --- TLS
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.client import Deadline
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 
 SUBSCRIPTION = "5b2f6a3c-1111-4c4d-9a51-000000000001"
 GROUP = "/subscriptions/%s/resourceGroups/shop" % SUBSCRIPTION

@@ -20,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client im
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC, read_cloud
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import MissingLibrary, SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.client import Deadline
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     SECRET,
     FakeCredential,

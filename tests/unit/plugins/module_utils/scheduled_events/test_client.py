@@ -15,7 +15,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     DEFAULT_CONNECT_TIMEOUT,
     DEFAULT_TIMEOUT,
     EVENTS_PATH,
-    Deadline,
     ImdsClient,
     ImdsError,
     OutOfTime,
@@ -23,6 +22,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     Unreachable,
     split_endpoint,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     API_VERSIONS,
     Document,

@@ -1,0 +1,281 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""How is one request sent and its answer read?
+
+As much of HTTP/1.1 (RFC 9112) as a client of one plain server needs, in place of `http.client`: that one reads headers
+with the parser for e-mail, which for something that asks every second, on every machine, is most of the cost of asking
+and a third of the memory. A read never lasts longer than the caller allows, which a socket timeout alone cannot
+promise: a server that sends a byte now and then would have its reader for ever.
+"""
+
+import re
+import socket
+from typing import Any, Dict, Mapping, NamedTuple, Optional
+
+from .deadline import Deadline
+
+_CHUNK = 64 * 1024  # bytes
+_LONGEST_LINE = 64 * 1024  # bytes
+_MOST_HEADERS = 100
+_STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([0-9]{3})(?: (.*))?\Z")
+_TARGET = re.compile(r"[!-~]+\Z")
+_LENGTH = re.compile(r"[0-9]{1,18}\Z")
+_CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
+# Told twice and not the same way, nobody could tell where the answer ends.
+_FRAMING = ("content-length", "transfer-encoding")
+
+
+class ProtocolError(Exception):
+    """What came is not an answer in HTTP/1.0 or HTTP/1.1, or broke off. The message says what is wrong with it."""
+
+
+class TooLarge(Exception):
+    """The answer has a larger body than the caller takes."""
+
+
+class Answer(NamedTuple):
+    """One HTTP answer."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    """Names in lower case. Of a header that came twice, the last."""
+    body: bytes
+
+
+class Connection:
+    """To one server, for one request after the other. After an error, and where the server wants it, it is closed.
+
+    :param host: a name or an IP address, in ASCII
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host = host
+        self._port = port
+        self._called = "[%s]" % host if ":" in host else host
+        if port != 80:
+            self._called += ":%d" % port
+        self._stream: Optional[_Stream] = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it stands, as far as is known on this side."""
+        return self._stream is not None
+
+    def open(self, seconds: float) -> None:
+        """Connect.
+
+        :param seconds: for each address that the host has
+        :raises OSError: if it does not come about; `socket.timeout` if not in time
+        :raises UnicodeError: if the host is not ASCII
+        """
+        self.close()
+        if seconds <= 0:
+            raise socket.timeout("timed out")
+        # Of a string, Python would first make an international name, with a megabyte of tables.
+        host: Any = self._host.encode("ascii")
+        self._stream = _Stream(socket.create_connection((host, self._port), seconds))
+
+    def close(self) -> None:
+        """Hang up, if it is open."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def exchange(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: Optional[bytes],
+        deadline: Deadline,
+        largest: int,
+    ) -> Answer:
+        """Send a request, over the connection that was opened before, and read its answer.
+
+        :param target: path and query
+        :param headers: besides Host and Content-Length
+        :param largest: bytes that a body may have
+        :raises OSError: if the connection failed; `ConnectionResetError` if it ended before the answer had begun,
+            `socket.timeout` if time ran out
+        :raises ProtocolError: if the answer cannot be read
+        :raises TooLarge: if it is too large
+        :raises ValueError: if the target has spaces in it, or what is not ASCII
+        """
+        if not _TARGET.match(target):
+            raise ValueError("%r cannot be asked for over HTTP" % target)
+        if self._stream is None:
+            raise OSError("the connection is closed")
+        lines = ["%s %s HTTP/1.1" % (method, target), "Host: " + self._called]
+        lines += ["%s: %s" % header for header in headers.items()]
+        if body is not None:
+            lines.append("Content-Length: %d" % len(body))
+        request = ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+        try:
+            self._stream.send(request + body if body else request, deadline)
+            answer, is_kept = _read_answer(self._stream, largest)
+        except BaseException:
+            # Whatever of the answer is still on its way must not be taken for the next one.
+            self.close()
+            raise
+        if not is_kept or self._stream.has_more:
+            self.close()
+        return answer
+
+
+class _Stream:
+    """A socket, and what came over it, of which no more is asked for than is needed."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._connection = connection
+        self._deadline = Deadline(0)
+        self._buffer = bytearray()
+        self._at = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more came than was read."""
+        return self._at < len(self._buffer)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def send(self, content: bytes, deadline: Deadline) -> None:
+        """Send a request. The deadline is for its answer, too."""
+        self._deadline = deadline
+        self._allow_what_is_left()
+        self._connection.sendall(content)
+
+    def begin(self) -> None:
+        """Wait for the first bytes of an answer."""
+        self._forget()
+        if not self._more():
+            raise ConnectionResetError("closed without an answer")
+
+    def line(self) -> str:
+        """The next line, without its end."""
+        searched = self._at
+        while True:
+            end = self._buffer.find(b"\n", searched)
+            if end >= 0:
+                break
+            searched = len(self._buffer)
+            if searched - self._at > _LONGEST_LINE:
+                raise ProtocolError("a line without an end")
+            self._expect_more()
+        line = self._buffer[self._at : end]
+        self._at = end + 1
+        return (line[:-1] if line.endswith(b"\r") else line).decode("latin-1")
+
+    def exactly(self, count: int) -> bytes:
+        """The next so many bytes."""
+        self._forget()
+        while len(self._buffer) < count:
+            self._expect_more()
+        self._at = count
+        return bytes(self._buffer[:count])
+
+    def rest(self, largest: int) -> bytes:
+        """All that comes until the server hangs up."""
+        self._forget()
+        while len(self._buffer) <= largest:
+            if not self._more():
+                self._at = len(self._buffer)
+                return bytes(self._buffer)
+        raise TooLarge
+
+    def _forget(self) -> None:
+        del self._buffer[: self._at]
+        self._at = 0
+
+    def _expect_more(self) -> None:
+        if not self._more():
+            raise ProtocolError("the answer broke off")
+
+    def _more(self) -> bool:
+        self._allow_what_is_left()
+        chunk = self._connection.recv(_CHUNK)
+        self._buffer += chunk
+        return bool(chunk)
+
+    def _allow_what_is_left(self) -> None:
+        # Each time anew, for time has passed.
+        remaining = self._deadline.remaining()
+        if remaining <= 0:
+            raise socket.timeout("timed out")
+        self._connection.settimeout(remaining)
+
+
+def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
+    """The answer, and whether the connection can be used for another."""
+    stream.begin()
+    while True:
+        line = stream.line()
+        words = _STATUS_LINE.match(line)
+        if words is None:
+            raise ProtocolError("%r is no status line of HTTP/1.1" % line[:100])
+        minor_version, status, reason = words.group(1), int(words.group(2)), words.group(3) or ""
+        headers = _read_headers(stream)
+        # Before the answer itself, any number of these may come.
+        if not 100 <= status < 200:
+            break
+    body = _read_body(stream, status, headers, largest)
+    is_kept = body is not None and minor_version == "1" and "close" not in headers.get("connection", "").lower()
+    if body is None:
+        body = stream.rest(largest)
+    return Answer(status, reason.strip(), headers, body), is_kept
+
+
+def _read_headers(stream: _Stream) -> "Dict[str, str]":
+    headers: Dict[str, str] = {}
+    for _number in range(_MOST_HEADERS + 1):
+        line = stream.line()
+        if not line:
+            return headers
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip():
+            raise ProtocolError("%r is no header" % line[:100])
+        name, value = name.lower(), value.strip()
+        if name in _FRAMING and headers.get(name, value) != value:
+            raise ProtocolError("two different headers %s" % name)
+        headers[name] = value
+    raise ProtocolError("more than %d headers" % _MOST_HEADERS)
+
+
+def _read_body(stream: _Stream, status: int, headers: Mapping[str, str], largest: int) -> Optional[bytes]:
+    """The body; None if only the end of the connection will tell where it ends."""
+    if status in (204, 304):
+        return b""
+    encoding, length = headers.get("transfer-encoding"), headers.get("content-length")
+    if encoding is not None:
+        if encoding.lower() != "chunked":
+            raise ProtocolError("Transfer-Encoding: %s, which was not asked for" % encoding[:100])
+        return _read_chunks(stream, largest)
+    if length is None:
+        return None
+    if not _LENGTH.match(length):
+        raise ProtocolError("Content-Length: %s" % length[:100])
+    if int(length) > largest:
+        raise TooLarge
+    return stream.exactly(int(length))
+
+
+def _read_chunks(stream: _Stream, largest: int) -> bytes:
+    body = bytearray()
+    while True:
+        line = stream.line()
+        length = _CHUNK_LENGTH.match(line)
+        if length is None:
+            raise ProtocolError("%r is no length of a chunk" % line[:100])
+        count = int(length.group(1), 16)
+        if count == 0:
+            # Trailers, which nobody needs.
+            _read_headers(stream)
+            return bytes(body)
+        if len(body) + count > largest:
+            raise TooLarge
+        body += stream.exactly(count)
+        if stream.line():
+            raise ProtocolError("a chunk that is longer than it says")
