@@ -18,7 +18,7 @@ from . import __version__
 from .arm import certificate
 from .arm.faults import ERRORS, OUTCOMES
 from .arm.faults import KINDS as ARM_KINDS
-from .client import ControlClient, ControlError
+from .client import ARM_FAULTS, FAULTS, ControlClient, ControlError
 from .config import Config, load
 from .events import EVENT_SOURCES, EVENT_TYPES
 from .faults import KINDS, METHODS
@@ -196,47 +196,34 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _fault(options: argparse.Namespace) -> int:
-    client = ControlClient(options.control)
-    if options.kind == "remove":
-        if options.fault_id is None:
-            raise Invalid(["fault remove: name the fault, see fault list"])
-        client.remove_fault(options.fault_id)
-        return 0
-    if options.fault_id is not None:
-        raise Invalid([f"fault {options.kind}: {options.fault_id!r} is one argument too many"])
-    if options.kind == "clear":
-        client.clear_faults()
-        return 0
-    if options.kind == "list":
-        return _print(client.call("GET", "faults"))
-    details = _given(
-        options, "paths", "methods", "status", "body", "seconds", "bytes_per_second", "count", "for", "applied"
-    )
-    if options.headers:
-        details["headers"] = dict(_header(header) for header in options.headers)
-    print(client.fault(kind=options.kind, vm=options.vm, **details))
-    return 0
+    names = "vm paths methods status body seconds bytes_per_second count for applied"
+    return _change_faults(options, FAULTS, names)
 
 
 def _arm_fault(options: argparse.Namespace) -> int:
+    names = "paths methods error retry_after outcome code message vms status body seconds bytes_per_second count for"
+    return _change_faults(options, ARM_FAULTS, f"{names} applied")
+
+
+def _change_faults(options: argparse.Namespace, where: str, names: str) -> int:
+    """Add, list or end faults; of the options those with these names describe one."""
     client = ControlClient(options.control)
     if options.kind == "remove":
         if options.fault_id is None:
-            raise Invalid(["arm-fault remove: name the fault, see arm-fault list"])
-        client.remove_arm_fault(options.fault_id)
+            raise Invalid([f"{options.command} remove: name the fault, see {options.command} list"])
+        client.end_faults(where, options.fault_id)
         return 0
     if options.fault_id is not None:
-        raise Invalid([f"arm-fault {options.kind}: {options.fault_id!r} is one argument too many"])
+        raise Invalid([f"{options.command} {options.kind}: {options.fault_id!r} is one argument too many"])
     if options.kind == "clear":
-        client.clear_arm_faults()
+        client.end_faults(where)
         return 0
     if options.kind == "list":
-        return _print(client.call("GET", "arm/faults"))
-    names = "paths methods error retry_after outcome code message vms status body seconds bytes_per_second count for"
-    details = _given(options, *names.split(), "applied")
+        return _print(client.call("GET", where))
+    details = _given(options, *names.split())
     if options.headers:
         details["headers"] = dict(_header(header) for header in options.headers)
-    print(client.arm_fault(kind=options.kind, **details))
+    print(client.add_fault(where, kind=options.kind, **details))
     return 0
 
 

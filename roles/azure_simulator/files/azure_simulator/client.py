@@ -12,6 +12,9 @@ from urllib.parse import quote, urlsplit
 
 from .control import PREFIX
 
+FAULTS = "faults"
+ARM_FAULTS = "arm/faults"
+
 
 class ControlError(Exception):
     """The control API refused, or did not answer; ``status`` is 0 when there was no answer."""
@@ -65,31 +68,27 @@ class ControlClient:
 
     def fault(self, **details: Any) -> str:
         """Make something go wrong; returns the fault's id. ``for_`` stands for ``for``."""
-        if "for_" in details:
-            details["for"] = details.pop("for_")
-        return str(self.call("POST", "faults", details)["fault_id"])
-
-    def arm_fault(self, **details: Any) -> str:
-        """Make something of Resource Manager go wrong; returns the fault's id. ``for_`` stands for ``for``."""
-        if "for_" in details:
-            details["for"] = details.pop("for_")
-        return str(self.call("POST", "arm/faults", details)["fault_id"])
-
-    def remove_arm_fault(self, fault_id: str) -> None:
-        """End one fault of Resource Manager."""
-        self.call("DELETE", f"arm/faults/{quote(fault_id, safe='')}")
-
-    def clear_arm_faults(self) -> None:
-        """End all faults of Resource Manager."""
-        self.call("DELETE", "arm/faults")
+        return self.add_fault(FAULTS, **details)
 
     def remove_fault(self, fault_id: str) -> None:
         """End one fault."""
-        self.call("DELETE", f"faults/{quote(fault_id, safe='')}")
+        self.end_faults(FAULTS, fault_id)
 
     def clear_faults(self) -> None:
         """End all faults."""
-        self.call("DELETE", "faults")
+        self.end_faults(FAULTS)
+
+    def arm_fault(self, **details: Any) -> str:
+        """Make something of Resource Manager go wrong; returns the fault's id. ``for_`` stands for ``for``."""
+        return self.add_fault(ARM_FAULTS, **details)
+
+    def remove_arm_fault(self, fault_id: str) -> None:
+        """End one fault of Resource Manager."""
+        self.end_faults(ARM_FAULTS, fault_id)
+
+    def clear_arm_faults(self) -> None:
+        """End all faults of Resource Manager."""
+        self.end_faults(ARM_FAULTS)
 
     def advance(self, seconds: float) -> float:
         """Step a manual clock; returns the instant reached."""
@@ -98,3 +97,14 @@ class ControlClient:
     def log(self, after: int = 0) -> list[dict[str, Any]]:
         """What happened since an entry's number."""
         return list(self.call("GET", f"log?after={after}"))
+
+    def add_fault(self, where: str, **details: Any) -> str:
+        """Make something go wrong among `FAULTS` or `ARM_FAULTS`; returns the fault's id."""
+        if "for_" in details:
+            details["for"] = details.pop("for_")
+        return str(self.call("POST", where, details)["fault_id"])
+
+    def end_faults(self, where: str, *fault_ids: str) -> None:
+        """End these faults; without any, all of `FAULTS` or `ARM_FAULTS`."""
+        for path in [f"{where}/{quote(fault_id, safe='')}" for fault_id in fault_ids] or [where]:
+            self.call("DELETE", path)

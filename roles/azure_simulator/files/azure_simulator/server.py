@@ -260,8 +260,8 @@ async def _serve(
     site = web.TCPSite(runner, address, port, ssl_context=context)
     with _naming(what, address, port):
         await site.start()
-    assert site._server is not None
-    return format_host(address, site._server.sockets[0].getsockname()[1])  # type: ignore[attr-defined]
+    # Of all its sites, in their order.
+    return format_host(address, runner.addresses[-1][1])
 
 
 @contextlib.contextmanager
