@@ -11,22 +11,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 HEARTBEAT = 30.0
-"""Seconds between two lines that tell of a running target."""
+"""Seconds between two lines that tell of a running step."""
 
 
 class Result(NamedTuple):
-    target: str
+    name: str
     passed: bool
     seconds: float
 
     def __str__(self) -> str:
-        return f"--- {self.target:<24} {'passed' if self.passed else 'FAILED'} {self.seconds:7.1f} s"
+        return f"--- {self.name:<24} {'passed' if self.passed else 'FAILED'} {self.seconds:7.1f} s"
 
 
 class Screen:
@@ -36,6 +37,7 @@ class Screen:
         self._lock = threading.Lock()
 
     def show(self, *lines: object) -> None:
+        """Print these lines together."""
         with self._lock:
             print(*lines, sep="\n", flush=True)
 
@@ -43,31 +45,18 @@ class Screen:
 def main() -> int:
     make, *arguments = sys.argv[1:]
     began = time.monotonic()
-    results: list[Result] = []
     screen = Screen()
     stop = threading.Event()
-    with TemporaryDirectory(prefix="run-steps-") as scratch:
-        lanes = [
-            threading.Thread(target=run_lane, args=(make, targets, Path(scratch), screen, results, stop))
-            for targets in split(arguments)
-        ]
-        for lane in lanes:
-            lane.start()
+    lanes = split(arguments)
+    with TemporaryDirectory(prefix="run-steps-") as scratch, ThreadPoolExecutor(len(lanes)) as pool:
+        running = [pool.submit(run_lane, make, targets, Path(scratch), screen, stop) for targets in lanes]
         try:
-            for lane in lanes:
-                lane.join()
+            results = [result for lane in running for result in lane.result()]
         except KeyboardInterrupt:
             # The running targets were interrupted by the same key.
             stop.set()
-            for lane in lanes:
-                lane.join()
             return 130
-    failed = [result.target for result in results if not result.passed]
-    screen.show("", "=== summary", *results)
-    screen.show(f"{len(results) - len(failed)} of {len(results)} steps passed in {time.monotonic() - began:.0f} s")
-    if failed:
-        print(f"error: failed: {', '.join(failed)}; `make {failed[0]}` runs one alone", file=sys.stderr)
-    return 1 if failed else 0
+    return summarise(results, "steps", time.monotonic() - began, "make ", screen)
 
 
 def split(arguments: Iterable[str]) -> list[list[str]]:
@@ -81,37 +70,60 @@ def split(arguments: Iterable[str]) -> list[list[str]]:
     return lanes
 
 
-def run_lane(
-    make: str, targets: list[str], scratch: Path, screen: Screen, results: list[Result], stop: threading.Event
-) -> None:
+def run_lane(make: str, targets: list[str], scratch: Path, screen: Screen, stop: threading.Event) -> list[Result]:
+    results = []
     for target in targets:
-        if not stop.is_set():
-            results.append(run_target(make, target, scratch / target, screen))
+        if stop.is_set():
+            break
+        output = scratch / target
+        result = run_step(target, [make, "--no-print-directory", target], output, screen)
+        screen.show("", f"=== {target}", *filter(None, [printed(output)]), result)
+        results.append(result)
+    return results
 
 
-def run_target(make: str, target: str, output: Path, screen: Screen) -> Result:
+def run_step(
+    name: str, command: Sequence[str], output: Path, screen: Screen, environment: Mapping[str, str] | None = None
+) -> Result:
+    """Run a command with its output in a file, and tell now and then how far it is."""
     began = time.monotonic()
-    screen.show(f"... {target}: begins")
+    screen.show(f"... {name}: begins")
     with output.open("wb") as stream:
         process = subprocess.Popen(
-            [make, "--no-print-directory", target], stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
+            command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=environment
         )
         while True:
             try:
                 status = process.wait(HEARTBEAT)
                 break
             except subprocess.TimeoutExpired:
-                screen.show(f"... {target}: {time.monotonic() - began:.0f} s; {last_line(output)}")
-    result = Result(target, status == 0, time.monotonic() - began)
-    printed = output.read_text(encoding="utf-8", errors="replace").rstrip()
-    screen.show("", f"=== {target}", *filter(None, [printed]), result)
-    return result
+                screen.show(f"... {name}: {time.monotonic() - began:.0f} s; {last_line(output)}")
+    return Result(name, status == 0, time.monotonic() - began)
+
+
+def printed(output: Path) -> str:
+    """What a step printed."""
+    return output.read_text(encoding="utf-8", errors="replace").rstrip()
 
 
 def last_line(output: Path) -> str:
-    """What the target printed last, for those who wait."""
-    lines = output.read_text(encoding="utf-8", errors="replace").split("\n")
+    """What it printed last, for those who wait."""
+    lines = printed(output).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "nothing printed yet")
+
+
+def summarise(results: Sequence[Result], what: str, seconds: float, again: str, screen: Screen) -> int:
+    """Show the end of a run; return its exit status.
+
+    :param what: the steps are called
+    :param again: and the name of one is what runs it alone
+    """
+    failed = [result.name for result in results if not result.passed]
+    screen.show("", "=== summary", *results)
+    screen.show(f"{len(results) - len(failed)} of {len(results)} {what} passed in {seconds:.0f} s")
+    if failed:
+        print(f"error: failed: {', '.join(failed)}; `{again}{failed[0]}` runs one alone", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 import contextlib
 import fcntl
+import functools
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
@@ -20,13 +21,12 @@ from typing import NamedTuple
 
 import yaml
 
+from tools.run_steps import Result, Screen, printed, run_step, summarise
+
 from . import trees
 from .commands import CommandError, ask, directory_of
 from .confinement import enter, first_process, keep_mounts_private, remove_cgroup, start_confined
 from .host import cgroup_of_lab
-
-HEARTBEAT = 30.0
-"""Seconds between two lines that tell of a running scenario."""
 
 LANES = 2
 """How many scenarios run side by side, each in a lab of its own: they wait more than they work."""
@@ -48,15 +48,6 @@ class Lab(NamedTuple):
     """For commands that run in it."""
 
 
-class Result(NamedTuple):
-    scenario: str
-    passed: bool
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"--- {self.scenario:<16} {'passed' if self.passed else 'FAILED'} {self.seconds:7.1f} s"
-
-
 def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
     """Run the scenarios named, or all, a few side by side; 1 if any failed. Raises CommandError."""
     known = sorted(path.parent.name for path in _SCENARIOS.glob("*/molecule.yml"))
@@ -65,6 +56,7 @@ def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
             raise CommandError(f"{scenario}: no scenario; there are {', '.join(known)}")
     keep_mounts_private()
     began = time.monotonic()
+    screen = Screen()
     chosen = list(scenarios) or known
     made = Trees({suite for scenario in chosen for suite in suites_of(scenario)})
     # Those that need less begin while the rest is being made.
@@ -74,14 +66,10 @@ def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
         names = [name, *(f"{name}{number}" for number in range(2, LANES + 1))][: len(chosen)]
         labs = [stack.enter_context(a_lab(each, tarball)) for each in names]
         stack.callback(waiting.clear)
-        running = [lanes.submit(_test_all, lab, waiting, made, live=len(chosen) == 1) for lab in labs]
+        test = _test_live if len(chosen) == 1 else _test
+        running = [lanes.submit(_test_all, lab, waiting, made, functools.partial(test, screen)) for lab in labs]
         results = [result for lane in running for result in lane.result()]
-    failed = [result.scenario for result in results if not result.passed]
-    print("", "=== summary", *results, sep="\n")
-    print(f"{len(results) - len(failed)} of {len(results)} scenarios passed in {time.monotonic() - began:.0f} s")
-    if failed:
-        print(f"error: failed: {', '.join(failed)}; `make lab SCENARIO={failed[0]}` runs one alone", file=sys.stderr)
-    return 1 if failed else 0
+    return summarise(results, "scenarios", time.monotonic() - began, "make lab SCENARIO=", screen)
 
 
 def shell(name: str, tarball: Path) -> int:
@@ -214,7 +202,7 @@ def _install(tarball: Path, collections: Path) -> Path:
     return collections
 
 
-def _test_all(lab: Lab, waiting: deque[str], made: Trees, live: bool) -> list[Result]:
+def _test_all(lab: Lab, waiting: deque[str], made: Trees, test: Callable[[Lab, str], Result]) -> list[Result]:
     """Run one waiting scenario after the other, as long as there are any."""
     results: list[Result] = []
     while True:
@@ -223,42 +211,47 @@ def _test_all(lab: Lab, waiting: deque[str], made: Trees, live: bool) -> list[Re
         except IndexError:
             return results
         made.wait_for(suites_of(scenario))
-        results.append(_test(lab, scenario, live))
+        results.append(test(lab, scenario))
 
 
-def _test(lab: Lab, scenario: str, live: bool) -> Result:
-    log = _ROOT / ".cache" / "lab" / lab.name / "logs" / scenario / "molecule.log"
-    if log.parent.exists():
-        shutil.rmtree(log.parent)
-    log.parent.mkdir(parents=True)
-    print(f"... {scenario}: begins", flush=True)
-    began = time.monotonic()
-    environment = {
-        **lab.environment,
-        "MOLECULE_EPHEMERAL_DIRECTORY": f"{directory_of(lab.name)}/hosts/molecule/{scenario}",
-    }
-    command = [*enter(lab.first), "molecule", "test", "--scenario-name", scenario]
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=None if live else stream,
-            stderr=subprocess.STDOUT,
-        )
-        while True:
-            try:
-                status = process.wait(HEARTBEAT)
-                break
-            except subprocess.TimeoutExpired:
-                if not live:
-                    print(f"... {scenario}: {time.monotonic() - began:.0f} s", flush=True)
-    result = Result(scenario, status == 0, time.monotonic() - began)
-    if not result.passed and not live:
-        print(log.read_text(errors="replace").rstrip())
-        print(f"{log.parent} has what its hosts wrote")
-    print(result, flush=True)
+def _test(screen: Screen, lab: Lab, scenario: str) -> Result:
+    """Test a scenario, and show what it printed if it failed."""
+    log = _logs_of(lab, scenario) / "molecule.log"
+    result = run_step(scenario, _molecule(lab, scenario), log, screen, _environment_of(lab, scenario))
+    if not result.passed:
+        screen.show("", f"=== {scenario}", printed(log), f"{log.parent} has what its hosts wrote")
+    screen.show(result)
     return result
+
+
+def _test_live(screen: Screen, lab: Lab, scenario: str) -> Result:
+    """Test the only scenario, before the eyes of whoever waits for it."""
+    _logs_of(lab, scenario)
+    began = time.monotonic()
+    status = subprocess.run(
+        _molecule(lab, scenario), env=_environment_of(lab, scenario), stdin=subprocess.DEVNULL, check=False
+    ).returncode
+    result = Result(scenario, status == 0, time.monotonic() - began)
+    screen.show(result)
+    return result
+
+
+def _molecule(lab: Lab, scenario: str) -> list[str]:
+    return [*enter(lab.first), "molecule", "test", "--scenario-name", scenario]
+
+
+def _environment_of(lab: Lab, scenario: str) -> Mapping[str, str]:
+    place = f"{directory_of(lab.name)}/hosts/molecule/{scenario}"
+    return {**lab.environment, "MOLECULE_EPHEMERAL_DIRECTORY": place}
+
+
+def _logs_of(lab: Lab, scenario: str) -> Path:
+    """An empty directory for what a scenario's hosts write."""
+    logs = _ROOT / ".cache" / "lab" / lab.name / "logs" / scenario
+    if logs.exists():
+        shutil.rmtree(logs)
+    logs.mkdir(parents=True)
+    return logs
 
 
 @contextlib.contextmanager
