@@ -29,8 +29,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export REUSE_ENCODING_MODULE := charset_normalizer
 
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint reuse docs-lint galaxy-importer
-# Two lanes side by side; those that work on the copy of the collection share one.
-STEPS := $(LINT) sanity unit unit-other-pythons integration-2.16 -- integration
+INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
+LONGEST := integration-playbooks integration-readme
+# Lanes side by side; those that work on the copy of the collection share one.
+STEPS := $(LINT) sanity unit -- $(LONGEST) -- unit-other-pythons integration-2.16 $(filter-out $(LONGEST),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -93,6 +95,9 @@ unit-other-pythons: $(VENV)/.run
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
+
+$(INTEGRATION): integration-%: $(VENV)/.test
+	@$(BIN)/python -m pytest tests/integration/$*
 
 integration-2.16: $(VENV_2_16)/.test
 	@PATH="$(CURDIR)/$(VENV_2_16)/bin:$$PATH" $(VENV_2_16)/bin/python -m pytest tests/integration/modules

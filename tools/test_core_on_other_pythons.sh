@@ -19,7 +19,7 @@ find_python() {
 }
 
 versions=
-for version in 3.6 3.8 3.13; do
+for version in 3.6 3.13; do
     python=$(find_python "$version")
     if [ -z "$python" ]; then
         echo "Python $version: not on this machine, skipped"
