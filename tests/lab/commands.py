@@ -25,6 +25,11 @@ def directory_of(lab: str) -> Path:
     return RUN / lab
 
 
+def ssh_connections_of(lab: str) -> Path:
+    """Where ssh keeps the connections to a lab's hosts, by their names."""
+    return directory_of(lab) / "hosts" / "ssh"
+
+
 def ask(lab: str, request: dict[str, Any]) -> Any:
     """Have a lab do what `request` says, and return its answer. Raises CommandError."""
     with socket.socket(socket.AF_UNIX) as connection:

@@ -24,7 +24,7 @@ import yaml
 from tools.run_steps import Result, Screen, printed, run_step, summarise
 
 from . import trees
-from .commands import CommandError, ask, directory_of
+from .commands import CommandError, ask, directory_of, ssh_connections_of
 from .confinement import enter, first_process, keep_mounts_private, remove_cgroup, start_confined
 from .host import cgroup_of_lab
 
@@ -181,7 +181,7 @@ def _environment(name: str, collections: Path, cache: Path) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "ANSIBLE_HOME": str(cache / "ansible"),
         "ANSIBLE_COLLECTIONS_PATH": str(collections),
-        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(place / "hosts/ssh"),
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(ssh_connections_of(name)),
     }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import network, trees
-from .commands import CommandError, directory_of
+from .commands import CommandError, directory_of, ssh_connections_of
 from .confinement import assert_alone, assert_no_way_out
 from .host import Description, Host, HostError, cgroup_of_lab
 
@@ -204,6 +204,8 @@ class Supervisor:
             self._keep_logs(host)
             host.unmount()
             shutil.rmtree(self._place / "hosts" / name)
+        # Connections that ssh keeps open go by name: the next host of a name must not be taken for one that is gone.
+        shutil.rmtree(ssh_connections_of(self._lab), ignore_errors=True)
         self._hosts = {}
         self._machines = {}
         self._simulator = None
