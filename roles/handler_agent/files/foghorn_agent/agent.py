@@ -7,6 +7,7 @@ slow step, a silent IMDS or a hostile client cannot keep an eviction from being 
 """
 
 import json
+import time
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -46,7 +47,8 @@ from .tracker import (
 )
 from .workers import Worker
 
-_LONGEST_SLEEP = 1.0  # seconds; the watchdog wants to hear from the loop
+_LONGEST_SLEEP = 1.0  # seconds
+_LONGEST_IDLE_SLEEP = 5.0  # seconds, while the poll goes on by itself
 _FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
 _LONGEST_RETRY = 30.0
 _ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has not begun
@@ -72,6 +74,18 @@ class Poll(NamedTuple):
     vm_id: Optional[str]
     vm_name: str
     document: Document
+    began: float = 0.0
+    """When it was asked, on the monotonic clock."""
+
+
+class Heard:
+    """What the poll's thread has heard. It alone writes here; the loop reads when somebody asks."""
+
+    def __init__(self) -> None:
+        self.unchanged = 0
+        """How many answers told nothing new, and were not handed on."""
+        self.last_answer: Optional[float] = None
+        """Seconds since the epoch."""
 
 
 class ImdsDesk:
@@ -79,11 +93,15 @@ class ImdsDesk:
 
     :param config: the agent's
     :param clocks: the agent's
+    :param sleep: waits between polls, in seconds
     """
 
-    def __init__(self, config: Config, clocks: Clocks) -> None:
+    def __init__(self, config: Config, clocks: Clocks, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.heard = Heard()
         self._imds = config.imds
         self._clocks = clocks
+        self._sleep = sleep
+        self._is_closed = False
         self._client = ImdsClient(
             self._imds.endpoint,
             self._imds.api_version,
@@ -94,15 +112,29 @@ class ImdsDesk:
         self._identity: Optional[Tuple[Optional[str], str]] = None
         self._answered = False
 
-    def poll(self, _job: Any) -> Poll:
-        """Read the document; the first time also who this machine is."""
-        seconds = self._imds.timeout if self._answered else self._imds.first_timeout
-        deadline = Deadline(seconds, self._clocks.monotonic)
-        if self._identity is None:
-            self._identity = self._ask_identity(deadline)
-        document = self._client.read_document(deadline)
-        self._answered = True
-        return Poll(self._identity[0], self._identity[1], document)
+    def poll(self, known: Optional[Document]) -> Poll:
+        """Read the document; the first time also who this machine is.
+
+        :param known: ask again and again, at the pace that is configured, for as long as this is all that comes. For
+            most of a machine's life it is, and to wake the loop for it each time would double what a poll costs
+        """
+        while True:
+            began = self._clocks.monotonic()
+            seconds = self._imds.timeout if self._answered else self._imds.first_timeout
+            deadline = Deadline(seconds, self._clocks.monotonic)
+            if self._identity is None:
+                self._identity = self._ask_identity(deadline)
+            document = self._client.read_document(deadline)
+            self._answered = True
+            self.heard.last_answer = self._clocks.wall()
+            if document is not known or self._is_closed:
+                return Poll(self._identity[0], self._identity[1], document, began)
+            self.heard.unchanged += 1
+            self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
+
+    def close(self) -> None:
+        """Go on asking no more."""
+        self._is_closed = True
 
     def approve(self, event_ids: Sequence[str]) -> Sequence[str]:
         """Let these events begin."""
@@ -132,6 +164,8 @@ class Edges(NamedTuple):
     """Opened already."""
     poll: Worker
     """Around `ImdsDesk.poll`."""
+    heard: Heard
+    """The same desk's."""
     approve: Worker
     """Around `ImdsDesk.approve`, of a desk of its own."""
     members: Worker
@@ -160,7 +194,12 @@ class Agent:
         self._edges = edges
         self._health = Health(running_since=clocks.wall())
         self._next_poll = clocks.monotonic()
-        self._known = False
+        self._document: Optional[Document] = None
+        """What IMDS told last."""
+        self._is_quiet = False
+        """Whether the poll under way goes on by itself as long as nothing new comes."""
+        self._counted_polls = 0
+        """Of the answers that told nothing new."""
         self._doubt_until: Optional[float] = None
         self._deadlines: Dict[str, Optional[float]] = {}
         self._starts: Dict[str, Optional[datetime]] = {}
@@ -194,13 +233,16 @@ class Agent:
         self._collect_step()
         if self._edges.journal.unwritten and now >= self._next_write:
             self._write()
-        if self._known:
+        if self._document is not None:
             self._decide(now)
             self._ask_for_approval(now)
             self._ask_members(now)
-        if now >= self._next_poll and self._edges.poll.submit(None):
-            # From start to start, so that the pace is what was configured, whatever an answer takes.
-            self._next_poll = max(self._next_poll + self.config.imds.poll_interval, now)
+        if now >= self._next_poll:
+            known = self._document if self._may_be_quiet() else None
+            if self._edges.poll.submit(known):
+                self._is_quiet = known is not None
+                # From start to start, so that the pace is what was configured, whatever an answer takes.
+                self._next_poll = max(self._next_poll + self.config.imds.poll_interval, now)
         return self._seconds_to_sleep(now)
 
     def stop(self) -> None:
@@ -227,7 +269,10 @@ class Agent:
             return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
         if path == "/metrics":
             unwritten = len(self._edges.journal.unwritten)
-            text = render(self.status(), self._health.last_answer or 0.0, unwritten, self.counters)
+            heard = self._edges.heard
+            self.counters.add("foghorn_polls_total", heard.unchanged - self._counted_polls, result="answered")
+            self._counted_polls = heard.unchanged
+            text = render(self.status(), heard.last_answer or 0.0, unwritten, self.counters)
             return 200, "text/plain; version=0.0.4", text.encode("utf-8")
         return None
 
@@ -235,7 +280,8 @@ class Agent:
         """What `/status` answers."""
         work = self._running.work if self._running else None
         now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
-        return describe(self.state, self.config.rules, work, self._health, now)
+        health = self._health._replace(last_answer=self._edges.heard.last_answer)
+        return describe(self.state, self.config.rules, work, health, now)
 
     # --- taking in ----------------------------------------------------------------------------
 
@@ -252,12 +298,18 @@ class Agent:
         wall = self._clocks.wall()
         if self._health.trouble is not None:
             self._edges.log(levels.NOTICE, "IMDS answers again")
-        self._health = self._health._replace(last_answer=wall, trouble=None)
+        self._health = self._health._replace(trouble=None)
         if (poll.vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
             self._commit({"kind": "identity", "vm_id": poll.vm_id, "vm_name": poll.vm_name})
         self._commit(*observe(self.state, poll.document, wall, self._is_in_doubt(poll.document, now)))
-        self._known = True
+        self._document = poll.document
+        if self._is_quiet:
+            self._next_poll = poll.began + self.config.imds.poll_interval
         self._set_deadlines(now, wall)
+
+    def _may_be_quiet(self) -> bool:
+        """Whether a document that is the one before would change nothing."""
+        return not self.state.tracked and self._doubt_until is None and self._health.trouble is None
 
     def _is_in_doubt(self, document: Document, now: float) -> bool:
         if not restarted(self.state, document):
@@ -533,7 +585,8 @@ class Agent:
             return 0.2
         if self._edges.poll.is_busy:
             # The next poll has to wait for the answer, which wakes the loop.
-            return _LONGEST_SLEEP
+            is_idle = self._is_quiet and not self._edges.journal.unwritten
+            return _LONGEST_IDLE_SLEEP if is_idle else _LONGEST_SLEEP
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
 
 

@@ -101,6 +101,11 @@ class Endpoint:
         """Where it listens, with the ports that it was given."""
         return [listener.getsockname()[:2] for listener in self._listeners]
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something that `expire` may have to end."""
+        return bool(self._connections) or self._paused_until is not None
+
     def handle(self, key: selectors.SelectorKey, _mask: int) -> None:
         """Do the next piece of work on a socket that the selector found ready."""
         # By the number, and by what we know of its state: in this very turn it may have been closed to make room,

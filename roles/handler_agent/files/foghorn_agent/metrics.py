@@ -25,10 +25,10 @@ class Counters:
     def __init__(self) -> None:
         self.values: Dict[Tuple[str, Labels], float] = {}
 
-    def add(self, name: str, **labels: str) -> None:
-        """Count one more."""
+    def add(self, name: str, count: float = 1.0, **labels: str) -> None:
+        """Count so many more."""
         key = name, tuple(sorted(labels.items()))
-        self.values[key] = self.values.get(key, 0.0) + 1
+        self.values[key] = self.values.get(key, 0.0) + count
 
 
 def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counters: Counters) -> str:

@@ -26,6 +26,7 @@ from .workers import Worker
 
 _STOPPING_TIME = 10.0  # seconds that children have to end in
 _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
+_LOOK_AFTER_CLIENTS = 1.0  # seconds
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -69,9 +70,11 @@ class Service:
             raise CannotStart(str(error)) from None
         around = Surroundings(config.hooks_directory, self._clocks.monotonic)
         self._webhooks = WebhookQueue([sys.executable, "-E", "-s", program(), "send-webhook"], self._clocks.monotonic)
+        self._desk = ImdsDesk(config, self._clocks)
         edges = Edges(
             journal=self._journal,
-            poll=Worker(ImdsDesk(config, self._clocks).poll, "poll"),
+            poll=Worker(self._desk.poll, "poll"),
+            heard=self._desk.heard,
             approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
             members=Worker(ask_members, "members"),
             start_step=lambda work, vm_name: Running(work, vm_name, around),
@@ -96,6 +99,7 @@ class Service:
         while not self._stop_asked:
             self._turn()
         self._notifier.stopping()
+        self._desk.close()
         self.agent.stop()
         self._webhooks.close()
         self._endpoint.close()
@@ -114,12 +118,21 @@ class Service:
         if len(self._webhooks):
             for report in self._webhooks.poll():
                 self._note_webhook(report.delivered, report.is_final, report.request.url, report.detail)
-            seconds = min(seconds, _LOOK_AFTER_WEBHOOKS)
-        for key, mask in self._selector.select(seconds):
+        for key, mask in self._selector.select(self._longest_sleep(seconds)):
             if key.data == self._endpoint.handle:
                 self._endpoint.handle(key, mask)
             elif key.fd == self._wake_reader:
                 _empty(self._wake_reader)
+
+    def _longest_sleep(self, seconds: float) -> float:
+        """How long the loop may sleep, of the seconds for which the agent has nothing to do."""
+        if len(self._webhooks):
+            seconds = min(seconds, _LOOK_AFTER_WEBHOOKS)
+        if self._endpoint.is_busy:
+            seconds = min(seconds, _LOOK_AFTER_CLIENTS)
+        if self._notifier.watchdog_interval is not None:
+            seconds = min(seconds, self._notifier.watchdog_interval / 2)
+        return seconds
 
     def _watch(self, descriptor: int) -> None:
         if self._watched >= 0:

@@ -12,7 +12,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_agent.agent import Agent, Clocks, Edges, Poll
+from foghorn_agent.agent import Agent, Clocks, Edges, Heard, Poll
 from foghorn_agent.config import parse_config
 from foghorn_agent.policy import DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.steps import Outcome
@@ -390,11 +390,13 @@ class Rehearsal:
 
     def _start_agent(self) -> None:
         self.poll_worker = Worker(self, self._poll)
+        self.heard = Heard()
         self.approve_worker = Worker(self, self._approve)
         self.members_worker = Worker(self, self._ask_members)
         edges = Edges(
             journal=Journal(self),  # type: ignore[arg-type]
             poll=self.poll_worker,  # type: ignore[arg-type]
+            heard=self.heard,
             approve=self.approve_worker,  # type: ignore[arg-type]
             members=self.members_worker,  # type: ignore[arg-type]
             start_step=lambda work, _vm_name: Step(self, work),  # type: ignore[arg-type, return-value]
@@ -423,7 +425,8 @@ class Rehearsal:
         if self.silent:
             raise OutOfTime("silent", 1, "no answer in time")
         self._shown = self.azure.listed
-        return Poll(self.vm_id, self.vm_name, Document(self.azure.incarnation, self.azure.listed))
+        self.heard.last_answer = self.wall()
+        return Poll(self.vm_id, self.vm_name, Document(self.azure.incarnation, self.azure.listed), self.now)
 
     def _approve(self, event_ids: Sequence[str]) -> Sequence[str]:
         if self.lost_answers > 0:

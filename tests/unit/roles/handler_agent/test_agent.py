@@ -8,8 +8,9 @@ Runs on Python 3.6 and later.
 import json
 import threading
 import time
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
@@ -18,10 +19,17 @@ from foghorn_agent.agent import Clocks, ImdsDesk, ask_members
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.steps import Outcome
 from foghorn_core.client import Refused
-from foghorn_core.document import DocumentError
+from foghorn_core.document import Document, DocumentError, format_date
 from rehearsal import POLICY, VM_NAME, Life, Rehearsal
 
 WAITING = dict(POLICY, approve="never")
+
+
+def run_until(rehearsal: Rehearsal, is_so: Callable[[], bool]) -> None:
+    ends = rehearsal.now + 3600
+    while not is_so():
+        assert rehearsal.now < ends
+        rehearsal.tick()
 
 
 def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
@@ -36,11 +44,42 @@ def messages(rehearsal: Rehearsal, priority: Optional[int] = None) -> List[str]:
 # --- the pace -------------------------------------------------------------------------------------
 
 
-def test_given_nothing_to_do_when_the_loop_turns_then_it_sleeps_until_the_next_poll() -> None:
+def test_given_nothing_to_do_when_the_loop_turns_then_the_poll_goes_on_by_itself_and_the_loop_sleeps() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
+    rehearsal.poll_worker.is_held = True
+    rehearsal.tick()
+    assert rehearsal.agent is not None
+    assert rehearsal.agent.turn() == 5.0
+    assert rehearsal.poll_worker.jobs[0] is None
+    assert rehearsal.poll_worker.jobs[-1] == Document(rehearsal.azure.incarnation, ())
+
+
+def test_given_a_record_that_the_disk_did_not_take_when_the_poll_goes_on_by_itself_then_the_loop_tries_again() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(10.0)
+    rehearsal.disk_is_full = True
+    rehearsal.azure.incarnation += 1
+    rehearsal.tick()
     assert rehearsal.agent is not None
     assert rehearsal.agent.turn() == 1.0
+
+
+@pytest.mark.parametrize("what", ["an event", "an event that is over", "trouble", "doubt"])
+def test_given_something_that_goes_on_when_polled_then_the_loop_hears_each_answer(what: str) -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=20.0, linger=5.0)] if "event" in what else [])
+    rehearsal.run_until(10.0)
+    if what == "an event that is over":
+        rehearsal.failing = {step["name"] for step in POLICY["restore"]}
+        run_until(rehearsal, lambda: any(one.over for one in rehearsal.state.tracked))
+    elif what == "trouble":
+        rehearsal.silent = True
+        rehearsal.tick(2.0)
+    elif what == "doubt":
+        rehearsal.azure.incarnation = 0
+        rehearsal.tick(2.0)
+    rehearsal.tick()
+    assert rehearsal.poll_worker.jobs[-1] is None
 
 
 def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_loop_sleeps_all_the_same() -> None:
@@ -51,7 +90,7 @@ def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_
     polls = len(rehearsal.poll_worker.jobs)
     rehearsal.tick(5.0)
     rehearsal.tick(5.0)
-    assert rehearsal.agent.turn() == 1.0
+    assert rehearsal.agent.turn() == 5.0
     assert len(rehearsal.poll_worker.jobs) == polls + 1
 
 
@@ -70,6 +109,22 @@ def test_given_an_hour_without_events_when_polled_once_a_second_then_neither_log
     assert len(rehearsal.poll_worker.jobs) >= 3600
     assert rehearsal.log == said
     assert rehearsal.history == written
+
+
+def test_given_a_poll_that_goes_on_by_itself_when_somebody_asks_then_what_it_heard_counts() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(10.0)
+    assert rehearsal.agent is not None
+    answered = len(rehearsal.poll_worker.jobs)
+    rehearsal.heard.unchanged, rehearsal.heard.last_answer = 7, rehearsal.wall() + 7.0
+
+    for _time in range(2):
+        metrics = rehearsal.agent.respond("/metrics")
+        assert metrics is not None
+        assert b'foghorn_polls_total{result="answered"} %d.0\n' % (answered + 7) in metrics[2]
+        assert b"foghorn_last_answer_timestamp_seconds %r\n" % rehearsal.heard.last_answer in metrics[2]
+    last_answer = datetime.fromtimestamp(rehearsal.wall() + 7.0, timezone.utc)
+    assert status_of(rehearsal)["last_answer"] == format_date(last_answer)
 
 
 # --- IMDS in trouble --------------------------------------------------------------------------------
@@ -545,6 +600,7 @@ class Answers:
 
     def __init__(self, answers: Dict[str, Tuple[int, Any]]) -> None:
         self.asked: List[str] = []
+        self.answers = answers
         heard = self.asked
 
         class Handler(BaseHTTPRequestHandler):
@@ -593,6 +649,33 @@ def test_given_the_first_poll_when_it_was_answered_then_who_this_machine_is_is_n
         one = desk(imds.url)
         assert one.poll(None)[:2] == ("abc", "web_0")
         assert one.poll(None).document.incarnation == 3
+        assert imds.asked == [COMPUTE, EVENTS, EVENTS]
+
+
+def test_given_a_document_that_is_known_when_polled_then_it_is_asked_on_at_the_pace_until_another_comes() -> None:
+    slept: List[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            imds.answers[EVENTS] = (200, {"DocumentIncarnation": 4, "Events": []})
+
+    with Answers({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
+        wall = Clock()
+        one = ImdsDesk(Config(imds=Imds(endpoint=imds.url, poll_interval=0.5)), Clocks(Clock(), wall), sleep)
+        known = one.poll(None).document
+        assert one.heard.unchanged == 0
+        assert one.poll(known).document.incarnation == 4
+    assert slept == [0.5, 0.5, 0.5]
+    assert (one.heard.unchanged, one.heard.last_answer) == (3, wall())
+
+
+def test_given_a_desk_that_was_closed_when_polled_then_it_is_asked_no_more_than_once() -> None:
+    with Answers({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
+        one = desk(imds.url)
+        known = one.poll(None).document
+        one.close()
+        assert one.poll(known).document is known
         assert imds.asked == [COMPUTE, EVENTS, EVENTS]
 
 

@@ -158,6 +158,21 @@ def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and
     ]
 
 
+def test_given_what_has_to_be_looked_after_when_the_agent_has_nothing_to_do_then_the_loop_sleeps_no_longer(
+    service: Any,
+) -> None:
+    one, _said = service()
+    assert one._longest_sleep(5.0) == 5.0
+    with socket.create_connection(one._endpoint.addresses[0], PATIENCE):
+        wait_until(lambda: one._turn() or one._endpoint.is_busy)
+        assert one._longest_sleep(5.0) == 1.0
+    one._webhooks.add(Request(NOBODY, "{}"))
+    assert one._longest_sleep(5.0) == 0.5
+    one._notifier.watchdog_interval = 0.5
+    assert one._longest_sleep(5.0) == 0.25
+    one._webhooks.close()
+
+
 def test_given_a_journal_in_use_when_another_service_starts_then_it_cannot(service: Any) -> None:
     service()
     with pytest.raises(CannotStart, match="is in use: another foghorn-agent is running"):

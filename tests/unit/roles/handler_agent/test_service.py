@@ -28,7 +28,7 @@ pytest.importorskip("aiohttp")
 from azure_simulator.testing import Simulator
 
 FLEET = {"vms": [{"name": "web_0", "address": "127.0.0.1"}, {"name": "web_1", "address": "127.0.0.2"}]}
-LIFE = {"notice": 60, "impact": 0.5, "linger": 1.5}
+LIFE = {"notice": 60, "impact": 0.5, "linger": 4}
 
 
 class Receiver:
