@@ -14,6 +14,8 @@ from pathlib import Path
 from edge_helpers import AGENT, PATIENCE
 from real_agent import build
 
+BUILDER = AGENT / "build_program.py"
+
 
 def test_given_the_same_sources_when_built_twice_then_the_bytes_are_the_same(
     tmp_path: Path,
@@ -60,3 +62,35 @@ def test_given_the_agent_when_all_that_it_runs_is_loaded_then_openssl_and_other_
     ) % (str(program), str(program))
     output = subprocess.check_output([sys.executable, "-IS", "-c", script], timeout=PATIENCE)
     assert output.decode("ascii").splitlines()[-1] == "['typing']"
+
+
+def test_given_a_package_when_it_is_put_into_one_file_then_python_imports_it_from_there(tmp_path: Path) -> None:
+    package = tmp_path / "things"
+    (package / "inner").mkdir(parents=True)
+    for name in ("__init__.py", "__main__.py", "inner/__init__.py"):
+        (package / name).write_text("")
+    (package / "inner" / "thing.py").write_text("from .. import __name__ as name\n")
+    (package / "notes.txt").write_text("")
+    target = tmp_path / "things.zip"
+
+    subprocess.check_call([sys.executable, str(BUILDER), str(target), str(package)], timeout=PATIENCE)
+
+    with zipfile.ZipFile(str(target)) as archive:
+        names = ["things/" + name for name in ("__init__.py", "__main__.py", "inner/__init__.py", "inner/thing.py")]
+        assert archive.namelist() == names
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import things.inner.thing as one; print(one.name)"
+    said = subprocess.check_output([sys.executable, "-IS", "-c", script, str(target)], cwd="/", timeout=PATIENCE)
+    assert said == b"things\n"
+
+
+def test_given_anything_else_when_built_then_nothing_is_written(tmp_path: Path) -> None:
+    for arguments in ([], ["--help"], ["one", str(tmp_path / "missing")], ["one", str(tmp_path), "three"]):
+        done = subprocess.run(
+            [sys.executable, str(BUILDER), *arguments],
+            cwd=str(tmp_path),
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (1, b"usage: build_program.py FILE [DIRECTORY]\n")
+    assert os.listdir(str(tmp_path)) == []
