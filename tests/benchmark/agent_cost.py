@@ -232,7 +232,8 @@ def measure_delay(begin: Callable[[Machine], None], machines: int, rounds: int, 
         time.sleep(2.0)
         for _round in range(rounds):
             for machine in found:
-                time.sleep(rng.uniform(0.05, 0.15))
+                # Over all of a poll's interval, or the polls of one machine after the other would lie in wait for it.
+                time.sleep(rng.uniform(0.0, PACE))
                 announced = time.time()
                 event = control.event("Freeze", [machine.name], notice=900)
                 wait_for(machine.mark.exists, machine)
