@@ -10,7 +10,7 @@ Runs on Python 3.6 and later.
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from foghorn_agent.agent import Agent, Clocks, Edges, Heard, Poll
 from foghorn_agent.config import parse_config
@@ -259,6 +259,9 @@ class Rehearsal:
     :param azure: shared with other machines
     """
 
+    patience = 3600.0
+    """Seconds until something must have become so."""
+
     def __init__(
         self,
         lives: Sequence[Life] = (),
@@ -346,6 +349,13 @@ class Rehearsal:
         while self.now < now:
             self.tick()
         return self
+
+    def tick_until(self, is_so: Callable[[], Any]) -> None:
+        """Let time pass until it is so."""
+        ends = self.now + self.patience
+        while not is_so():
+            assert self.now < ends, [message for _priority, message in self.log]
+            self.tick()
 
     def tick(self, seconds: float = 1.0) -> None:
         """Let one second pass, for Azure, the machine and the agent."""

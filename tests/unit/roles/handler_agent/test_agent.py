@@ -10,7 +10,7 @@ import threading
 import time
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
@@ -23,13 +23,6 @@ from foghorn_core.document import Document, DocumentError, format_date
 from rehearsal import POLICY, VM_NAME, Life, Rehearsal
 
 WAITING = dict(POLICY, approve="never")
-
-
-def run_until(rehearsal: Rehearsal, is_so: Callable[[], bool]) -> None:
-    ends = rehearsal.now + 3600
-    while not is_so():
-        assert rehearsal.now < ends
-        rehearsal.tick()
 
 
 def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
@@ -71,7 +64,7 @@ def test_given_something_that_goes_on_when_polled_then_the_loop_hears_each_answe
     rehearsal.run_until(10.0)
     if what == "an event that is over":
         rehearsal.failing = {step["name"] for step in POLICY["restore"]}
-        run_until(rehearsal, lambda: any(one.over for one in rehearsal.state.tracked))
+        rehearsal.tick_until(lambda: any(one.over for one in rehearsal.state.tracked))
     elif what == "trouble":
         rehearsal.silent = True
         rehearsal.tick(2.0)

@@ -57,6 +57,8 @@ NOTICE, IMPACT, LINGER = 120.0, 4.0, 12.0
 class Reality(Rehearsal):
     """A rehearsed machine whose agent asks a real simulator."""
 
+    patience = 2 * NOTICE
+
     def __init__(self, simulator: Simulator) -> None:
         super().__init__()
         self.simulator = simulator
@@ -87,13 +89,6 @@ class Reality(Rehearsal):
     def announce(self, event_type: str = "Reboot") -> None:
         """Announce the event."""
         self.simulator.event(event_type, VM_NAME, notice=NOTICE, impact=IMPACT, linger=LINGER)
-
-    def tick_until(self, is_so: Any) -> None:
-        """Let time pass until then."""
-        ends = self.now + 2 * NOTICE
-        while not is_so():
-            assert self.now < ends, [message for _priority, message in self.log]
-            self.tick()
 
     def close(self) -> None:
         """Hang up."""
