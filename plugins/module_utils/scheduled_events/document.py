@@ -32,24 +32,25 @@ UNDERSCORED_NAMES_API_VERSION = API_VERSIONS[0]
 
 # The most destructive first: of two events at the same instant the earlier one here is the more urgent.
 EVENT_TYPES = ("Preempt", "Terminate", "Redeploy", "Reboot", "Freeze")
+# After these the VM is gone: deleted, or for a Spot VM at least deallocated.
+FINAL_EVENT_TYPES = ("Preempt", "Terminate")
 EVENT_SOURCES = ("Platform", "User")
 SCHEDULED = "Scheduled"
 STARTED = "Started"
 EVENT_STATUSES = (SCHEDULED, STARTED)
 
-_KNOWN_FIELDS = frozenset(
-    (
-        "EventId",
-        "EventType",
-        "EventStatus",
-        "EventSource",
-        "ResourceType",
-        "Resources",
-        "Description",
-        "DurationInSeconds",
-        "NotBefore",
-    )
-)
+# The names of the fields of an event: Azure's, and those of the modules and the lookup.
+_FIELDS = {
+    "EventId": "event_id",
+    "EventType": "event_type",
+    "EventStatus": "event_status",
+    "EventSource": "event_source",
+    "ResourceType": "resource_type",
+    "Resources": "resources",
+    "Description": "description",
+    "DurationInSeconds": "duration_in_seconds",
+    "NotBefore": "not_before",
+}
 # A field that we do not know is handed on as it came, and a wrong value is quoted: both are written as JSON
 # once more. Deeper than this nobody means it, and the writer's own recursion would end before the reader's did.
 _DEEPEST_VALUE = 32  # levels
@@ -105,6 +106,11 @@ class Event(NamedTuple):
         return self.event_status == STARTED
 
     @property
+    def is_final(self) -> bool:
+        """Whether it takes the VM away, so that nothing is left to be put back: deleted or deallocated."""
+        return self.event_type in FINAL_EVENT_TYPES
+
+    @property
     def is_shared(self) -> bool:
         """Whether it hits more than one VM, so that one approval decides for all of them."""
         return len({name.lower() for name in self.resources}) > 1
@@ -121,6 +127,11 @@ class Event(NamedTuple):
     def is_led_by(self, vm_name: str) -> bool:
         """Whether this VM is the one to approve it."""
         return self.leader is not None and same_name(self.leader, vm_name)
+
+    def is_freeze_of_at_most(self, seconds: float) -> bool:
+        """Whether it is a pause that Azure expects to last this long or less. An unknown duration is not short."""
+        duration = self.duration_in_seconds
+        return self.event_type == "Freeze" and duration is not None and 0 <= duration <= seconds
 
     def seconds_until_start(self, now: datetime) -> Optional[int]:
         """Whole seconds of notice left at `now`: 0 once started or overdue, None when Azure did not say."""
@@ -183,7 +194,35 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
         raise DocumentError("not a document of Scheduled Events: it has no DocumentIncarnation")
     return Document(
         incarnation=_integer(content["DocumentIncarnation"], "DocumentIncarnation"),
-        events=tuple(_parse_event(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
+        events=tuple(parse_event(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
+    )
+
+
+def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API_VERSION) -> Event:
+    """Read one event, as it stands in a document or as `event_as_azure` has written it.
+
+    :param content: an object of JSON
+    :param path: where it was found, for the errors
+    :param api_version: the version that was asked for
+    :raises DocumentError: if it is no event
+    """
+    if not isinstance(content, dict):
+        raise DocumentError("%s: expected an object, got %s" % (path, _quote(content)))
+    other_fields = {name: value for name, value in content.items() if name not in _FIELDS}
+    for name, value in other_fields.items():
+        if _is_deeper_than(_DEEPEST_VALUE, value):
+            raise DocumentError("%s.%s: nested deeper than %d levels" % (path, name, _DEEPEST_VALUE))
+    return Event(
+        event_id=_required_text(content, "EventId", path),
+        event_type=_required_text(content, "EventType", path),
+        event_status=_required_text(content, "EventStatus", path),
+        resources=_parse_resources(content, path, api_version),
+        not_before=_optional_date(content, "NotBefore", path),
+        event_source=_optional_text(content, "EventSource", path),
+        resource_type=_optional_text(content, "ResourceType", path),
+        description=_optional_text(content, "Description", path),
+        duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
+        other_fields=other_fields,
     )
 
 
@@ -276,25 +315,20 @@ def event_as_dict(event: Event, vm_name: str, now: datetime) -> Dict[str, Any]:
     return result
 
 
-def _parse_event(content: Any, path: str, api_version: str) -> Event:
+def event_from_dict(content: Any, path: str = "event") -> Event:
+    """Read an event as `event_as_dict` has written it. What depends on who looked, and when, is left out.
+
+    :param path: where it was found, for the errors
+    :raises DocumentError: if it is no event
+    """
     if not isinstance(content, dict):
         raise DocumentError("%s: expected an object, got %s" % (path, _quote(content)))
-    other_fields = {name: value for name, value in content.items() if name not in _KNOWN_FIELDS}
-    for name, value in other_fields.items():
-        if _is_deeper_than(_DEEPEST_VALUE, value):
-            raise DocumentError("%s.%s: nested deeper than %d levels" % (path, name, _DEEPEST_VALUE))
-    return Event(
-        event_id=_required_text(content, "EventId", path),
-        event_type=_required_text(content, "EventType", path),
-        event_status=_required_text(content, "EventStatus", path),
-        resources=_parse_resources(content, path, api_version),
-        not_before=_optional_date(content, "NotBefore", path),
-        event_source=_optional_text(content, "EventSource", path),
-        resource_type=_optional_text(content, "ResourceType", path),
-        description=_optional_text(content, "Description", path),
-        duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
-        other_fields=other_fields,
-    )
+    other_fields = content.get("other_fields", {})
+    if not isinstance(other_fields, dict):
+        raise DocumentError("%s.other_fields: expected an object, got %s" % (path, _quote(other_fields)))
+    fields = dict(other_fields)
+    fields.update((azure, content.get(ours)) for azure, ours in _FIELDS.items())
+    return parse_event(fields, path)
 
 
 def _parse_resources(content: Dict[str, Any], path: str, api_version: str) -> Tuple[str, ...]:

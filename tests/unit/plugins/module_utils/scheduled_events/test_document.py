@@ -16,10 +16,12 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     Event,
     event_as_azure,
     event_as_dict,
+    event_from_dict,
     format_date,
     in_order_of_urgency,
     parse_date,
     parse_document,
+    parse_event,
     parse_json,
 )
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events import strategies
@@ -606,6 +608,65 @@ class TestTheEvent:
         event = PARSED["unknown"].events[0]
 
         assert event_as_dict(event, "shop_3", NOW)["other_fields"] == {"Severity": 3, "Hints": {"Rack": ["r1", None]}}
+
+
+class TestReadAgain:
+    @given(strategies.events)
+    def test_given_any_event_as_azure_writes_it_then_it_is_read_as_the_same(self, event: Event) -> None:
+        assert parse_event(json.loads(json.dumps(event_as_azure(event)))) == event
+
+    @given(strategies.events)
+    def test_given_any_event_as_the_modules_return_it_then_it_is_read_as_the_same(self, event: Event) -> None:
+        assert event_from_dict(json.loads(json.dumps(event_as_dict(event, "web_0", NOW)))) == event
+
+    @pytest.mark.parametrize(
+        ("content", "complaint"),
+        [
+            ("text", 'a.b: expected an object, got "text"'),
+            ({"other_fields": 3}, "a.b.other_fields: expected an object, got 3"),
+            ({"event_type": "Reboot"}, "a.b.EventId: expected text, got null"),
+        ],
+    )
+    def test_given_no_event_then_the_error_says_where_and_why(self, content: Any, complaint: str) -> None:
+        with pytest.raises(DocumentError) as caught:
+            event_from_dict(content, "a.b")
+
+        assert str(caught.value).replace("'", '"') == complaint
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("event_type", "is_final"),
+        [
+            ("Preempt", True),
+            ("Terminate", True),
+            ("Redeploy", False),
+            ("Reboot", False),
+            ("Freeze", False),
+            ("?", False),
+        ],
+    )
+    def test_only_an_eviction_and_a_deletion_are_final(self, event_type: str, is_final: bool) -> None:
+        assert fixture_event(event_type=event_type).is_final is is_final
+
+    @pytest.mark.parametrize(
+        ("event_type", "duration", "expected"),
+        [
+            ("Freeze", 0, True),
+            ("Freeze", 9, True),
+            ("Freeze", 10, True),
+            ("Freeze", 11, False),
+            ("Freeze", -1, False),
+            ("Freeze", None, False),
+            ("Reboot", 5, False),
+        ],
+    )
+    def test_only_a_freeze_known_to_last_so_long_or_less_is_short(
+        self, event_type: str, duration: Any, expected: bool
+    ) -> None:
+        event = fixture_event(event_type=event_type, duration_in_seconds=duration)
+
+        assert event.is_freeze_of_at_most(10) is expected
 
 
 class TestUrgency:
