@@ -6,26 +6,27 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.plan import (
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Host,
     PlanError,
     approvals,
     make_plan,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.progress import begin_watch, watch
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.report import describe_plan, describe_results
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import read_policy
 
 
 def maintenance_plan(
-    hosts: List[Mapping[str, Any]],
-    policy: Optional[Mapping[str, Any]] = None,
+    hosts: list[Mapping[str, Any]],
+    policy: Mapping[str, Any] | None = None,
     together: bool = False,
-    now: Optional[float] = None,
-) -> Dict[str, Any]:
+    now: float | None = None,
+) -> dict[str, Any]:
     """Decide which hosts go when."""
     known = [
         Host(
@@ -47,13 +48,13 @@ def maintenance_plan(
 
 def maintenance_progress(
     state: Mapping[str, Any],
-    reading: Optional[Mapping[str, Any]] = None,
+    reading: Mapping[str, Any] | None = None,
     approved: Sequence[str] = (),
     failed: bool = False,
-    policy: Optional[Mapping[str, Any]] = None,
+    policy: Mapping[str, Any] | None = None,
     confirm_after: float = 5.0,
-    now: Optional[float] = None,
-) -> Dict[str, Any]:
+    now: float | None = None,
+) -> dict[str, Any]:
     """Begin to watch a host, or take one more look into account."""
     instant = time.time() if now is None else now
     if reading is None:
@@ -63,9 +64,9 @@ def maintenance_progress(
 
 def maintenance_report(
     plan: Mapping[str, Any],
-    results: Optional[Mapping[str, Mapping[str, Any]]] = None,
-    now: Optional[float] = None,
-) -> Dict[str, List[str]]:
+    results: Mapping[str, Mapping[str, Any]] | None = None,
+    now: float | None = None,
+) -> dict[str, list[str]]:
     """Tell a plan, or what became of it."""
     if results is None:
         return {"lines": describe_plan(plan, time.time() if now is None else now), "failures": []}
@@ -75,7 +76,7 @@ def maintenance_report(
 class FilterModule:
     """Offers the filters."""
 
-    def filters(self) -> Dict[str, Callable[..., Any]]:
+    def filters(self) -> dict[str, Callable[..., Any]]:
         """Name them."""
         return {
             "maintenance_approvals": approvals,

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.rehearsal import (
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehearsal import (
     Machine,
     RehearsalError,
     describe_progress,
@@ -19,10 +20,10 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.rehears
     silent_machines,
 )
 
-_NUMBERS: Dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
+_NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
 
 
-def rehearsal_plan(machines: List[Mapping[str, Any]], event: Mapping[str, Any], endpoint: str = "") -> Dict[str, Any]:
+def rehearsal_plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], endpoint: str = "") -> dict[str, Any]:
     """Check what was asked for."""
     known = [
         Machine(
@@ -42,18 +43,18 @@ def rehearsal_plan(machines: List[Mapping[str, Any]], event: Mapping[str, Any], 
         raise AnsibleFilterError("%s" % error) from error
 
 
-def rehearsal_progress(event: Mapping[str, Any]) -> Dict[str, Any]:
+def rehearsal_progress(event: Mapping[str, Any]) -> dict[str, Any]:
     """Tell what has happened so far."""
     return {"lines": describe_progress(event), "over": is_over(event)}
 
 
 def rehearsal_report(
     rehearsal: Mapping[str, Any],
-    event: Optional[Mapping[str, Any]] = None,
-    histories: Optional[Mapping[str, str]] = None,
+    event: Mapping[str, Any] | None = None,
+    histories: Mapping[str, str] | None = None,
     expected: str = "approved",
     troubles: Sequence[str] = (),
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Say whether the handler did its part."""
     noted = {
         name: [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -65,7 +66,7 @@ def rehearsal_report(
 class FilterModule:
     """Offers the filters."""
 
-    def filters(self) -> Dict[str, Callable[..., Any]]:
+    def filters(self) -> dict[str, Callable[..., Any]]:
         """Name them."""
         return {
             "rehearsal_plan": rehearsal_plan,

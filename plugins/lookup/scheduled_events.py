@@ -112,7 +112,8 @@ _raw:
   elements: raw
 """
 
-from typing import Any, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from ansible.errors import AnsibleLookupError, AnsibleOptionsError
 from ansible.plugins.lookup import LookupBase
@@ -136,7 +137,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 class LookupModule(LookupBase):
     """Looks up scheduled events."""
 
-    def run(self, terms: List[Any], variables: Any = None, **kwargs: Any) -> List[Any]:
+    def run(self, terms: list[Any], variables: Any = None, **kwargs: Any) -> list[Any]:
         """Return the events that hit any of the VMs named in `terms`, or what the query makes of them."""
         try:
             self.set_options(var_options=variables, direct=kwargs)
@@ -167,7 +168,7 @@ def _refuse_unknown(given: Mapping[str, Any], options: Mapping[str, Any]) -> Non
             )
 
 
-def _compile(query: Optional[str]) -> Any:
+def _compile(query: str | None) -> Any:
     if query is None:
         return None
     try:
@@ -182,7 +183,7 @@ def _compile(query: Optional[str]) -> Any:
         raise OptionError("query: %r is not a JMESPath expression: %s" % (query, error)) from error
 
 
-def _search(expression: Any, events: List[Any]) -> List[Any]:
+def _search(expression: Any, events: list[Any]) -> list[Any]:
     import jmespath
 
     try:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.plan import Host, make_plan
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.report import describe_plan, describe_results
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import Policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 MakeEvent = Callable[..., dict[str, Any]]
 

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What is told to the operator: lines of text."""
 
-from typing import Any, Dict, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from .treatment import EventDict, notice_of
 
 
-def describe_plan(plan: Mapping[str, Any], now: float) -> List[str]:
+def describe_plan(plan: Mapping[str, Any], now: float) -> list[str]:
     """Tell what was announced, and in which order it will be met.
 
     :param plan: as `plan.make_plan` returns it
@@ -21,7 +22,7 @@ def describe_plan(plan: Mapping[str, Any], now: float) -> List[str]:
     return lines or ["Nothing is announced for these hosts."]
 
 
-def describe_results(plan: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> Dict[str, List[str]]:
+def describe_results(plan: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
     """Tell what became of each host.
 
     :param results: by host, for the planned hosts and those that did not answer: `steps`, what was done, in words;

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.plan import (
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Host,
     PlanError,
     approvals,
     make_plan,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import Policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 from hypothesis import given
 from hypothesis import strategies as st
 

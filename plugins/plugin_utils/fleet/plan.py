@@ -1,5 +1,5 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Which hosts go when, and what is to be done with each?
 
 Azure names VMs, an inventory names hosts: what connects them is the name in Azure that each host has
@@ -7,9 +7,10 @@ learned from its own metadata service.
 """
 
 import math
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..scheduled_events.document import EVENT_TYPES
+from ...module_utils.scheduled_events.document import EVENT_TYPES
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .treatment import (
     EventDict,
@@ -34,14 +35,14 @@ class Host(NamedTuple):
     """What is known of one host of the inventory."""
 
     name: str
-    vm_name: Optional[str] = None
+    vm_name: str | None = None
     """Its name in Azure; None if it did not answer."""
-    events: Tuple[EventDict, ...] = ()
+    events: tuple[EventDict, ...] = ()
     was_left: bool = False
     """Whether an earlier run has left it out of rotation."""
     stop_seconds: float = 0.0
     """How long its services may take to stop, all together."""
-    agent: Optional[AgentDict] = None
+    agent: AgentDict | None = None
     """What its handler agent says of itself; None without one. With one, everything is left to it."""
 
 
@@ -49,9 +50,9 @@ class _Case(NamedTuple):
     """An event, and what it means for these hosts."""
 
     event: EventDict
-    hosts: Tuple[str, ...]
-    outsiders: Tuple[str, ...]
-    agents: Tuple[str, ...]
+    hosts: tuple[str, ...]
+    outsiders: tuple[str, ...]
+    agents: tuple[str, ...]
     """Those of the hosts that are left to their agents."""
     withheld: str
     """Why it must not be approved; empty when it may."""
@@ -59,7 +60,7 @@ class _Case(NamedTuple):
     """Why nothing at all is done about it now; empty when something is."""
 
 
-def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool = False) -> Dict[str, Any]:
+def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool = False) -> dict[str, Any]:
     """Decide about all hosts at once.
 
     :param hosts: all hosts of the play, in the order of the inventory
@@ -106,7 +107,7 @@ def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool 
     }
 
 
-def approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> Dict[str, List[str]]:
+def approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict[str, list[str]]:
     """Say which host approves which events: each event once, and only if all of its hosts are ready.
 
     :param plan: as `make_plan` returns it
@@ -114,7 +115,7 @@ def approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> Dict[str, List[s
     :returns: lists of event ids by host name, without the hosts that approve nothing
     """
     are_ready = set(ready)
-    chosen = {}  # type: Dict[str, List[str]]
+    chosen: dict[str, list[str]] = {}
     for case in plan["events"]:
         if not case["withheld"] and not case["left_alone"] and are_ready.issuperset(case["hosts"]):
             chosen.setdefault(case["approver"], []).append(case["event"]["event_id"])
@@ -133,10 +134,10 @@ def _minimum_in_service(text: str, count: int) -> int:
     return -(-int(digits) * count // 100) if percent else int(digits)
 
 
-def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> List[_Case]:
+def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[_Case]:
     """All events of all hosts, each once, the most urgent first."""
-    by_vm_name = {}  # type: Dict[str, str]
-    events = {}  # type: Dict[str, EventDict]
+    by_vm_name: dict[str, str] = {}
+    events: dict[str, EventDict] = {}
     for host in hosts:
         if host.vm_name is None:
             continue
@@ -196,7 +197,7 @@ def _why_left_alone(event: EventDict, withheld: str, policy: Policy, now: float)
     return ""
 
 
-def _approver(case: _Case, hosts: Sequence[Host]) -> Optional[str]:
+def _approver(case: _Case, hosts: Sequence[Host]) -> str | None:
     """The host of the VM that leads the event. Without outsiders there always is one."""
     leader = case.event["resources"][0].lower()
     for host in hosts:
@@ -205,7 +206,7 @@ def _approver(case: _Case, hosts: Sequence[Host]) -> Optional[str]:
     return None
 
 
-def _urgency(event: EventDict) -> Tuple[int, float, int, str]:
+def _urgency(event: EventDict) -> tuple[int, float, int, str]:
     start = start_of(event)
     group = 0 if not is_scheduled(event) else 1 if start is None else 2
     harm = EVENT_TYPES.index(event["event_type"]) if is_known(event) else len(EVENT_TYPES)
@@ -215,13 +216,13 @@ def _urgency(event: EventDict) -> Tuple[int, float, int, str]:
 class _Unit(NamedTuple):
     """Hosts that must go together, and why they must."""
 
-    hosts: List[str]
-    cases: List[_Case]
+    hosts: list[str]
+    cases: list[_Case]
 
 
-def _units(hosts: Sequence[Host], cases: Sequence[_Case], now: float) -> List[_Unit]:
+def _units(hosts: Sequence[Host], cases: Sequence[_Case], now: float) -> list[_Unit]:
     """Put together what shares events, directly or through others; the most urgent first."""
-    units = []  # type: List[_Unit]
+    units: list[_Unit] = []
     order = {host.name: index for index, host in enumerate(hosts)}
     for case in cases:
         apart = []
@@ -248,7 +249,7 @@ def _is_waiting_terminate(case: _Case, now: float) -> bool:
 
 def _batches(
     units: Sequence[_Unit], idle_again: Sequence[str], capacity: int, policy: Policy, now: float
-) -> List[List[str]]:
+) -> list[list[str]]:
     # Agents do not wait for a turn either.
     forced = [unit for unit in units if any(case.agents or is_forced(case.event, policy, now) for case in unit.cases)]
     first = [name for unit in forced for name in unit.hosts] + list(idle_again)
@@ -270,7 +271,7 @@ def _batches(
     return batches
 
 
-def _entry(host: Host, cases: Sequence[_Case], policy: Policy, now: float) -> Dict[str, Any]:
+def _entry(host: Host, cases: Sequence[_Case], policy: Policy, now: float) -> dict[str, Any]:
     """What is done with a host, until when. Without cases it is put back."""
     is_ours = host.agent is None
     stopping = [case.event for case in cases if is_ours and needs_stop(case.event)]
@@ -289,7 +290,7 @@ def _entry(host: Host, cases: Sequence[_Case], policy: Policy, now: float) -> Di
     }
 
 
-def _keep_pace(batch: Sequence[str], entries: Dict[str, Dict[str, Any]]) -> None:
+def _keep_pace(batch: Sequence[str], entries: dict[str, dict[str, Any]]) -> None:
     """Hosts of a batch move together: none waits for connections longer than the most urgent one can."""
     pace = min(
         [

@@ -1,15 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What does an event ask of the hosts that it hits?
 
 An event is a dict as scheduled_events_info returns it.
 """
 
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from ..scheduled_events.document import EVENT_TYPES, SCHEDULED, parse_date
+from ...module_utils.scheduled_events.document import EVENT_TYPES, SCHEDULED, parse_date
 
-EventDict = Dict[str, Any]
+EventDict = dict[str, Any]
 
 FINAL_TYPES = ("Preempt", "Terminate")
 _LARGEST_SHARE_OF_MARGIN = 0.1
@@ -35,7 +36,7 @@ class Policy(NamedTuple):
 
 def read_policy(values: Mapping[str, Any]) -> Policy:
     """Make a policy of what may be text, as Ansible's variables may; what is missing keeps its default."""
-    read = {}  # type: Dict[str, Any]
+    read: dict[str, Any] = {}
     for name, default in Policy()._asdict().items():
         value = values.get(name, default)
         read[name] = value if isinstance(default, bool) else type(default)(value)
@@ -68,12 +69,12 @@ def is_known(event: EventDict) -> bool:
     return event["event_type"] in EVENT_TYPES
 
 
-def start_of(event: EventDict) -> Optional[float]:
+def start_of(event: EventDict) -> float | None:
     """The earliest start, seconds since the epoch; None when Azure does not say."""
     return None if event["not_before"] is None else parse_date(event["not_before"]).timestamp()
 
 
-def notice_of(event: EventDict, now: float) -> Optional[float]:
+def notice_of(event: EventDict, now: float) -> float | None:
     """Seconds until it may start: 0 once started, or overdue, or when Azure does not say. None: not scheduled."""
     if not is_scheduled(event):
         return None

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What does the handler agent of a host say of itself?
 
 An agent is a dict as `foghorn-agent status --json` prints it. One that runs and does not answer is any other dict.
 """
 
-from typing import Any, Dict, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-AgentDict = Dict[str, Any]
+AgentDict = dict[str, Any]
 
 # Of an event in one of these, the next is a matter of seconds, and nobody's to decide but the agent's.
 _PHASES_AT_WORK = ("drain", "shutdown", "approving", "approved")

@@ -1,5 +1,5 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: GPL-3.0-or-later
 """An event of the operator's choice on test machines: is it well asked for, and did the handler do its part?
 
 The simulator's record of the event says who approved it when; the history of each machine's agent, what was done there.
@@ -8,10 +8,11 @@ The two clocks are never compared for a verdict, only for what is told.
 
 import ipaddress
 import itertools
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..scheduled_events.document import EVENT_TYPES, STARTED
+from ...module_utils.scheduled_events.document import EVENT_TYPES, STARTED
 from .agent import AgentDict, has_taken_out
 from .treatment import FINAL_TYPES
 
@@ -40,7 +41,7 @@ class Machine(NamedTuple):
     """As the simulator calls it."""
     address: str = ""
     """From which it asks the simulator; needed to set one up."""
-    agent: Optional[AgentDict] = None
+    agent: AgentDict | None = None
     """What its handler agent says of itself; None without one."""
     is_hit: bool = True
 
@@ -48,7 +49,7 @@ class Machine(NamedTuple):
 # --- before ---------------------------------------------------------------------------------------
 
 
-def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoint: str = "") -> Dict[str, Any]:
+def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoint: str = "") -> dict[str, Any]:
     """Check what was asked for, before anything is touched.
 
     :param event: as the simulator's control API takes it, without `resources`; what is None is left out
@@ -56,7 +57,7 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
     :returns: `event`, to be announced; `machines`, by name, `vm_name` and `is_hit`; `config` of the simulator
     :raises RehearsalError: if it makes no sense, or a machine is busy with an event
     """
-    names = {}  # type: Dict[str, str]
+    names: dict[str, str] = {}
     for machine in machines:
         other = names.setdefault(machine.vm_name.lower(), machine.name)
         if other != machine.name:
@@ -89,7 +90,7 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
     }
 
 
-def _simulator_config(machines: Sequence[Machine], endpoint: str) -> Dict[str, Any]:
+def _simulator_config(machines: Sequence[Machine], endpoint: str) -> dict[str, Any]:
     try:
         parts = urlsplit(endpoint)
         address, port = _as_address(parts.hostname or ""), parts.port or 80
@@ -101,7 +102,7 @@ def _simulator_config(machines: Sequence[Machine], endpoint: str) -> Dict[str, A
             " the simulator" % endpoint
         )
     vms = []
-    owners = {}  # type: Dict[str, str]
+    owners: dict[str, str] = {}
     for machine in machines:
         known = _as_address(machine.address)
         if not known:
@@ -126,7 +127,7 @@ def _as_address(text: str) -> str:
         return ""
 
 
-def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> List[str]:
+def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> list[str]:
     """Name the machines that are to be hit and on which nobody asks for events.
 
     :param status: of the simulator
@@ -143,7 +144,7 @@ def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> List[str]:
 # --- meanwhile ------------------------------------------------------------------------------------
 
 
-def describe_progress(event: Record) -> List[str]:
+def describe_progress(event: Record) -> list[str]:
     """Tell what has happened so far, one line for each thing, in order. What was told is never taken back.
 
     :param event: the simulator's record of it
@@ -174,11 +175,11 @@ def is_over(event: Record) -> bool:
 
 def judge(
     rehearsal: Mapping[str, Any],
-    event: Optional[Record],
+    event: Record | None,
     histories: Mapping[str, Sequence[Record]],
     expected: str,
     troubles: Sequence[str] = (),
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Say whether the handler did its part.
 
     :param event: the simulator's record of it; None if it was not announced
@@ -190,8 +191,8 @@ def judge(
         since the event was announced
     """
     failures = list(troubles)
-    lines = []  # type: List[str]
-    machines = {}  # type: Dict[str, Dict[str, Any]]
+    lines: list[str] = []
+    machines: dict[str, dict[str, Any]] = {}
     if event is not None:
         failures += _judge_approval(event, expected)
         lines.append("%s: %s" % (_describe_event(event), _describe_life(event)))
@@ -199,7 +200,7 @@ def judge(
             if not machine["is_hit"]:
                 continue
             history = histories.get(name)
-            figures = {"vm_name": machine["vm_name"], "failures": []}  # type: Dict[str, Any]
+            figures: dict[str, Any] = {"vm_name": machine["vm_name"], "failures": []}
             if history is not None:
                 figures.update(_figures(history, event))
                 figures["failures"] = _judge_machine(figures, event["event_type"] in FINAL_TYPES, expected)
@@ -217,7 +218,7 @@ def judge(
     }
 
 
-def _judge_approval(event: Record, expected: str) -> List[str]:
+def _judge_approval(event: Record, expected: str) -> list[str]:
     approval = _approval(event)
     failures = []
     if event["ended"] is None:
@@ -233,7 +234,7 @@ def _judge_approval(event: Record, expected: str) -> List[str]:
     return failures
 
 
-def _figures(history: Sequence[Record], event: Record) -> Dict[str, Any]:
+def _figures(history: Sequence[Record], event: Record) -> dict[str, Any]:
     """What an agent noted of the event. Instants are seconds since it was announced."""
     notes = _notes_of(history, event)
     stages = _stages(notes)
@@ -254,9 +255,9 @@ def _figures(history: Sequence[Record], event: Record) -> Dict[str, Any]:
     }
 
 
-def _notes_of(history: Sequence[Record], event: Record) -> List[Record]:
+def _notes_of(history: Sequence[Record], event: Record) -> list[Record]:
     """The notes of this event, and of restores since; `at` is in seconds since the event was announced."""
-    notes = []  # type: List[Record]
+    notes: list[Record] = []
     for note in history:
         is_restore = note.get("stage") == "restore" and bool(notes)
         if is_restore or event["event_id"].lower() in _ids(note):
@@ -264,8 +265,8 @@ def _notes_of(history: Sequence[Record], event: Record) -> List[Record]:
     return notes
 
 
-def _stages(notes: Sequence[Record]) -> Dict[str, Dict[str, Any]]:
-    stages = {}  # type: Dict[str, Dict[str, Any]]
+def _stages(notes: Sequence[Record]) -> dict[str, dict[str, Any]]:
+    stages: dict[str, dict[str, Any]] = {}
     for note in notes:
         if note["kind"] == "stage":
             stage = stages.setdefault(note["stage"], {"begun": note["at"]})
@@ -278,21 +279,21 @@ def _is_ready(stages: Mapping[str, Mapping[str, Any]]) -> bool:
     return bool(before) and set(before) == {"succeeded"}
 
 
-def _was_ready(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> Optional[bool]:
+def _was_ready(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> bool | None:
     """Whether it was ready at the first note of this kind; None if there is none."""
     before = _before(notes, is_the_moment)
     return None if len(before) == len(notes) else _is_ready(_stages(before))
 
 
-def _before(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> List[Record]:
+def _before(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> list[Record]:
     return list(itertools.takewhile(lambda note: not is_the_moment(note), notes))
 
 
-def _first(notes: Sequence[Record], kind: str) -> Optional[float]:
+def _first(notes: Sequence[Record], kind: str) -> float | None:
     return next((note["at"] for note in notes if note["kind"] == kind), None)
 
 
-def _judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) -> List[str]:
+def _judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) -> list[str]:
     failures = ["a step failed: %s" % text for text in figures["failed_steps"]]
     stages = figures["stages"]
     if figures["seen"] is None:
@@ -361,11 +362,11 @@ def _describe_stage(name: str, stage: Mapping[str, Any]) -> str:
     return "%s %s within %.1f s" % (name, stage["state"], stage["ended"] - stage["begun"])
 
 
-def _approval(event: Record) -> Optional[Record]:
+def _approval(event: Record) -> Record | None:
     """The one that counted."""
     return next((approval for approval in event["approvals"] if not approval["repeated"]), None)
 
 
-def _ids(note: Record) -> List[str]:
+def _ids(note: Record) -> list[str]:
     event = note.get("event") or {}
     return [str(one).lower() for one in (note.get("event_id"), event.get("EventId"), *note.get("event_ids", ()))]

@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Is it over for this host, and may it go back?
 
 An event that is over, or was withdrawn, is no longer listed; that it has started says nothing about its end.
 A host that is being deleted stops answering.
 """
 
-from typing import Any, Dict, Iterable, List, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .treatment import EventDict, Policy, is_final, is_forced, is_scheduled, is_tolerated, notice_of, start_of
 
@@ -14,7 +15,7 @@ from .treatment import EventDict, Policy, is_final, is_forced, is_scheduled, is_
 _SHORTEST_ROUND = 10.0
 _LONGEST_ROUND = 120.0
 
-Progress = Dict[str, Any]
+Progress = dict[str, Any]
 
 
 def begin_watch(
@@ -94,7 +95,7 @@ def _look_at_silence(progress: Progress, now: float) -> Progress:
     return dict(progress)
 
 
-def _look_at(progress: Progress, listed: List[EventDict], now: float, confirm_after: float) -> Progress:
+def _look_at(progress: Progress, listed: list[EventDict], now: float, confirm_after: float) -> Progress:
     if listed:
         return dict(
             progress,
@@ -126,5 +127,5 @@ def _comes_soon(event: EventDict, policy: Policy, now: float) -> bool:
     return notice is None or notice < policy.begin_within
 
 
-def _ids(events: Iterable[EventDict]) -> List[str]:
+def _ids(events: Iterable[EventDict]) -> list[str]:
     return [event["event_id"].lower() for event in events]

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.plan import Host, make_plan
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.progress import begin_watch, watch
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import Policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 MakeEvent = Callable[..., dict[str, Any]]
 SILENCE: dict[str, Any] = {"unreachable": True}

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.module_utils.fleet.treatment import Policy, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
 
 
 def test_given_no_variables_then_the_policy_has_its_defaults() -> None:
