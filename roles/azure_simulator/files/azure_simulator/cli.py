@@ -10,37 +10,68 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .arm import certificate
 from .arm.faults import ERRORS, OUTCOMES
 from .arm.faults import KINDS as ARM_KINDS
 from .client import ARM_FAULTS, FAULTS, ControlClient, ControlError
-from .config import Config, load
+from .config import load
 from .events import EVENT_SOURCES, EVENT_TYPES
 from .faults import KINDS, METHODS
 from .reading import Invalid
-from .server import Server
 from .table import describe_entry, render
+
+if TYPE_CHECKING:
+    # The only part that needs aiohttp: a command that talks to a simulator does without.
+    from .server import Server
+
+_AIOHTTP = "aiohttp>=3.8"
 
 CONTROL_VARIABLE = "FOGHORN_SIMULATOR_CONTROL"
 
+_NOBODY_READS = 128 + signal.SIGPIPE
+"""The status of a program that `head` and the like have read enough of."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns 0, 1 when it failed or 2 when the configuration is wrong."""
-    options = _parser().parse_args(arguments)
+    """Run a command; returns 0, 1 when it failed, 2 when the configuration is wrong, 141 when nobody reads on."""
+    try:
+        try:
+            return _run(_parser().parse_args(arguments))
+        finally:
+            # Now, so that it is not the interpreter that finds out, on its way out, that nobody reads.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_output()
+        return _NOBODY_READS
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         return int(options.run(options))
     except Invalid as error:
         for mistake in error.mistakes:
             print(mistake, file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        raise
     except (ControlError, OSError) as error:
         print(f"azure_simulator: {error}", file=sys.stderr)
         return 1
+
+
+def _forget_output() -> None:
+    """Send what is still to be written nowhere, so that the interpreter's end is a quiet one."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -139,15 +170,24 @@ def _serve(options: argparse.Namespace) -> int:
     config = load(options.config)
     if options.check:
         return 0
-    return asyncio.run(_serve_until_told(config))
+    try:
+        from .server import Server
+    except ImportError as error:
+        # The package itself is whole: what is missing, or cannot be loaded, is the library below it.
+        print(
+            f"azure_simulator: serve needs aiohttp ({error}): {sys.executable} -m pip install '{_AIOHTTP}'",
+            file=sys.stderr,
+        )
+        return 1
+    return asyncio.run(_serve_until_told(lambda: Server(config)))
 
 
-async def _serve_until_told(config: Config) -> int:
+async def _serve_until_told(make_server: Callable[[], Server]) -> int:
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, over.set)
-    server = Server(config)
+    server = make_server()
     await server.start()
     try:
         print(json.dumps(server.ready()), flush=True)

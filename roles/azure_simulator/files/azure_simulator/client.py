@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from .control import PREFIX
+PREFIX = "/_simulator"
+"""Where the control API begins."""
 
 FAULTS = "faults"
 ARM_FAULTS = "arm/faults"

@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import random
 import re
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,52 +14,11 @@ from typing import Any, NamedTuple
 from .arm.config import ArmConfig, read_arm, subscription_of
 from .events import EVENT_TYPES, LIVES, Life, read_life
 from .faults import FaultPlan, read_fault
+from .machines import VmConfig, expand, expand_name, read_vms
 from .reading import Fields, Invalid, address_mistake, canonical
 
 SERVER = "server"
 CLIENT = "client"
-
-_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
-_UNIFORM_NAME = re.compile(r"_(\d+)$")
-
-
-class VmConfig(NamedTuple):
-    """One virtual machine. ``address`` is asked or asks, depending on ``imds.identify_by``."""
-
-    name: str
-    address: str
-    vm_id: str
-    client_id: str
-    resource_group: str = "rg"
-    subscription_id: str = "00000000-0000-0000-0000-000000000000"
-    location: str = "westeurope"
-    zone: str = ""
-    availability_set: str = ""
-    scale_set: str = ""
-    placement_group: str = ""
-    os_type: str = "Linux"
-    vm_size: str = "Standard_D2s_v5"
-    computer_name: str = ""
-    spot: bool = False
-    fault_domain: int = 0
-    update_domain: int = 0
-    mac_address: str = "000D3A000000"
-    tags: Mapping[str, str] = {}
-
-    @property
-    def instance_number(self) -> int | None:
-        """The decimal id at the end of a uniform scale set's instance name; None elsewhere."""
-        match = _UNIFORM_NAME.search(self.name) if self.scale_set else None
-        return int(match.group(1)) if match and self.name[: match.start()] == self.scale_set else None
-
-    @property
-    def resource_id(self) -> str:
-        """The machine's own id in Azure Resource Manager."""
-        compute = f"/subscriptions/{self.subscription_id}/resourceGroups/{self.resource_group}/providers"
-        if self.instance_number is None:
-            return f"{compute}/Microsoft.Compute/virtualMachines/{self.name}"
-        sets = f"{compute}/Microsoft.Compute/virtualMachineScaleSets/{self.scale_set}"
-        return f"{sets}/virtualMachines/{self.instance_number}"
 
 
 class ProbeConfig(NamedTuple):
@@ -182,7 +138,7 @@ def parse(raw: object, directory: Path | None = None) -> Config:
     control.close()
     imds = _imds(top.mapping("imds"))
     lives = _lives(top.mapping("defaults"))
-    vms = _vms(top, seed)
+    vms = read_vms(top, seed, subscription_of(top))
     config = Config(
         seed=seed,
         speed=speed,
@@ -239,138 +195,6 @@ def _lives(fields: Fields) -> dict[str, Life]:
         life.close()
     fields.close()
     return lives
-
-
-def _numbers(fields: Fields, key: str, name: str) -> tuple[str, list[int] | None]:
-    """The template of a name and the numbers it is filled with; None when it names one thing only."""
-    match = _RANGE.search(name)
-    if match is None:
-        return name, None
-    first, last = int(match.group(1)), int(match.group(2))
-    if last < first:
-        fields.wrong(key, f"{name!r} counts down: write {{{last}..{first}}}")
-    elif last - first >= 65536:
-        fields.wrong(key, f"{name!r} names {last - first + 1} things: 65536 are enough")
-    else:
-        return name[: match.start()] + "{}" + name[match.end() :], list(range(first, last + 1))
-    return name, None
-
-
-def _expand(fields: Fields, key: str) -> list[tuple[str, int | None]]:
-    """The names a text stands for, each with its number in a range."""
-    name = fields.text(key)
-    return [] if name is None else _expand_name(fields, key, name)
-
-
-def _expand_name(fields: Fields, key: str, name: str) -> list[tuple[str, int | None]]:
-    template, numbers = _numbers(fields, key, name)
-    if numbers is None:
-        return [(name, None)]
-    return [(template.replace("{}", str(number)), number) for number in numbers]
-
-
-def _addresses(fields: Fields, count: int, in_range: bool) -> list[str] | None:
-    """As many addresses as VMs: the one that is given, or the first usable ones of a network."""
-    text = fields.text("address")
-    if text is None:
-        return None
-    if "/" not in text:
-        mistake = address_mistake(text)
-        if mistake is None and in_range:
-            mistake = f"{text!r} is one address for a range of VMs: write a network, like 127.1.0.0/22"
-        if mistake is not None:
-            fields.wrong("address", mistake)
-            return None
-        return [canonical(text)]
-    try:
-        network = ipaddress.ip_network(text)
-    except ValueError as error:
-        fields.wrong("address", f"{text!r} is not a network: {error}")
-        return None
-    if not in_range:
-        fields.wrong("address", f"{text!r} is a network, but {fields.raw('name')!r} is one VM")
-        return None
-    usable = network.num_addresses - (2 if network.version == 4 and network.prefixlen < 31 else 0)
-    if usable < count:
-        fields.wrong("address", f"{text!r} has {usable} usable addresses for {count} VMs")
-        return None
-    hosts = network.hosts()
-    return [str(next(hosts)) for _turn in range(count)]
-
-
-def _vms(top: Fields, seed: int) -> dict[str, VmConfig]:
-    vms: dict[str, VmConfig] = {}
-    subscription_id = subscription_of(top) or VmConfig._field_defaults["subscription_id"]
-    spoken_for: dict[str, str] = {}
-    lower_names: dict[str, str] = {}
-    if not top.items("vms"):
-        top.wrong("vms", "name at least one VM")
-    for number, item in enumerate(top.items("vms")):
-        fields = Fields(item, f"vms[{number}]", top.mistakes)
-        fields.required("name", "the VM's name, as in Resources")
-        fields.required("address", "the IP address that says which VM asks")
-        names = _expand(fields, "name")
-        in_range = any(position is not None for _name, position in names)
-        addresses = _addresses(fields, len(names), in_range)
-        for key in ("vm_id", "client_id", "computer_name"):
-            if in_range and fields.has(key):
-                fields.wrong(key, "is one value for a range of VMs: leave it out")
-        common = {
-            key: fields.text(key, VmConfig._field_defaults[key])
-            for key in (
-                "resource_group",
-                "location",
-                "zone",
-                "availability_set",
-                "scale_set",
-                "placement_group",
-                "vm_size",
-            )
-        }
-        common["os_type"] = fields.text("os_type", "Linux", ("Linux", "Windows"))
-        common["subscription_id"] = fields.guid("subscription_id") or subscription_id
-        spot = fields.flag("spot", False)
-        tags = fields.string_map("tags")
-        domains = {key: fields.optional_integer(key, 0, 99) for key in ("fault_domain", "update_domain")}
-        given = {key: fields.guid(key) for key in ("vm_id", "client_id")}
-        computer_name = fields.text("computer_name")
-        fields.close()
-        for position, (name, _number) in enumerate(names):
-            if name.lower() in lower_names:
-                fields.wrong("name", f"{name!r} is the name of two VMs")
-                continue
-            lower_names[name.lower()] = name
-            address = addresses[position] if addresses else ""
-            if address and address in spoken_for:
-                fields.wrong("address", f"{address!r} already says that {spoken_for[address]} asks")
-            spoken_for.setdefault(address, name)
-            chance = random.Random(f"{seed}/vm/{name}")
-            vm = VmConfig(
-                name=name,
-                address=address,
-                vm_id=given["vm_id"] or str(uuid.UUID(int=chance.getrandbits(128), version=4)),
-                client_id=given["client_id"] or str(uuid.UUID(int=chance.getrandbits(128), version=4)),
-                mac_address=f"000D3A{chance.getrandbits(24):06X}",
-                spot=spot,
-                fault_domain=len(vms) % 3 if domains["fault_domain"] is None else domains["fault_domain"],
-                update_domain=len(vms) % 5 if domains["update_domain"] is None else domains["update_domain"],
-                tags=tags,
-                **common,  # type: ignore[arg-type]  # the texts all have defaults
-            )
-            vms[name] = vm._replace(computer_name=computer_name or _computer_name(vm))
-    return vms
-
-
-def _computer_name(vm: VmConfig) -> str:
-    """What Azure calls the guest: a uniform scale set's instance ends in six base-36 digits."""
-    number = vm.instance_number
-    if number is None:
-        return vm.name
-    digits = ""
-    while number:
-        number, digit = divmod(number, 36)
-        digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
-    return vm.scale_set + digits.rjust(6, "0")
 
 
 def _listen(fields: Fields) -> tuple[str, int]:
@@ -433,7 +257,7 @@ def _members(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[MemberConfig,
         fields.required("port", "where the VM serves")
         port = fields.integer("port", 1, 1, 65535)
         address = fields.address("address")
-        names = _expand(fields, "vm")
+        names = expand(fields, "vm")
         fields.close()
         for name, _number in names:
             if name not in vms:
@@ -451,7 +275,7 @@ def _impact_rules(top: Fields, vms: Mapping[str, VmConfig]) -> tuple[ImpactRule,
         fields = Fields(item, f"on_impact[{number}]", top.mistakes)
         named = fields.texts("vms") or ()
         rule = ImpactRule(
-            vms=frozenset(name for text in named for name, _number in _expand_name(fields, "vms", text)),
+            vms=frozenset(name for text in named for name, _number in expand_name(fields, "vms", text)),
             event_types=frozenset(fields.texts("event_types", EVENT_TYPES) or ()),
             start=_command(fields, "start"),
             end=_command(fields, "end"),

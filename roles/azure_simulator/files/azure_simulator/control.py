@@ -6,39 +6,51 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Container
-from typing import TYPE_CHECKING, Any, Callable, Generic
+from typing import Any, Callable, Generic, NamedTuple
 
 from aiohttp import web
 
 from . import faults
 from .arm import faults as arm_faults
+from .arm.faults import ArmFaultPlan
+from .client import PREFIX
 from .events import read_wish
-from .faults import Fault, FaultDesk, P, parse_fault
+from .faults import Fault, FaultDesk, FaultPlan, P, parse_fault
 from .reading import Fields, Invalid
-from .world import Refused, UnknownEvent
-
-if TYPE_CHECKING:
-    from .server import Server
-
-PREFIX = "/_simulator"
+from .record import Record
+from .world import Refused, UnknownEvent, World
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def application(server: Server) -> web.Application:
-    """The control API of a server."""
-    control = _Control(server)
+class Controlled(NamedTuple):
+    """What an operator has a hand on."""
+
+    world: World
+    record: Record
+    faults: FaultDesk[FaultPlan]
+    arm_faults: FaultDesk[ArmFaultPlan] | None
+    """None: there is no Resource Manager."""
+    status: Callable[[], dict[str, Any]]
+    """Everything at a glance."""
+    advance: Callable[[float], float]
+    """Step the clock by simulated seconds; returns the instant reached, raises Refused if it runs by itself."""
+
+
+def application(simulator: Controlled) -> web.Application:
+    """The control API of a simulator."""
+    control = _Control(simulator)
     app = web.Application(middlewares=[_explain])
     app.router.add_get(f"{PREFIX}/status", control.status)
     app.router.add_get(f"{PREFIX}/events", control.events)
     app.router.add_post(f"{PREFIX}/events", control.create)
     app.router.add_get(f"{PREFIX}/events/{{id}}", control.event)
     app.router.add_delete(f"{PREFIX}/events/{{id}}", control.withdraw)
-    _FaultControl(server.faults, faults.read_fault, server).routes(app, f"{PREFIX}/faults")
+    _FaultControl(simulator.faults, faults.read_fault, simulator).routes(app, f"{PREFIX}/faults")
     app.router.add_post(f"{PREFIX}/advance", control.advance)
     app.router.add_get(f"{PREFIX}/log", control.log)
-    if server.arm is not None:
-        _FaultControl(server.arm.faults, arm_faults.read_fault, server).routes(app, f"{PREFIX}/arm/faults")
+    if simulator.arm_faults is not None:
+        _FaultControl(simulator.arm_faults, arm_faults.read_fault, simulator).routes(app, f"{PREFIX}/arm/faults")
     return app
 
 
@@ -75,12 +87,12 @@ async def _body(request: web.Request) -> object:
 
 
 class _Control:
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._world = server.world
+    def __init__(self, simulator: Controlled) -> None:
+        self._simulator = simulator
+        self._world = simulator.world
 
     async def status(self, _request: web.Request) -> web.Response:
-        return web.json_response(self._server.status())
+        return web.json_response(self._simulator.status())
 
     async def events(self, _request: web.Request) -> web.Response:
         self._world.sync()
@@ -106,25 +118,25 @@ class _Control:
         fields.close()
         if mistakes:
             raise Invalid(mistakes)
-        return web.json_response({"now": self._server.advance(seconds)})
+        return web.json_response({"now": self._simulator.advance(seconds)})
 
     async def log(self, request: web.Request) -> web.Response:
         after = request.query.get("after", "0")
         if not after.isdecimal():
             raise Invalid([f"after: {after!r} is not the number of an entry"])
         self._world.sync()
-        return web.json_response(self._server.record.after(int(after)))
+        return web.json_response(self._simulator.record.after(int(after)))
 
 
 class _FaultControl(Generic[P]):
     """The part for the faults of one door."""
 
     def __init__(
-        self, desk: FaultDesk[P], read: Callable[[object, str, list[str], Container[str]], P], server: Server
+        self, desk: FaultDesk[P], read: Callable[[object, str, list[str], Container[str]], P], simulator: Controlled
     ) -> None:
         self._desk = desk
         self._read = read
-        self._server = server
+        self._simulator = simulator
 
     def routes(self, app: web.Application, prefix: str) -> None:
         """Make it known."""
@@ -137,7 +149,7 @@ class _FaultControl(Generic[P]):
         return web.json_response(self._desk.records())
 
     async def add(self, request: web.Request) -> web.Response:
-        fault = self._desk.add(parse_fault(await _body(request), self._server.world.vms, self._read))
+        fault = self._desk.add(parse_fault(await _body(request), self._simulator.world.vms, self._read))
         self._note(fault, "added", fault_kind=fault.plan.record()["kind"])
         return web.json_response({"fault_id": fault.fault_id}, status=201)
 
@@ -156,4 +168,4 @@ class _FaultControl(Generic[P]):
 
     def _note(self, fault: Fault[P], what: str, **details: Any) -> None:
         vm = fault.plan.record().get("vm")
-        self._server.record.add("fault", vm=vm, what=what, fault=fault.fault_id, **details)
+        self._simulator.record.add("fault", vm=vm, what=what, fault=fault.fault_id, **details)

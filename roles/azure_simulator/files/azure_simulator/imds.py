@@ -16,9 +16,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from aiohttp import web
 
 from . import documents, instance, tokens
-from .config import CLIENT, Config, VmConfig
+from .config import CLIENT, Config
 from .events import Event
 from .faults import SPOILING, Fault, FaultDesk, FaultPlan
+from .machines import VmConfig
 from .record import Record
 from .wire import Broken, Wire, fail, spoil
 from .world import RUNNING, Change, Vm, World

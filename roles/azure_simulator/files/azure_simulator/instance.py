@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any, Union
 
-from .config import VmConfig
+from .machines import VmConfig
 from .world import Scope
 
 VERSIONS = (

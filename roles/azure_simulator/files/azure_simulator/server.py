@@ -19,10 +19,11 @@ from . import control
 from .arm.door import Arm
 from .balancer import Balancer, Member
 from .clock import Clock, ManualClock, ScaledClock
-from .config import CLIENT, Config, VmConfig
+from .config import CLIENT, Config
 from .faults import FaultDesk
 from .imds import Imds
 from .impact import ImpactCommands
+from .machines import VmConfig
 from .reading import format_host
 from .record import Record
 from .world import DELETED, ENABLED, Change, Refused, World
@@ -57,7 +58,19 @@ class Server:
         self.arm_tls_url: str | None = None
         self.control_url = ""
         self._http = web.Server(self.imds.handle, access_log=None)
-        self._control_runner = web.AppRunner(control.application(self), access_log=None)
+        self._control_runner = web.AppRunner(
+            control.application(
+                control.Controlled(
+                    world=self.world,
+                    record=self.record,
+                    faults=self.faults,
+                    arm_faults=None if self.arm is None else self.arm.faults,
+                    status=self.status,
+                    advance=self.advance,
+                )
+            ),
+            access_log=None,
+        )
         self._arm_http = None if self.arm is None else web.Server(self.arm.handle, access_log=None)
         self._arm_runner = None if self._arm_http is None else web.ServerRunner(self._arm_http)
         self._listening: list[asyncio.AbstractServer] = []
@@ -83,7 +96,7 @@ class Server:
         except BaseException:
             await self.stop()
             raise
-        self._arm()
+        self._set_alarm()
 
     async def stop(self) -> None:
         """End everything that :meth:`start` began."""
@@ -162,7 +175,7 @@ class Server:
 
     # -- time ---------------------------------------------------------------------------------
 
-    def _arm(self) -> None:
+    def _set_alarm(self) -> None:
         """See to it that what is due happens although nobody asks."""
         due = self.world.next_due()
         if self.clock.manual or due == self._alarm_for:
@@ -179,7 +192,7 @@ class Server:
     def _ring(self) -> None:
         self._alarm = self._alarm_for = None
         self.world.sync()
-        self._arm()
+        self._set_alarm()
 
     def advance(self, seconds: float) -> float:
         """Step a manual clock; returns the instant reached. Raises Refused for a clock that runs by itself."""
@@ -208,7 +221,7 @@ class Server:
                     "FOGHORN_IMDS_ENDPOINT": self.imds_urls.get(change.vm, ""),
                 }
                 self.commands.run(change.vm, event, change.what, environment)
-        asyncio.get_running_loop().call_soon(self._arm)
+        asyncio.get_running_loop().call_soon(self._set_alarm)
 
     def _turned(self, balancer: Balancer, member: Member) -> None:
         self.record.add(

@@ -10,7 +10,7 @@ import hmac
 import json
 from typing import Any
 
-from .config import VmConfig
+from .machines import VmConfig
 
 LIFETIME = 86400
 """Seconds a token is valid."""

@@ -20,8 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, NamedTuple
 
 from .clock import Clock
-from .config import Config, VmConfig
+from .config import Config
 from .events import CANCELED, COMPLETED, SCHEDULED, STARTED, Approval, Event, Life, Wish
+from .machines import VmConfig
 from .reading import Invalid
 
 DISABLE_AFTER = 24 * 3600.0

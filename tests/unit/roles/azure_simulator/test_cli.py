@@ -21,18 +21,18 @@ from azure_simulator.testing import Simulator
 
 PACKAGES = str(Path(azure_simulator.__file__).parents[1])
 Simulate = Callable[..., Simulator]
+PATIENCE = 120.0  # seconds
 
 
-def run(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+def run(*arguments: str, first_on_path: str = "", stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """The simulator as a process."""
-    path = os.pathsep.join([PACKAGES, os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join(filter(None, [first_on_path, PACKAGES, os.environ.get("PYTHONPATH", "")]))
     return subprocess.Popen(
         [sys.executable, "-m", "azure_simulator", *arguments],
         env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-        **options,
     )
 
 
@@ -200,3 +200,57 @@ def test_given_a_fresh_fleet_when_its_status_is_rendered_then_empty_tables_are_l
 def test_given_an_entry_of_the_log_when_described_then_it_is_one_line() -> None:
     entry = {"seq": 1, "at": 0, "kind": "event", "vm": None, "what": "Started", "resources": ["a", "b"], "empty": ""}
     assert describe_entry(entry) == "00:00:00  event     Started    -            resources=a,b"
+
+
+def _without_aiohttp(directory: Path) -> str:
+    """A place on the path that hides aiohttp."""
+    (directory / "aiohttp.py").write_text('raise ModuleNotFoundError("No module named \'aiohttp\'", name="aiohttp")\n')
+    return str(directory)
+
+
+def test_given_no_aiohttp_when_a_client_command_runs_then_it_does_its_work(simulate: Simulate, tmp_path: Path) -> None:
+    azure = simulate()
+    process = run("event", "Reboot", "web_0", "--control", azure.control, first_on_path=_without_aiohttp(tmp_path))
+    output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, "")
+    assert json.loads(output)["resources"] == ["web_0"]
+
+
+def test_given_no_aiohttp_when_served_then_it_says_what_to_install(config: Path, tmp_path: Path) -> None:
+    process = run("serve", "--config", str(config), first_on_path=_without_aiohttp(tmp_path))
+    output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, output) == (1, "")
+    assert errors == (
+        "azure_simulator: serve needs aiohttp (No module named 'aiohttp'):"
+        f" {sys.executable} -m pip install 'aiohttp>=3.8'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["status"], ["status", "--json"], ["event", "Freeze", "db"], ["log"], ["fault", "list"], ["advance", "1"]],
+    ids=" ".join,
+)
+def test_given_a_reader_that_has_gone_when_a_command_prints_then_it_ends_quietly(
+    simulate: Simulate, command: list[str]
+) -> None:
+    azure = simulate()
+    azure.event("Freeze", ["web_0"])
+    _ends_quietly([*command, "--control", azure.control])
+
+
+def test_given_a_reader_that_has_gone_when_help_or_the_ready_line_is_printed_then_it_ends_quietly(config: Path) -> None:
+    _ends_quietly(["--help"])
+    _ends_quietly(["serve", "--config", str(config)])
+
+
+def _ends_quietly(command: list[str]) -> None:
+    """Run a command whose output nobody reads any more: the status of SIGPIPE, and not a word."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        process = run(*command, stdout=writing)
+    finally:
+        os.close(writing)
+    _output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (128 + signal.SIGPIPE, "")

@@ -10,9 +10,10 @@ from typing import Any
 
 from . import versions
 from .config import NOBODY, ScaleSetConfig, duration
+from .endings import FAILED, SUCCEEDED
 from .errors import ArmError, invalid, not_found, precondition_failed
 from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, enabled, iso, merge, network_id
-from .operations import FAILED, SUCCEEDED, Operation
+from .operations import Operation
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 
 PROVIDER = "Microsoft.Compute"

@@ -11,13 +11,11 @@ import re
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..machines import VmConfig
 from ..reading import Fields, canonical
 from .faults import ArmFaultPlan, read_fault
-
-if TYPE_CHECKING:
-    from ..config import VmConfig
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 TIMEOUT_RANGE = (300, 900)

@@ -14,21 +14,23 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from aiohttp import web
 
-from ..config import Config, VmConfig
+from ..config import Config
 from ..faults import SPOILING, Fault, FaultDesk
+from ..machines import VmConfig
 from ..record import Record
 from ..wire import fail, spoil
 from ..world import World
 from . import faults, versions
 from .compute import Compute
 from .config import ArmConfig
+from .endings import FAILED, IN_PROGRESS, SUCCEEDED
 from .errors import ArmError
 from .estate import Estate, iso
 from .faults import ArmFaultPlan
 from .graph import Graph, Publisher
 from .maintenance import Maintenance
 from .network import Network, pools_of
-from .operations import FAILED, IN_PROGRESS, SUCCEEDED, Operations
+from .operations import Operations
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .sign_in import SignIn
 from .throttle import Throttle

@@ -16,15 +16,16 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any, Callable
 
-from ..config import VmConfig
 from ..events import CANCELED as WITHDRAWN
 from ..events import Wish
 from ..faults import FaultDesk
+from ..machines import VmConfig
 from ..world import DELETED, Change, World
 from .config import ArmConfig, ResourceConfig, ScaleSetConfig, duration
+from .endings import CANCELED, SUCCEEDED, Ending
 from .errors import ArmError, conflict
 from .faults import ArmFaultPlan
-from .operations import CANCELED, SUCCEEDED, Operation, Operations, Outcome
+from .operations import Operation, Operations
 
 CREATING = "Creating"
 UPDATING = "Updating"
@@ -362,7 +363,7 @@ class Estate:
         target: str,
         location: str,
         done: Callable[[str], None],
-        wanted: Outcome | None,
+        wanted: Ending | None,
         seconds: float | None = None,
         waits_for: Iterable[str] = (),
     ) -> Operation:
@@ -383,7 +384,7 @@ class Estate:
 
     # -- changes of a scale set -----------------------------------------------------------------------
 
-    def change_set(self, scale_set: ScaleSet, change: Callable[[], None], wanted: Outcome | None) -> Operation:
+    def change_set(self, scale_set: ScaleSet, change: Callable[[], None], wanted: Ending | None) -> Operation:
         """Change a set; its instances follow as the upgrade policy has it."""
         self.preempt(scale_set)
         before = copy.deepcopy(scale_set.profile)
@@ -409,7 +410,7 @@ class Estate:
         )
         return scale_set.operation
 
-    def create_set(self, scale_set: ScaleSet, capacity: int, wanted: Outcome | None) -> Operation:
+    def create_set(self, scale_set: ScaleSet, capacity: int, wanted: Ending | None) -> Operation:
         """Bring a set into being, with as many instances."""
         self.sets[scale_set.resource_id.lower()] = scale_set
         scale_set.provisioning_state = CREATING
@@ -503,7 +504,7 @@ class Estate:
         scale_set.give_latest(machine)
         return True
 
-    def upgrade(self, scale_set: ScaleSet, instance_ids: list[str], wanted: Outcome | None) -> Operation:
+    def upgrade(self, scale_set: ScaleSet, instance_ids: list[str], wanted: Ending | None) -> Operation:
         """Bring instances to the latest model: these, or all for ``*``."""
         if scale_set.rolling is not None and not scale_set.rolling.over:
             raise conflict(
@@ -539,7 +540,7 @@ class Estate:
             )
         return [by_id[key.lower()] for key in instance_ids]
 
-    def start_rolling(self, scale_set: ScaleSet, wanted: Outcome | None) -> Operation:
+    def start_rolling(self, scale_set: ScaleSet, wanted: Ending | None) -> Operation:
         """Upgrade all outdated instances batch by batch; the operation ends when the upgrade does."""
         if scale_set.rolling is not None and not scale_set.rolling.over:
             raise conflict(f"A rolling upgrade of '{scale_set.name}' is in progress already.")
@@ -592,7 +593,7 @@ class Estate:
         pause = duration(rolling.policy.get("pauseTimeBetweenBatches")) or 0
         self.world.at(self.world.now + pause, lambda: self._next_batch(scale_set, rolling, operation))
 
-    def cancel_rolling(self, scale_set: ScaleSet, wanted: Outcome | None) -> Operation:
+    def cancel_rolling(self, scale_set: ScaleSet, wanted: Ending | None) -> Operation:
         """Call a rolling upgrade off; the batch under way is still finished."""
         rolling = scale_set.rolling
         if rolling is None or rolling.over:
@@ -614,7 +615,7 @@ class Estate:
 
     # -- the end of machines --------------------------------------------------------------------------------
 
-    def delete(self, machines: list[Machine], target: str, location: str, wanted: Outcome | None) -> Operation:
+    def delete(self, machines: list[Machine], target: str, location: str, wanted: Ending | None) -> Operation:
         """Delete machines; the operation ends when they are gone, which is when their Terminates let them go."""
         operation = self._begin(
             "delete", target, location, lambda _status: None, wanted, waits_for=[machine.name for machine in machines]
@@ -628,7 +629,7 @@ class Estate:
             self.operations.end(operation)
         return operation
 
-    def delete_set(self, scale_set: ScaleSet, wanted: Outcome | None) -> Operation:
+    def delete_set(self, scale_set: ScaleSet, wanted: Ending | None) -> Operation:
         """Delete a set with all that is in it."""
         self.preempt(scale_set)
         scale_set.provisioning_state = DELETING

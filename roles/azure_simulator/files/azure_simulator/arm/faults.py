@@ -12,8 +12,8 @@ from typing import Any
 from .. import faults
 from ..faults import METHODS, FaultPlan
 from ..reading import Fields
+from .endings import CANCELED, FAILED, NEVER, Ending
 from .errors import ArmError, busy, conflict, forbidden, throttled
-from .operations import CANCELED, FAILED, NEVER, Outcome
 
 ERROR = "error"
 OPERATION = "operation"
@@ -104,15 +104,15 @@ class ArmFaultPlan:
             return ArmError(503, "ServiceUnavailable", "The service is unavailable. Please try again later.")
         return conflict("The operation is not allowed: another operation on the resource is in progress.")
 
-    def verdict(self) -> Outcome:
+    def verdict(self) -> Ending:
         """How the kind ``operation`` makes an operation end."""
         if self.outcome == NEVER:
-            return Outcome(NEVER)
+            return Ending(NEVER)
         if self.outcome == CANCELED:
             code, message = "OperationPreempted", "Operation execution has been preempted by a more recent operation."
         else:
             code, message = "InternalExecutionError", "An internal execution error occurred. Please retry later."
-        return Outcome(self.outcome, ArmError(409, self.code or code, self.message or message))
+        return Ending(self.outcome, ArmError(409, self.code or code, self.message or message))
 
 
 def action_of(method: str, path: str) -> str:

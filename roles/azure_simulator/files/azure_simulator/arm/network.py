@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..config import VmConfig
+from ..machines import VmConfig
 from ..world import DELETED, RUNNING, Change, World
 from .compute import PROVIDER as COMPUTE
 from .config import ArmConfig, PoolsConfig

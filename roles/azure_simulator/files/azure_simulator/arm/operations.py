@@ -8,26 +8,11 @@ import random
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
+from ..world import World
+from .endings import CANCELED, IN_PROGRESS, NEVER, SUCCEEDED, Ending
 from .errors import ArmError
-
-if TYPE_CHECKING:
-    from ..world import World
-
-IN_PROGRESS = "InProgress"
-SUCCEEDED = "Succeeded"
-FAILED = "Failed"
-CANCELED = "Canceled"
-NEVER = "never"
-
-
-class Outcome:
-    """How a fault wants an operation to end: one of the statuses, or never."""
-
-    def __init__(self, status: str, error: ArmError | None = None) -> None:
-        self.status = status
-        self.error = error
 
 
 @dataclass(eq=False)
@@ -42,7 +27,7 @@ class Operation:
     started: float
     done: Callable[[str], None]
     waits_for: set[str] = field(default_factory=set)
-    wanted: Outcome | None = None
+    wanted: Ending | None = None
     ended: float | None = None
     status: str = IN_PROGRESS
     error: ArmError | None = None
@@ -82,7 +67,7 @@ class Operations:
         done: Callable[[str], None],
         seconds: float | None,
         waits_for: Iterable[str] = (),
-        wanted: Outcome | None = None,
+        wanted: Ending | None = None,
     ) -> Operation:
         """Begin one that ends after some simulated seconds (None: as told) and when the VMs it waits for are gone.
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote
 
+from .endings import Ending
 from .errors import ArmError
-from .operations import Operation, Outcome
+from .operations import Operation
 
 
 @dataclass
@@ -27,7 +28,7 @@ class ArmRequest:
     caller: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
-    wanted: Outcome | None = None
+    wanted: Ending | None = None
     concurrent_edit: bool = False
 
     def document(self) -> dict[str, Any]:

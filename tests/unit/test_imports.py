@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whoever reads a package can begin somewhere: none of its modules needs, by any way round, itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = (
+    "plugins/module_utils/scheduled_events",
+    "plugins/module_utils/arm",
+    "roles/handler_agent/files/foghorn_agent",
+    "roles/azure_simulator/files/azure_simulator",
+)
+
+
+def modules_of(package: Path) -> dict[str, Path]:
+    """Every module of a package, by its dotted name below it; the package itself is the empty name."""
+    return {
+        ".".join(path.relative_to(package).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
+        for path in package.rglob("*.py")
+    }
+
+
+def imports_of(name: str, path: Path, known: set[str]) -> Iterator[str]:
+    """The modules of the same package that a module names, also within functions and for types only."""
+    inside = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        if node.level - 1 > len([part for part in inside if part]):
+            continue  # of another package
+        above = [part for part in inside if part][: len(inside) - node.level + 1]
+        start = [*above, *(node.module or "").split(".")] if node.module else above
+        for alias in node.names:
+            # A module of a package that is itself one, or a name in it.
+            for candidate in (".".join([*start, alias.name]), ".".join(start)):
+                if candidate in known:
+                    yield candidate
+                    break
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_given_a_package_when_its_imports_are_followed_then_none_leads_back(package: str) -> None:
+    modules = modules_of(ROOT / package)
+    graph = {
+        name: {other for other in imports_of(name, path, set(modules)) if other}
+        for name, path in modules.items()
+        if name
+    }
+    assert sum(map(len, graph.values())) > len(graph) / 2, "the imports were not found"
+    try:
+        order = tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+    assert set(order) == set(graph)
+
+
+def test_given_two_modules_that_name_each_other_when_looked_at_then_both_imports_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "__init__.py").write_text("")
+    (tmp_path / "inner" / "leaf.py").write_text("def f():\n    from ..top import g\n")
+    (tmp_path / "top.py").write_text("from .inner import leaf\nfrom ... import elsewhere\n")
+    modules = modules_of(tmp_path)
+    assert list(imports_of("inner.leaf", modules["inner.leaf"], set(modules))) == ["top"]
+    assert list(imports_of("top", modules["top"], set(modules))) == ["inner.leaf"]
