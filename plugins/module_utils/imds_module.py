@@ -90,21 +90,11 @@ def run_approval(module: AnsibleModule) -> None:
 def _report(module: AnsibleModule, approval: Approval) -> Dict[str, Any]:
     for warning in approval.warnings:
         module.warn(warning)
-    if approval.approved and approval.skipped:
-        # Ansible shows any task that returns something in `skipped` as skipped, so this would go unseen.
-        module.warn(
-            "%s: %s. Left out, with the reason in skipped: %s"
-            % (
-                "Would approve" if module.check_mode else "Approved",
-                ", ".join(event["event_id"] for event in approval.approved),
-                ", ".join(event["event_id"] for event in approval.skipped),
-            )
-        )
     report = {
         "changed": approval.changed,
         "vm_name": approval.vm_name,
         "approved": approval.approved,
-        "skipped": approval.skipped,
+        "not_approved": approval.not_approved,
         "events": approval.events,
     }  # type: Dict[str, Any]
     if module._diff:
@@ -122,5 +112,5 @@ def _run(module: AnsibleModule, work: Callable[[ImdsClient, Connection, Selectio
     except (OptionError, ApprovalRefused, DocumentError) as error:
         module.fail_json(msg=str(error))
     except ImdsError as error:
-        module.fail_json(msg=str(error), attempts=error.attempts, last_outcome=error.last_outcome)
+        module.fail_json(msg=str(error), requests_tried=error.attempts, last_outcome=error.last_outcome)
     module.exit_json(**result)

@@ -13,7 +13,7 @@ author:
 description:
   - Approves scheduled events through Azure's control plane, for VMs that cannot or should not do so themselves.
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
-  - Reads the events from Resource Graph first. What has started already, or is over, is skipped with the reason and
+  - Reads the events from Resource Graph first. What has started already, or is over, is left out with the reason and
     changes nothing.
   - Sees the events of those resources whose policy publishes them, see
     M(foghorn.azure_events.scheduled_events_policy).
@@ -39,7 +39,7 @@ options:
       - Which of the chosen events may be approved.
       - V(own) approves events that hit nothing but O(vm_names). If any other was chosen, the module fails and approves
         nothing.
-      - V(leader) approves events whose first resource is one of O(vm_names), and skips the others with the reason.
+      - V(leader) approves events whose first resource is one of O(vm_names), and leaves the others out with the reason.
       - V(any) approves every event that was chosen, whomever it hits.
     type: str
     choices: [own, leader, any]
@@ -67,8 +67,6 @@ attributes:
 notes:
   - Needs the role C(ScheduledEventContributor) on the resources.
   - Events of one resource go in one request. If a later request fails, the approvals before it stand.
-  - Ansible shows a task as skipped when its result has something in RV(skipped), and does not notify handlers then. If
-    events were approved as well, the module warns, and RV(ignore:changed) and RV(approved) say so.
 seealso:
   - module: foghorn.azure_events.scheduled_event_approve
   - module: foghorn.azure_events.scheduled_events_policy
@@ -116,7 +114,7 @@ approved:
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_0
       location: westeurope
       zones: []
-skipped:
+not_approved:
   description: >-
     The chosen events that were not approved, each with C(event_id) and C(reason). One that is listed has the keys of
     RV(approved) as well.

@@ -13,7 +13,7 @@ author:
 description:
   - Approves scheduled events from inside the VM, so that Azure need not wait for their V(NotBefore).
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
-  - Reads the events first. What has started already, or is no longer listed, is skipped with the reason and changes
+  - Reads the events first. What has started already, or is no longer listed, is left out with the reason and changes
     nothing.
   - All approvals of one call go in one request, so that either all of them arrive or none.
 extends_documentation_fragment:
@@ -34,8 +34,8 @@ options:
     description:
       - Which of the chosen events this VM may approve.
       - V(own) approves events that hit this VM. If any other was chosen, the module fails and approves nothing.
-      - V(leader) approves events that hit this VM as the first of their resources, and skips the others with the
-        reason. When all VMs of a shared event run this, one of them approves.
+      - V(leader) approves events that hit this VM as the first of their resources, and leaves the others out with
+        the reason. When all VMs of a shared event run this, one of them approves.
       - V(any) approves every event that was chosen, also those that hit only others.
     type: str
     choices: [own, leader, any]
@@ -67,8 +67,6 @@ attributes:
       Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
       harmless, and reports a change.
 notes:
-  - Ansible shows a task as skipped when its result has something in RV(skipped), and does not notify handlers then. If
-    events were approved as well, the module warns, and RV(ignore:changed) and RV(approved) say so.
   - V(Terminate) events start in the order of their V(NotBefore). One that is approved waits for those before it, and
     for those of the same instant, until these are approved too or out of time. A warning names them.
 seealso:
@@ -130,7 +128,7 @@ approved:
       shared: false
       leader: web_0
       this_vm_leads: true
-skipped:
+not_approved:
   description:
     - The chosen events that were not approved. One that is still listed has the keys of
       RV(foghorn.azure_events.scheduled_events_info#module:events) as well.
@@ -171,7 +169,7 @@ events:
       shared: false
       leader: web_0
       this_vm_leads: true
-attempts:
+requests_tried:
   description: How many requests were tried for the one that failed.
   returned: when IMDS did not give a usable answer
   type: int

@@ -168,7 +168,7 @@ events:
       description: Fields that this version of the collection does not know, as Azure sent them.
       type: dict
       returned: when Azure sent such fields
-attempts:
+requests_tried:
   description: How many requests were tried for the one that failed.
   returned: when IMDS did not give a usable answer
   type: int

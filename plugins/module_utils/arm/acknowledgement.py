@@ -37,7 +37,7 @@ class Judgement(NamedTuple):
     """What may be approved on behalf of some VMs."""
 
     approve: tuple[ListedEvent, ...]
-    skipped: tuple[Skipped, ...]
+    not_approved: tuple[Skipped, ...]
     refused: tuple[Skipped, ...]
     """To ask for them is a mistake: nothing at all should be approved."""
 
@@ -47,7 +47,7 @@ class Acknowledgement(NamedTuple):
 
     changed: bool
     approved: list[Json]
-    skipped: list[Json]
+    not_approved: list[Json]
     """Each with its `reason`."""
     before: dict[str, str]
     """Status of each chosen event, by its id."""
@@ -99,8 +99,8 @@ def acknowledge(
     result = Acknowledgement(
         changed=bool(judgement.approve),
         approved=_as_dicts(judgement.approve),
-        skipped=[
-            *(dict(_as_dict(one.listed), reason=one.reason) for one in judgement.skipped),
+        not_approved=[
+            *(dict(_as_dict(one.listed), reason=one.reason) for one in judgement.not_approved),
             *_unlisted(selection, chosen, listed),
         ],
         before=before,
@@ -139,10 +139,10 @@ def judge(chosen: Iterable[ListedEvent], vm_names: Sequence[str], scope: str) ->
     """Decide which of the chosen events may be approved on behalf of these VMs.
 
     :param scope: `own`: only what hits no other VM than these, anything else is refused; `leader`: only what is
-        led by one of these, anything else is skipped; `any`: everything
+        led by one of these, anything else is left out; `any`: everything
     """
     approve: list[ListedEvent] = []
-    skipped: list[Skipped] = []
+    not_approved: list[Skipped] = []
     refused: list[Skipped] = []
     by_event = {id(one.event): one for one in chosen}
     for event in in_order_of_urgency(one.event for one in by_event.values()):
@@ -151,12 +151,12 @@ def judge(chosen: Iterable[ListedEvent], vm_names: Sequence[str], scope: str) ->
         if scope == OWN and (others or not event.resources):
             refused.append(Skipped(one, "hits %s as well" % ", ".join(others) if others else "names no VM"))
         elif not event.is_scheduled:
-            skipped.append(Skipped(one, why_over(event)))
+            not_approved.append(Skipped(one, why_over(event)))
         elif scope == LEADER and not _names(vm_names, event.leader or ""):
-            skipped.append(Skipped(one, "led by %s" % (event.leader or "nobody")))
+            not_approved.append(Skipped(one, "led by %s" % (event.leader or "nobody")))
         else:
             approve.append(one)
-    return Judgement(tuple(approve), tuple(skipped), tuple(refused))
+    return Judgement(tuple(approve), tuple(not_approved), tuple(refused))
 
 
 def listed_as_dict(one: ListedEvent, now: datetime) -> Json:

@@ -266,17 +266,11 @@ def run_eviction(module: AnsibleModule) -> None:
 
 def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:
     _warn(module, tuple(result.warnings))
-    if result.approved and result.skipped:
-        # Ansible shows any task that returns something in `skipped` as skipped, so this would go unseen.
-        module.warn(
-            "%s: %s. Left out, with the reason in skipped: %s"
-            % (
-                "Would approve" if module.check_mode else "Approved",
-                ", ".join(event["event_id"] for event in result.approved),
-                ", ".join(event["event_id"] for event in result.skipped),
-            )
-        )
-    report: dict[str, Any] = {"changed": result.changed, "approved": result.approved, "skipped": result.skipped}
+    report: dict[str, Any] = {
+        "changed": result.changed,
+        "approved": result.approved,
+        "not_approved": result.not_approved,
+    }
     if module._diff:
         report["diff"] = {"before": result.before, "after": result.after}
     return report

@@ -32,7 +32,7 @@ class Judgement(NamedTuple):
 
     approve: Tuple[Event, ...]
     """May be approved now."""
-    skipped: Tuple[Verdict, ...]
+    not_approved: Tuple[Verdict, ...]
     """Nothing to approve, or not for this VM to approve."""
     refused: Tuple[Verdict, ...]
     """To ask for them is a mistake: nothing at all should be approved."""
@@ -50,29 +50,29 @@ def judge(events: Iterable[Event], vm_name: str, scope: str) -> Judgement:
     """Decide which of the chosen events the VM `vm_name` may approve.
 
     :param scope: `own`: only what hits this VM, anything else is refused; `leader`: only what hits this
-        VM as the first of its resources, anything else is skipped; `any`: everything
+        VM as the first of its resources, anything else is left out; `any`: everything
     """
     if scope not in SCOPES:
         raise ValueError("scope: %r is not one of %s" % (scope, ", ".join(SCOPES)))
     approve = []  # type: List[Event]
-    skipped = []  # type: List[Verdict]
+    not_approved = []  # type: List[Verdict]
     refused = []  # type: List[Verdict]
     for event in in_order_of_urgency(events):
         # First, and whatever the status: a wrong id is a mistake before the event starts and after.
         if scope == OWN and not event.affects(vm_name):
             refused.append(Verdict(event, _does_not_affect(event, vm_name)))
         elif not event.is_scheduled:
-            skipped.append(Verdict(event, why_over(event)))
+            not_approved.append(Verdict(event, why_over(event)))
         elif scope == LEADER and not event.is_led_by(vm_name):
             reason = (
                 "led by %s, not by %s" % (event.leader, vm_name)
                 if event.affects(vm_name)
                 else _does_not_affect(event, vm_name)
             )
-            skipped.append(Verdict(event, reason))
+            not_approved.append(Verdict(event, reason))
         else:
             approve.append(event)
-    return Judgement(tuple(approve), tuple(skipped), tuple(refused))
+    return Judgement(tuple(approve), tuple(not_approved), tuple(refused))
 
 
 def why_over(event: Event) -> str:

@@ -56,7 +56,7 @@ class Approval(NamedTuple):
     changed: bool
     vm_name: str
     approved: List[EventDict]
-    skipped: List[EventDict]
+    not_approved: List[EventDict]
     """Each with its `reason`."""
     events: List[EventDict]
     """The chosen events as they were last read."""
@@ -102,7 +102,7 @@ def approve_events(
 ) -> Approval:
     """Approve the chosen events, as far as the scope allows, in one request.
 
-    What is under way already, or no longer listed, is skipped with the reason.
+    What is under way already, or no longer listed, is left out with the reason.
 
     :param scope: see `approval.judge`
     :param wait_timeout: seconds to wait until each approved event has started or is gone; None: do not wait
@@ -118,7 +118,7 @@ def approve_events(
     if judgement.refused:
         raise ApprovalRefused(_explain_refusal(judgement.refused, vm_name))
 
-    approved, skipped = judgement.approve, judgement.skipped
+    approved, not_approved = judgement.approve, judgement.not_approved
     unlisted = _unlisted(selection, chosen, document)
     warnings = [_describe_wait(waiting) for waiting in waiting_terminates(approved, document.events)]
     before = {event.event_id: event.event_status for event in chosen}
@@ -128,7 +128,7 @@ def approve_events(
     trouble = ""
     if approved and not dry_run:
         approved, overtaken, document = _send(client, approved, document, deadline)
-        skipped += overtaken
+        not_approved += overtaken
         if wait_timeout is not None:
             document, late, trouble = _wait_for_start(client, connection, approved, document, wait_timeout, clocks)
             after.update((event.event_id, _status_now(event, document)) for event in approved)
@@ -139,7 +139,8 @@ def approve_events(
         changed=bool(approved),
         vm_name=vm_name,
         approved=_as_dicts(approved, vm_name, now),
-        skipped=[dict(event_as_dict(event, vm_name, now), reason=reason) for event, reason in skipped] + unlisted,
+        not_approved=[dict(event_as_dict(event, vm_name, now), reason=reason) for event, reason in not_approved]
+        + unlisted,
         events=_as_dicts([one for one in (_find(event, document) for event in chosen) if one], vm_name, now),
         before=before,
         after=after,

@@ -102,7 +102,7 @@ def test_the_examples_of_the_approve_module_run(play: Callable[..., Any], azure:
     reboot = played["Let every reboot and redeployment of this VM begin"]
     assert [event["event_type"] for event in reboot["approved"]] == ["Reboot"]
     urgent = played["Approve the most urgent event, once for all of its VMs"]
-    assert [event["reason"] for event in urgent["skipped"]] == ["already started"]
+    assert [event["reason"] for event in urgent["not_approved"]] == ["already started"]
     freeze = played["Approve a freeze and wait until it has begun"]
     assert [event["event_status"] for event in freeze["events"]] == ["Started"]
     assert {event["status"] for event in azure.status()["events"]} == {"Started"}

@@ -238,7 +238,7 @@ class TestApiVersions:
     ) -> None:
         assert "400 Bad Request" in scene.error("unknown version")
         assert "Set api_version to one that it knows; the newest are 2020-07-01" in scene.error("unknown version")
-        assert scene["unknown version"]["attempts"] == 1
+        assert scene["unknown version"]["requests_tried"] == 1
 
 
 class TestConnections:
@@ -263,7 +263,7 @@ class TestConnections:
     def test_given_a_lasting_trouble_then_the_time_limit_holds(self, scene: Scene, task: str, outcome: str) -> None:
         assert "had no usable answer within 1.5 s" in scene.error(task)
         assert scene[task]["last_outcome"].startswith(outcome)
-        assert scene[task]["attempts"] >= 1
+        assert scene[task]["requests_tried"] >= 1
 
     def test_given_retry_after_beyond_the_limit_then_it_fails_at_once(self, scene: Scene) -> None:
         assert "had no usable answer within 150 s (1 attempt, the last: 429" in scene.error("throttled")

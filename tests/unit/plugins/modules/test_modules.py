@@ -9,12 +9,14 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import Listing
 
 PLUGINS = "ansible_collections.foghorn.azure_events.plugins"
 MODULES = Path(__file__).resolve().parents[4] / "plugins" / "modules"
@@ -30,9 +32,36 @@ GROUPS = {
     ],
 }
 NAMES = [name for names in GROUPS.values() for name in names]
+# What lies between the modules and the rest: all that makes a result for Ansible.
+DOORS = sorted(path for path in (MODULES.parent / "module_utils").rglob("*.py") if "exit_json(" in path.read_text())
 
 # The longest main() that is still only a list of arguments and one call.
 LONGEST_MAIN = 20
+
+# Result keys that mean something to Ansible itself, and those of them that we return in just that sense.
+ANSIBLES_OWN = {
+    "ansible_facts",
+    "attempts",
+    "changed",
+    "deprecations",
+    "diff",
+    "exception",
+    "failed",
+    "finished",
+    "invocation",
+    "results",
+    "retries",
+    "skip_reason",
+    "skipped",
+    "started",
+    "stderr",
+    "stderr_lines",
+    "stdout",
+    "stdout_lines",
+    "unreachable",
+    "warnings",
+}
+IN_ITS_SENSE = {"changed", "diff"}
 
 
 class Made(Exception):
@@ -124,6 +153,35 @@ class TestDocumentation:
             assert isinstance(value["sample"], types[value["type"]]), key
             assert value["description"], key
             assert value["returned"], key
+
+
+class TestResultKeys:
+    """A key of ours that Ansible reads as its own hides results, silences handlers or changes type on the way."""
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_none_that_is_documented_belongs_to_ansible(self, name: str) -> None:
+        assert set(yaml.safe_load(load(name).RETURN)) & ANSIBLES_OWN <= IN_ITS_SENSE
+
+    @pytest.mark.parametrize("door", DOORS, ids=lambda path: path.stem)
+    def test_none_that_a_door_to_ansible_makes_belongs_to_ansible(self, door: Path) -> None:
+        made = set(keys_of_results(door))
+
+        assert "changed" in made
+        assert made & ANSIBLES_OWN <= IN_ITS_SENSE
+
+    def test_none_of_the_listing_that_is_returned_as_it_is_belongs_to_ansible(self) -> None:
+        assert not set(Listing._fields) & ANSIBLES_OWN
+
+
+def keys_of_results(door: Path) -> Iterator[str]:
+    """Whatever could become a key of a result: keys that are written out, of dicts, of calls and of subscripts."""
+    for node in ast.walk(ast.parse(door.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Dict):
+            yield from (str(key.value) for key in node.keys if isinstance(key, ast.Constant))
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            yield str(node.slice.value)
+        elif isinstance(node, ast.Call):
+            yield from (keyword.arg for keyword in node.keywords if keyword.arg)
 
 
 def test_the_sample_of_an_event_has_exactly_the_documented_keys_that_are_always_there(

@@ -192,11 +192,11 @@ def test_given_all_of_its_vms_are_named_then_it_is_approved_once() -> None:
     assert arm.lines == [GRAPH, one(A)]
 
 
-def test_given_the_scope_of_leaders_then_the_one_led_by_another_is_skipped() -> None:
+def test_given_the_scope_of_leaders_then_the_one_led_by_another_is_left_out() -> None:
     arm, result = run(page(row(A, "web_1", "web_0")), scope="leader")
     assert arm.lines == [GRAPH]
     assert not result.changed
-    assert result.skipped[0]["reason"] == "led by web_1"
+    assert result.not_approved[0]["reason"] == "led by web_1"
 
 
 def test_given_the_scope_of_anything_then_a_named_event_is_approved_whomever_it_hits() -> None:
@@ -212,26 +212,26 @@ def test_given_the_scope_of_anything_then_a_named_event_is_approved_whomever_it_
         ("Canceled", "its status is Canceled: nothing to approve"),
     ],
 )
-def test_given_a_named_event_is_not_pending_then_it_is_skipped_with_the_reason(status: str, reason: str) -> None:
+def test_given_a_named_event_is_not_pending_then_it_is_left_out_with_the_reason(status: str, reason: str) -> None:
     arm, result = run(page(row(A, status=status)), selection=Selection((A,)))
     assert arm.lines == [GRAPH]
     assert not result.changed
-    assert result.skipped[0]["reason"] == reason
+    assert result.not_approved[0]["reason"] == reason
 
 
 def test_given_history_when_none_is_named_then_it_is_not_even_looked_at() -> None:
     _unused, result = run(page(row(A, status="Completed")))
-    assert result.skipped == []
+    assert result.not_approved == []
 
 
-def test_given_an_unknown_id_then_it_is_skipped_with_the_reason() -> None:
+def test_given_an_unknown_id_then_it_is_left_out_with_the_reason() -> None:
     _unused, result = run(page(), selection=Selection((C,)))
-    assert result.skipped == [{"event_id": C, "reason": "not listed: it has ended, was withdrawn or never was"}]
+    assert result.not_approved == [{"event_id": C, "reason": "not listed: it has ended, was withdrawn or never was"}]
 
 
 def test_given_other_filters_leave_a_named_event_out_then_it_says_so() -> None:
     _unused, result = run(page(row(A)), selection=Selection((A,), event_types=frozenset(["freeze"])))
-    assert result.skipped == [{"event_id": A, "reason": "left out by the other filters"}]
+    assert result.not_approved == [{"event_id": A, "reason": "left out by the other filters"}]
 
 
 def test_given_check_mode_then_nothing_is_sent() -> None:

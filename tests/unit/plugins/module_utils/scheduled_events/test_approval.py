@@ -42,7 +42,7 @@ class TestScopeOwn:
         judgement = judge([MINE, LED, FOLLOWED], "web_1", "own")
 
         assert judgement.approve == (FOLLOWED, LED, MINE)
-        assert (judgement.skipped, judgement.refused) == ((), ())
+        assert (judgement.not_approved, judgement.refused) == ((), ())
 
     def test_given_an_event_of_others_then_it_is_refused(self) -> None:
         judgement = judge([MINE, OTHERS], "web_1", "own")
@@ -62,10 +62,10 @@ class TestScopeOwn:
             "does not affect web_1, but nothing that it names"
         )
 
-    def test_given_an_event_that_has_started_then_it_is_skipped(self) -> None:
+    def test_given_an_event_that_has_started_then_it_is_left_out(self) -> None:
         judgement = judge([STARTED], "web_1", "own")
 
-        assert judgement.skipped == (Verdict(STARTED, "already started"),)
+        assert judgement.not_approved == (Verdict(STARTED, "already started"),)
         assert (judgement.approve, judgement.refused) == ((), ())
 
 
@@ -75,13 +75,13 @@ class TestScopeLeader:
 
         assert judgement.approve == tuple(in_order_of_urgency([MINE, LED]))
 
-    def test_given_an_event_that_another_leads_then_it_is_skipped_and_the_leader_named(self) -> None:
+    def test_given_an_event_that_another_leads_then_it_is_left_out_and_the_leader_named(self) -> None:
         assert judge([FOLLOWED], "web_1", "leader") == ((), (Verdict(FOLLOWED, "led by web_2, not by web_1"),), ())
 
-    def test_given_an_event_of_others_then_it_is_skipped(self) -> None:
+    def test_given_an_event_of_others_then_it_is_left_out(self) -> None:
         judgement = judge([OTHERS], "web_1", "leader")
 
-        assert judgement.skipped == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
+        assert judgement.not_approved == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
         assert judgement.refused == ()
 
 
@@ -93,10 +93,10 @@ class TestScopeAny:
 
         assert [one.event_id for one in judgement.approve] == ["urgent", "mine", "others"]
 
-    def test_given_events_that_are_not_scheduled_then_they_are_skipped_with_the_reason(self) -> None:
+    def test_given_events_that_are_not_scheduled_then_they_are_left_out_with_the_reason(self) -> None:
         paused = event("paused", "web_2", event_status="Paused")
 
-        assert judge([STARTED, paused], "web_1", "any").skipped == (
+        assert judge([STARTED, paused], "web_1", "any").not_approved == (
             Verdict(STARTED, "already started"),
             Verdict(paused, "its status is Paused: nothing to approve"),
         )
@@ -107,7 +107,7 @@ def test_given_an_unknown_scope_then_the_error_names_it_and_the_known_ones() -> 
         judge([], "web_1", "mine")
 
 
-def test_why_an_event_that_is_gone_is_skipped_is_said_in_full() -> None:
+def test_why_an_event_that_is_gone_is_left_out_is_said_in_full() -> None:
     assert NOT_LISTED == "not listed: it has ended, was withdrawn or never was"
     assert why_over(STARTED) == "already started"
 
@@ -141,11 +141,11 @@ class TestForAnyEvents:
     ) -> None:
         judgement = judge(events, vm_name, scope)
         approve = list(judgement.approve)
-        skipped = [verdict.event for verdict in judgement.skipped]
+        not_approved = [verdict.event for verdict in judgement.not_approved]
         refused = [verdict.event for verdict in judgement.refused]
 
-        assert in_order_of_urgency(approve + skipped + refused) == in_order_of_urgency(events)
-        for place in (approve, skipped, refused):
+        assert in_order_of_urgency(approve + not_approved + refused) == in_order_of_urgency(events)
+        for place in (approve, not_approved, refused):
             assert place == in_order_of_urgency(place)
 
     @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES), st.sampled_from(SCOPES))
@@ -155,7 +155,7 @@ class TestForAnyEvents:
         judgement = judge(events, vm_name, scope)
 
         assert scope == "own" or not judgement.refused
-        assert all(verdict.reason for verdict in judgement.skipped + judgement.refused)
+        assert all(verdict.reason for verdict in judgement.not_approved + judgement.refused)
 
 
 def terminate(event_id: str, not_before: Optional[datetime] = NOON, **fields: Any) -> Event:

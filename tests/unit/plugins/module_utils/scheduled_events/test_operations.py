@@ -196,7 +196,7 @@ class TestApproving:
 
         assert imds.posted == [posted("AA-1")]
         assert (approval.changed, approval.vm_name, ids(approval.approved)) == (True, "web_1", ["AA-1"])
-        assert approval.skipped == []
+        assert approval.not_approved == []
         assert approval.warnings == []
 
     def test_given_several_events_then_one_post_approves_them_all(self, clock: FakeClock) -> None:
@@ -239,12 +239,12 @@ class TestApproving:
             " this VM (affecting: this_vm), or set scope to leader or any"
         )
 
-    def test_given_scope_leader_then_what_others_lead_is_skipped_with_the_reason(self, clock: FakeClock) -> None:
+    def test_given_scope_leader_then_what_others_lead_is_left_out_with_the_reason(self, clock: FakeClock) -> None:
         with ScriptedImds(events(*ALL), ok("")) as imds:
             approval = approve(imds, clock, scope="leader")
 
         assert imds.posted == [posted("AA-1")]
-        assert [(one["event_id"], one["reason"], one["leader"]) for one in approval.skipped] == [
+        assert [(one["event_id"], one["reason"], one["leader"]) for one in approval.not_approved] == [
             ("BB-2", "led by web_2, not by web_1", "web_2"),
             ("CC-3", "does not affect web_1, but web_3", "web_3"),
         ]
@@ -263,10 +263,10 @@ class TestApproving:
 
         assert imds.posted == []
         assert not approval.changed
-        assert [(one["event_id"], one["reason"]) for one in approval.skipped] == [("AA-1", "already started")]
+        assert [(one["event_id"], one["reason"]) for one in approval.not_approved] == [("AA-1", "already started")]
         assert (approval.before, approval.after) == ({"AA-1": "Started"}, {"AA-1": "Started"})
 
-    def test_given_ids_that_are_not_listed_or_filtered_out_then_each_is_skipped_once_with_its_reason(
+    def test_given_ids_that_are_not_listed_or_filtered_out_then_each_is_left_out_once_with_its_reason(
         self, clock: FakeClock
     ) -> None:
         user = Selection(event_sources=any_of(["User"]))
@@ -274,7 +274,7 @@ class TestApproving:
             approval = approve(imds, clock, ["gone-0", "aa-1", "GONE-0", "AA-1"], selection=user)
 
         assert not approval.changed
-        assert approval.skipped == [
+        assert approval.not_approved == [
             {"event_id": "gone-0", "reason": "not listed: it has ended, was withdrawn or never was"},
             {"event_id": "aa-1", "reason": "left out by the other filters"},
         ]
@@ -284,7 +284,7 @@ class TestApproving:
             approval = approve(imds, clock, dry_run=True, wait_timeout=30)
 
         assert imds.asked == [GET]
-        assert (approval.changed, ids(approval.approved), ids(approval.skipped)) == (True, ["AA-1"], ["BB-2"])
+        assert (approval.changed, ids(approval.approved), ids(approval.not_approved)) == (True, ["AA-1"], ["BB-2"])
         assert approval.before == {"AA-1": "Scheduled", "BB-2": "Started"}
         assert approval.after == {"AA-1": "Started", "BB-2": "Started"}
 
@@ -322,14 +322,14 @@ class TestEventsThatMoveOnMeanwhile:
 
         assert imds.posted == [posted("AA-1", "BB-2", "DD-4"), posted("DD-4")]
         assert ids(approval.approved) == ["DD-4"]
-        assert [(one["event_id"], one["reason"]) for one in approval.skipped] == [
+        assert [(one["event_id"], one["reason"]) for one in approval.not_approved] == [
             ("AA-1", "not listed: it has ended, was withdrawn or never was"),
             ("BB-2", "already started"),
         ]
         assert approval.after == {"AA-1": "gone", "BB-2": "Started", "DD-4": "Scheduled, approved"}
         assert ids(approval.events) == ["BB-2", "DD-4"]
 
-    def test_given_the_post_is_refused_again_then_each_that_moved_on_is_skipped_once(self, clock: FakeClock) -> None:
+    def test_given_the_post_is_refused_again_then_each_that_moved_on_is_left_out_once(self, clock: FakeClock) -> None:
         more = event("DD-4", "web_1")
         script = [events(MINE, SHARED, more), status(400), events(SHARED, more), status(400), events(more), ok("")]
         with ScriptedImds(*script) as imds:
@@ -337,7 +337,7 @@ class TestEventsThatMoveOnMeanwhile:
 
         assert imds.posted == [posted("AA-1", "BB-2", "DD-4"), posted("BB-2", "DD-4"), posted("DD-4")]
         assert ids(approval.approved) == ["DD-4"]
-        assert ids(approval.skipped) == ["AA-1", "BB-2"]
+        assert ids(approval.not_approved) == ["AA-1", "BB-2"]
         assert approval.after == {"AA-1": "gone", "BB-2": "gone", "DD-4": "Scheduled, approved"}
 
     def test_given_the_post_is_refused_since_all_are_gone_then_nothing_changed(self, clock: FakeClock) -> None:
