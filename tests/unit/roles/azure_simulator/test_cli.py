@@ -239,8 +239,7 @@ def test_given_a_reader_that_has_gone_when_a_command_prints_then_it_ends_quietly
     _ends_quietly([*command, "--control", azure.control])
 
 
-def test_given_a_reader_that_has_gone_when_help_or_the_ready_line_is_printed_then_it_ends_quietly(config: Path) -> None:
-    _ends_quietly(["--help"])
+def test_given_a_reader_that_has_gone_when_the_ready_line_is_printed_then_it_ends_quietly(config: Path) -> None:
     _ends_quietly(["serve", "--config", str(config)])
 
 
