@@ -24,6 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     parse_event,
     parse_json,
 )
+from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events import strategies
 from hypothesis import given
 from hypothesis import strategies as st
@@ -699,3 +700,15 @@ class TestUrgency:
         assert sorted(event.event_id for event in in_order_of_urgency(events)) == sorted(
             event.event_id for event in events
         )
+
+
+class TestTheHostileDocument:
+    def test_given_texts_that_want_to_be_run_then_they_are_read_as_text_and_no_event_is_lost(
+        self, tmp_path: Path
+    ) -> None:
+        document = parse_document(hostile_document(tmp_path, "web_0"))
+
+        assert len(document.events) == 4
+        assert all(event.affects("web_0") for event in document.events)
+        assert document.events[0].event_id == "{{ lookup('pipe', 'touch %s/event_id') }}" % tmp_path
+        assert what_was_run(tmp_path) == []
