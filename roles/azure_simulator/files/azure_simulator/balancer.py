@@ -190,6 +190,7 @@ class Balancer:
         self._next = 0
         self._server: asyncio.AbstractServer | None = None
         self._probing: list[asyncio.Task[None]] = []
+        self._over = False
 
     async def start(self) -> None:
         """Listen, and begin to probe; raises OSError when the address is not to be had."""
@@ -201,6 +202,8 @@ class Balancer:
 
     async def stop(self) -> None:
         """Listen no more and cut every flow."""
+        # Before Python 3.12, a cancellation that comes just as a time limit's work is done is lost.
+        self._over = True
         for task in self._probing:
             task.cancel()
         await asyncio.gather(*self._probing, return_exceptions=True)
@@ -241,6 +244,8 @@ class Balancer:
         tick = loop.time()
         while not member.removed:
             healthy = await probe(member.config, self.config.probe)
+            if self._over:
+                return
             if not member.removed and member.judge(healthy, self.config.probe):
                 self._on_turn(self, member)
             tick = max(tick + self.config.probe.interval, loop.time())
