@@ -276,7 +276,7 @@ def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgem
     return report
 
 
-def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.Outcome) -> dict[str, Any]:
+def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.ScaleSetChange) -> dict[str, Any]:
     _warn(module, outcome.warnings)
     found = outcome.scale_set
     return {

@@ -73,7 +73,7 @@ class Wish(NamedTuple):
     """The version in which events are published; None keeps the one that is set, or takes the newest."""
 
 
-class Outcome(NamedTuple):
+class PolicyChange(NamedTuple):
     """What was done, or in check mode would be."""
 
     changed: bool
@@ -107,7 +107,7 @@ def set_policy(
     wish: Wish,
     wait: bool = True,
     dry_run: bool = False,
-) -> Outcome:
+) -> PolicyChange:
     """Set the policy of one resource.
 
     :param wait: until the operation has ended
@@ -146,7 +146,7 @@ def set_policy(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Are the preview features"
                 " SendScheduledEventsPolicy and ScheduledEventsActivity registered?" % (name, after, wanted)
             )
-    return Outcome(wanted != before, resource, before, after, _warnings(kind, resource))
+    return PolicyChange(wanted != before, resource, before, after, _warnings(kind, resource))
 
 
 def policy_of(resource: Mapping[str, Any]) -> Json:

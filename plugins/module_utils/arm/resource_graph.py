@@ -11,11 +11,10 @@ https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-d
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import DocumentError, Event, parse_document
+from ..scheduled_events.document import DocumentError, Event, parse_event
 from .client import ArmClient, ArmError, Json, Permission
 
 PATH = "/providers/Microsoft.ResourceGraph/resources"
@@ -66,7 +65,7 @@ def parse_row(row: Any) -> ListedEvent:
         raise DocumentError("Resource Graph listed something that is no event: %s" % _quote(row))
     properties = {"EventId": row.get("name"), **row["properties"]}
     try:
-        (event,) = parse_document(json.dumps({"DocumentIncarnation": 0, "Events": [properties]})).events
+        event = parse_event(properties)
     except DocumentError as error:
         raise DocumentError("Resource Graph listed something that is no event (%s): %s" % (row["id"], error)) from None
     end = row["id"].lower().find(_SEPARATOR)

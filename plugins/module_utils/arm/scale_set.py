@@ -76,7 +76,7 @@ class Rollout(NamedTuple):
     care: Care = Care()
 
 
-class Outcome(NamedTuple):
+class ScaleSetChange(NamedTuple):
     """What was done, or in check mode would be."""
 
     changed: bool
@@ -93,7 +93,7 @@ class Outcome(NamedTuple):
 class Unfinished(Exception):
     """The model is as it was wanted, but the instances are not. `outcome` is how far it came."""
 
-    def __init__(self, message: str, outcome: Outcome) -> None:
+    def __init__(self, message: str, outcome: ScaleSetChange) -> None:
         super().__init__(message)
         self.outcome = outcome
 
@@ -106,7 +106,7 @@ def notify(
     rollout: Rollout = Rollout(),
     wait: bool = True,
     dry_run: bool = False,
-) -> Outcome:
+) -> ScaleSetChange:
     """Set the notifications of a scale set, and bring its instances to the latest model.
 
     :param wait: until the operation has ended; must be True for a rollout
@@ -138,7 +138,9 @@ def notify(
     after = wanted
     if answer is not None and wait:
         after = _read_back(client, path, answer, wanted)
-    outcome = Outcome(model_changes, scale_set, scale_set.notifications, after, (), (), _warnings(scale_set, wish))
+    outcome = ScaleSetChange(
+        model_changes, scale_set, scale_set.notifications, after, (), (), _warnings(scale_set, wish)
+    )
     if rollout.which == NONE:
         return outcome
     if dry_run:
@@ -224,7 +226,7 @@ class _Work:
         else:
             self._watch()
 
-    def add_to(self, outcome: Outcome) -> Outcome:
+    def add_to(self, outcome: ScaleSetChange) -> ScaleSetChange:
         """Say in the outcome how far it came."""
         touched = self._were_outdated | set(self._attempts)
         updated = tuple(one.name for one in self._instances if one.latest_model and one.key in touched)
@@ -339,7 +341,9 @@ def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notificatio
     return after
 
 
-def _predict(client: ArmClient, path: str, outcome: Outcome, rollout: Rollout, model_changes: bool) -> Outcome:
+def _predict(
+    client: ArmClient, path: str, outcome: ScaleSetChange, rollout: Rollout, model_changes: bool
+) -> ScaleSetChange:
     instances = read_instances(client, path)
     if model_changes:
         instances = [one._replace(latest_model=False) for one in instances]

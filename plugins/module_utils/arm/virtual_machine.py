@@ -21,7 +21,7 @@ READ = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachines/write", "Virtual Machine Contributor")
 
 
-class Outcome(NamedTuple):
+class MachineChange(NamedTuple):
     """What was done, or in check mode would be."""
 
     changed: bool
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 def notify(
     client: ArmClient, resource_group: str, name: str, wish: Wish, wait: bool = True, dry_run: bool = False
-) -> Outcome:
+) -> MachineChange:
     """Set the notifications of one VM.
 
     :param wait: until the operation has ended
@@ -71,7 +71,7 @@ def notify(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
                 % (name, as_dict(after), as_dict(wanted))
             )
-    return Outcome(wanted != before, resource, before, after, _warnings(resource, wish))
+    return MachineChange(wanted != before, resource, before, after, _warnings(resource, wish))
 
 
 def _parse(resource: Json) -> Notifications:

@@ -17,7 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client im
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy import (
     KINDS,
-    Outcome,
+    PolicyChange,
     Wish,
     read_wish,
     set_policy,
@@ -65,7 +65,7 @@ def run(
     timeout: float = 600,
     time: FakeTime | None = None,
     **options: Any,
-) -> tuple[ScriptedArm, Outcome]:
+) -> tuple[ScriptedArm, PolicyChange]:
     with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout) as client:
         return arm, set_policy(client, kind, "shop", "it", wish, **options)
 

@@ -21,8 +21,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import Care
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
-    Outcome,
     Rollout,
+    ScaleSetChange,
     Unfinished,
     describe_all,
     notify,
@@ -143,7 +143,7 @@ def dialogue(*script: Step, timeout: float = 600) -> Iterator[tuple[ScriptedArm,
 
 def run(
     script: Sequence[Step], wish: Wish = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
-) -> tuple[ScriptedArm, Outcome]:
+) -> tuple[ScriptedArm, ScaleSetChange]:
     with dialogue(*script) as (arm, client, _unused):
         return arm, notify(client, "shop", "web", wish, rollout, **options)
 

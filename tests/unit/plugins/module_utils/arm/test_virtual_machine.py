@@ -14,7 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client im
     OutOfTime,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_machine import Outcome, notify
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_machine import MachineChange, notify
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     VERSION,
@@ -58,7 +58,7 @@ def updating() -> Step:
 
 def run(
     *script: Step, wish: Wish = Wish(True, 300), timeout: float = 600, time: FakeTime | None = None, **options: Any
-) -> tuple[ScriptedArm, Outcome]:
+) -> tuple[ScriptedArm, MachineChange]:
     time = time or FakeTime()
     with ScriptedArm(*script) as arm, client_of(arm, time, timeout) as client:
         return arm, notify(client, "shop", "db", wish, **options)
