@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
-    Host,
-    PlanError,
-    approvals,
-    make_plan,
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
+    plan_as_dict,
+    read_entry,
+    read_host,
+    read_plan,
+    read_reading,
+    read_result,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError, approvals, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import read_policy
@@ -28,28 +32,23 @@ def maintenance_plan(
     now: float | None = None,
 ) -> dict[str, Any]:
     """Decide which hosts go when."""
-    known = [
-        Host(
-            name=host["name"],
-            # Templates of ansible-core 2.16 turn none into an empty text.
-            vm_name=host.get("vm_name") or None,
-            events=tuple(host.get("events") or ()),
-            was_left=bool(host.get("was_left")),
-            stop_seconds=float(host.get("stop_seconds") or 0),
-            agent=host.get("agent") or None,
-        )
-        for host in hosts
-    ]
+    instant = time.time() if now is None else now
     try:
-        return make_plan(known, read_policy(policy or {}), time.time() if now is None else now, together)
-    except PlanError as error:
+        plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, together)
+    except (DocumentError, PlanError) as error:
         raise AnsibleFilterError("maintenance_plan: %s" % error) from error
+    return plan_as_dict(plan, instant)
+
+
+def maintenance_approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict[str, list[str]]:
+    """Say which host approves which events."""
+    return approvals(read_plan(plan), ready)
 
 
 def maintenance_progress(
     state: Mapping[str, Any],
     reading: Mapping[str, Any] | None = None,
-    approved: Sequence[str] = (),
+    approved: Iterable[str] = (),
     failed: bool = False,
     policy: Mapping[str, Any] | None = None,
     confirm_after: float = 5.0,
@@ -57,9 +56,13 @@ def maintenance_progress(
 ) -> dict[str, Any]:
     """Begin to watch a host, or take one more look into account."""
     instant = time.time() if now is None else now
+    decided = read_policy(policy or {})
     if reading is None:
-        return begin_watch(state, approved, failed, read_policy(policy or {}), instant)
-    return watch(state, reading, read_policy(policy or {}), instant, float(confirm_after))
+        return begin_watch(read_entry(state), approved, failed, decided, instant)
+    try:
+        return watch(state, read_reading(reading), decided, instant, float(confirm_after))
+    except DocumentError as error:
+        raise AnsibleFilterError("maintenance_progress: %s" % error) from error
 
 
 def maintenance_report(
@@ -69,8 +72,10 @@ def maintenance_report(
 ) -> dict[str, list[str]]:
     """Tell a plan, or what became of it."""
     if results is None:
-        return {"lines": describe_plan(plan, time.time() if now is None else now), "failures": []}
-    return describe_results(plan, results)
+        return {"lines": describe_plan(read_plan(plan), time.time() if now is None else now), "failures": []}
+    # A host that was lost on the way has none.
+    told = {name: read_result(result) for name, result in results.items() if result}
+    return describe_results(read_plan(plan), told)
 
 
 class FilterModule:
@@ -79,7 +84,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Name them."""
         return {
-            "maintenance_approvals": approvals,
+            "maintenance_approvals": maintenance_approvals,
             "maintenance_plan": maintenance_plan,
             "maintenance_progress": maintenance_progress,
             "maintenance_report": maintenance_report,

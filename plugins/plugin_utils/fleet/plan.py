@@ -8,23 +8,11 @@ learned from its own metadata service.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...module_utils.scheduled_events.document import EVENT_TYPES
+from ...module_utils.scheduled_events.document import Event, in_order_of_urgency
 from .agent import AgentDict, has_taken_out, is_at_work_on
-from .treatment import (
-    EventDict,
-    Policy,
-    deadline_of,
-    is_final,
-    is_forced,
-    is_known,
-    is_scheduled,
-    is_tolerated,
-    needs_stop,
-    notice_of,
-    start_of,
-)
+from .treatment import Policy, deadline_of, is_forced, is_known, needs_stop, notice_of, start_of
 
 
 class PlanError(ValueError):
@@ -37,7 +25,7 @@ class Host(NamedTuple):
     name: str
     vm_name: str | None = None
     """Its name in Azure; None if it did not answer."""
-    events: tuple[EventDict, ...] = ()
+    events: tuple[Event, ...] = ()
     was_left: bool = False
     """Whether an earlier run has left it out of rotation."""
     stop_seconds: float = 0.0
@@ -46,10 +34,10 @@ class Host(NamedTuple):
     """What its handler agent says of itself; None without one. With one, everything is left to it."""
 
 
-class _Case(NamedTuple):
+class Case(NamedTuple):
     """An event, and what it means for these hosts."""
 
-    event: EventDict
+    event: Event
     hosts: tuple[str, ...]
     outsiders: tuple[str, ...]
     agents: tuple[str, ...]
@@ -58,16 +46,47 @@ class _Case(NamedTuple):
     """Why it must not be approved; empty when it may."""
     left_alone: str
     """Why nothing at all is done about it now; empty when something is."""
+    approver: str | None
+    """The host that approves it, if it is approved."""
 
 
-def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool = False) -> dict[str, Any]:
+class Entry(NamedTuple):
+    """What is done with a host in a batch. Instants are seconds since the epoch."""
+
+    vm_name: str
+    events: tuple[Event, ...]
+    """Those that are met. Without any the host is put back."""
+    agent: bool
+    """Whether all is left to its agent."""
+    remove: bool
+    """Whether it is taken out of rotation."""
+    stop: bool
+    """Whether its services are stopped."""
+    drained_by: float
+    stopped_by: float
+    final: bool
+    """Whether it is to be deleted."""
+
+
+class Plan(NamedTuple):
+    """What is done with all hosts of a play."""
+
+    batches: Sequence[Sequence[str]]
+    """Host names in order."""
+    hosts: Mapping[str, Entry]
+    """What is done with each host in a batch, by its name."""
+    cases: Sequence[Case]
+    """All events, in order of urgency."""
+    unanswered: Sequence[str]
+    """The hosts that nothing is known of."""
+
+
+def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool = False) -> Plan:
     """Decide about all hosts at once.
 
     :param hosts: all hosts of the play, in the order of the inventory
     :param now: seconds since the epoch
     :param together: these hosts are one batch already; then each that answered is in `hosts`
-    :returns: `batches`, lists of host names in order; `hosts`, by name, what is done with each host in a batch;
-        `events`, all events in order of urgency; `unanswered`, the hosts that nothing is known of
     :raises PlanError: if two hosts are the same VM, or the minimum in service is neither a number nor a percentage
     """
     minimum = _minimum_in_service(policy.minimum_in_service, len(hosts))
@@ -76,49 +95,35 @@ def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool 
     waiting = {name for case in ahead for name in case.hosts}
     idle_again = [host.name for host in hosts if host.was_left and host.vm_name and host.name not in waiting]
     unanswered = [host.name for host in hosts if host.vm_name is None]
-    units = _units(hosts, ahead, now)
     if together:
         batches = [[host.name for host in hosts if host.vm_name is not None]]
     else:
         # What an agent keeps out for something far off is out of service as well.
         out = [host.name for host in hosts if host.agent and has_taken_out(host.agent) and host.name not in waiting]
-        batches = _batches(units, idle_again, len(hosts) - len(unanswered) - len(out) - minimum, policy, now)
-    entries = {
-        host.name: _entry(host, [case for case in ahead if host.name in case.hosts], policy, now)
-        for host in hosts
-        if any(host.name in batch for batch in batches)
-    }
+        room = len(hosts) - len(unanswered) - len(out) - minimum
+        batches = _batches(_units(hosts, ahead, now), idle_again, room, policy, now)
+    mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
+    for case in ahead:
+        for name in case.hosts:
+            mine[name].append(case)
+    by_name = {host.name: host for host in hosts}
+    entries = {name: _entry(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
     for batch in batches:
         _keep_pace(batch, entries)
-    return {
-        "batches": batches,
-        "hosts": entries,
-        "events": [
-            dict(
-                case._asdict(),
-                hosts=list(case.hosts),
-                outsiders=list(case.outsiders),
-                agents=list(case.agents),
-                approver=_approver(case, hosts),
-            )
-            for case in cases
-        ],
-        "unanswered": unanswered,
-    }
+    return Plan(batches, entries, cases, unanswered)
 
 
-def approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict[str, list[str]]:
+def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
     """Say which host approves which events: each event once, and only if all of its hosts are ready.
 
-    :param plan: as `make_plan` returns it
     :param ready: the hosts on which everything went well
     :returns: lists of event ids by host name, without the hosts that approve nothing
     """
     are_ready = set(ready)
     chosen: dict[str, list[str]] = {}
-    for case in plan["events"]:
-        if not case["withheld"] and not case["left_alone"] and are_ready.issuperset(case["hosts"]):
-            chosen.setdefault(case["approver"], []).append(case["event"]["event_id"])
+    for case in plan.cases:
+        if not case.withheld and not case.left_alone and case.approver and are_ready.issuperset(case.hosts):
+            chosen.setdefault(case.approver, []).append(case.event.event_id)
     return chosen
 
 
@@ -134,48 +139,54 @@ def _minimum_in_service(text: str, count: int) -> int:
     return -(-int(digits) * count // 100) if percent else int(digits)
 
 
-def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[_Case]:
+def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
     """All events of all hosts, each once, the most urgent first."""
-    by_vm_name: dict[str, str] = {}
-    events: dict[str, EventDict] = {}
+    by_vm_name: dict[str, Host] = {}
+    order = {host.name: number for number, host in enumerate(hosts)}
+    events: dict[str, Event] = {}
     for host in hosts:
         if host.vm_name is None:
             continue
-        other = by_vm_name.setdefault(host.vm_name.lower(), host.name)
-        if other != host.name:
+        other = by_vm_name.setdefault(host.vm_name.lower(), host)
+        if other is not host:
             raise PlanError(
                 "%s and %s are both the VM %s in Azure. Leave one of them out of handle_events_hosts, or check that"
-                " each asks its own metadata service" % (other, host.name, host.vm_name)
+                " each asks its own metadata service" % (other.name, host.name, host.vm_name)
             )
         for event in host.events:
             # Two hosts are never asked at the same instant: once started for one, it has started.
-            known = events.get(event["event_id"].lower())
-            if known is None or is_scheduled(known):
-                events[event["event_id"].lower()] = event
+            known = events.get(event.event_id.lower())
+            if known is None or known.is_scheduled:
+                events[event.event_id.lower()] = event
     cases = []
-    for event in sorted(events.values(), key=_urgency):
-        names = sorted({name.lower(): name for name in event["resources"]}.items())
-        members = {by_vm_name[key] for key, _name in names if key in by_vm_name}
+    for event in in_order_of_urgency(events.values()):
+        names = {name.lower(): name for name in event.resources}
+        members = sorted((by_vm_name[key] for key in names if key in by_vm_name), key=lambda member: order[member.name])
         if members:
-            outsiders = tuple(name for key, name in names if key not in by_vm_name)
-            agents = {host.name: host.agent for host in hosts if host.name in members and host.agent is not None}
-            withheld = _why_withheld(event, outsiders, tuple(agents), policy)
-            at_work = any(is_at_work_on(agent, event["event_id"]) for agent in agents.values())
             cases.append(
-                _Case(
-                    event=event,
-                    hosts=tuple(host.name for host in hosts if host.name in members),
-                    outsiders=outsiders,
-                    agents=tuple(agents),
-                    withheld=withheld,
-                    left_alone="" if at_work else _why_left_alone(event, withheld, policy, now),
-                )
+                _case(event, members, [names[key] for key in sorted(names) if key not in by_vm_name], policy, now)
             )
     return cases
 
 
-def _why_withheld(event: EventDict, outsiders: Sequence[str], agents: Sequence[str], policy: Policy) -> str:
-    if not is_scheduled(event):
+def _case(event: Event, members: Sequence[Host], outsiders: Sequence[str], policy: Policy, now: float) -> Case:
+    agents = {member.name: member.agent for member in members if member.agent is not None}
+    withheld = _why_withheld(event, outsiders, tuple(agents), policy)
+    at_work = any(is_at_work_on(agent, event.event_id) for agent in agents.values())
+    return Case(
+        event=event,
+        hosts=tuple(member.name for member in members),
+        outsiders=tuple(outsiders),
+        agents=tuple(agents),
+        withheld=withheld,
+        left_alone="" if at_work else _why_left_alone(event, withheld, policy, now),
+        # Without outsiders there always is one.
+        approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
+    )
+
+
+def _why_withheld(event: Event, outsiders: Sequence[str], agents: Sequence[str], policy: Policy) -> str:
+    if not event.is_scheduled:
         return "it has started already"
     if agents:
         return "it is left to the agent of %s" % " and ".join(agents)
@@ -188,42 +199,26 @@ def _why_withheld(event: EventDict, outsiders: Sequence[str], agents: Sequence[s
     return ""
 
 
-def _why_left_alone(event: EventDict, withheld: str, policy: Policy, now: float) -> str:
-    if is_tolerated(event, policy):
-        return "a freeze of %d s is tolerated" % event["duration_in_seconds"]
+def _why_left_alone(event: Event, withheld: str, policy: Policy, now: float) -> str:
+    if event.is_freeze_of_at_most(policy.tolerated_freeze):
+        return "a freeze of %d s is tolerated" % (event.duration_in_seconds or 0)
     notice = notice_of(event, now)
     if withheld and notice is not None and notice >= policy.begin_within:
         return "it is not approved, because %s, and does not begin within %g s" % (withheld, policy.begin_within)
     return ""
 
 
-def _approver(case: _Case, hosts: Sequence[Host]) -> str | None:
-    """The host of the VM that leads the event. Without outsiders there always is one."""
-    leader = case.event["resources"][0].lower()
-    for host in hosts:
-        if host.vm_name is not None and host.vm_name.lower() == leader:
-            return host.name
-    return None
-
-
-def _urgency(event: EventDict) -> tuple[int, float, int, str]:
-    start = start_of(event)
-    group = 0 if not is_scheduled(event) else 1 if start is None else 2
-    harm = EVENT_TYPES.index(event["event_type"]) if is_known(event) else len(EVENT_TYPES)
-    return group, start if group == 2 and start is not None else 0.0, harm, event["event_id"].lower()
-
-
 class _Unit(NamedTuple):
     """Hosts that must go together, and why they must."""
 
     hosts: list[str]
-    cases: list[_Case]
+    cases: list[Case]
 
 
-def _units(hosts: Sequence[Host], cases: Sequence[_Case], now: float) -> list[_Unit]:
+def _units(hosts: Sequence[Host], cases: Sequence[Case], now: float) -> list[_Unit]:
     """Put together what shares events, directly or through others; the most urgent first."""
-    units: list[_Unit] = []
     order = {host.name: index for index, host in enumerate(hosts)}
+    units: list[_Unit] = []
     for case in cases:
         apart = []
         joined = _Unit(list(case.hosts), [case])
@@ -232,19 +227,21 @@ def _units(hosts: Sequence[Host], cases: Sequence[_Case], now: float) -> list[_U
                 joined = _Unit(sorted(set(unit.hosts + joined.hosts), key=order.__getitem__), unit.cases + joined.cases)
             else:
                 apart.append(unit)
-        units = sorted([*apart, joined], key=lambda unit: min(_urgency(one.event) for one in unit.cases))
-    return units
+        units = [*apart, joined]
+    # Cases are in order of urgency.
+    rank = {case.event.event_id: number for number, case in enumerate(cases)}
+    return sorted(units, key=lambda unit: min(rank[case.event.event_id] for case in unit.cases))
 
 
-def _start_together(case: _Case, others: Iterable[_Case], now: float) -> bool:
+def _start_together(case: Case, others: Iterable[Case], now: float) -> bool:
     """Azure lets none of the Terminates of one instant begin early until all of them are approved."""
     return _is_waiting_terminate(case, now) and any(
         _is_waiting_terminate(other, now) and start_of(other.event) == start_of(case.event) for other in others
     )
 
 
-def _is_waiting_terminate(case: _Case, now: float) -> bool:
-    return case.event["event_type"] == "Terminate" and notice_of(case.event, now) is not None
+def _is_waiting_terminate(case: Case, now: float) -> bool:
+    return case.event.event_type == "Terminate" and notice_of(case.event, now) is not None
 
 
 def _batches(
@@ -256,7 +253,7 @@ def _batches(
     batches = [first] if first else []
     # The others of a batch would have to keep pace with what begins soon, unless that is only watched.
     is_open = not any(
-        is_scheduled(case.event) and is_forced(case.event, policy, now) and set(case.hosts).difference(case.agents)
+        case.event.is_scheduled and is_forced(case.event, policy, now) and set(case.hosts).difference(case.agents)
         for unit in forced
         for case in unit.cases
     )
@@ -271,34 +268,34 @@ def _batches(
     return batches
 
 
-def _entry(host: Host, cases: Sequence[_Case], policy: Policy, now: float) -> dict[str, Any]:
+def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Entry:
     """What is done with a host, until when. Without cases it is put back."""
     is_ours = host.agent is None
     stopping = [case.event for case in cases if is_ours and needs_stop(case.event)]
     ready_by = min([deadline_of(case.event, policy, now) for case in cases] or [now])
     stop_by = min([deadline_of(event, policy, now) for event in stopping] or [now])
     for_stopping = min(host.stop_seconds, (stop_by - now) / 2) if stopping else 0.0
-    return {
-        "vm_name": host.vm_name,
-        "events": [case.event for case in cases],
-        "agent": not is_ours,
-        "remove": is_ours and bool(cases),
-        "stop": bool(stopping),
-        "drained_by": max(now, min(ready_by, stop_by - for_stopping) if stopping else ready_by),
-        "stopped_by": stop_by,
-        "final": any(is_final(case.event) for case in cases),
-    }
+    return Entry(
+        vm_name=host.vm_name or "",
+        events=tuple(case.event for case in cases),
+        agent=not is_ours,
+        remove=is_ours and bool(cases),
+        stop=bool(stopping),
+        drained_by=max(now, min(ready_by, stop_by - for_stopping) if stopping else ready_by),
+        stopped_by=stop_by,
+        final=any(case.event.is_final for case in cases),
+    )
 
 
-def _keep_pace(batch: Sequence[str], entries: dict[str, dict[str, Any]]) -> None:
+def _keep_pace(batch: Sequence[str], entries: dict[str, Entry]) -> None:
     """Hosts of a batch move together: none waits for connections longer than the most urgent one can."""
     pace = min(
         [
-            entries[name]["drained_by"]
+            entries[name].drained_by
             for name in batch
-            if entries[name]["remove"] and all(is_scheduled(event) for event in entries[name]["events"])
+            if entries[name].remove and all(event.is_scheduled for event in entries[name].events)
         ]
         or [math.inf]
     )
     for name in batch:
-        entries[name]["drained_by"] = min(entries[name]["drained_by"], pace)
+        entries[name] = entries[name]._replace(drained_by=min(entries[name].drained_by, pace))

@@ -6,10 +6,12 @@ An event that is over, or was withdrawn, is no longer listed; that it has starte
 A host that is being deleted stops answering.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .treatment import EventDict, Policy, is_final, is_forced, is_scheduled, is_tolerated, notice_of, start_of
+from ...module_utils.scheduled_events.document import Event
+from .plan import Entry
+from .treatment import Policy, is_forced, notice_of, start_of
 
 # Seconds. Rounds grow, so that a long wait does not make many of them, and a short one ends soon.
 _SHORTEST_ROUND = 10.0
@@ -18,9 +20,7 @@ _LONGEST_ROUND = 120.0
 Progress = dict[str, Any]
 
 
-def begin_watch(
-    entry: Mapping[str, Any], approved: Iterable[str], failed: bool, policy: Policy, now: float
-) -> Progress:
+def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Policy, now: float) -> Progress:
     """Start to wait for the end of a host's events.
 
     :param entry: what the plan says of the host
@@ -31,16 +31,16 @@ def begin_watch(
     were_approved = {event_id.lower() for event_id in approved}
     awaited = [
         event
-        for event in entry["events"]
+        for event in entry.events
         # An agent approves when it is ready, which may be at any moment.
-        if entry["agent"] or event["event_id"].lower() in were_approved or _comes_soon(event, policy, now)
+        if entry.agent or event.event_id.lower() in were_approved or _comes_soon(event, policy, now)
     ]
     starts = [start for start in map(start_of, awaited) if start is not None]
     if awaited:
         outcome = ""
     elif failed:
         outcome = "put back, because a step failed and the event is far off"
-    elif entry["events"]:
+    elif entry.events:
         outcome = "put back, because the event was not approved and is far off"
     else:
         outcome = "nothing is ahead any more"
@@ -48,10 +48,10 @@ def begin_watch(
         "over": not awaited,
         "restore": not awaited,
         "outcome": outcome,
-        "awaited": [event["event_id"].lower() for event in awaited],
-        "final": any(is_final(event) for event in awaited),
-        "started": any(not is_scheduled(event) for event in awaited),
-        "may_start_at": (now if entry["agent"] or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
+        "awaited": [event.event_id.lower() for event in awaited],
+        "final": any(event.is_final for event in awaited),
+        "started": any(not event.is_scheduled for event in awaited),
+        "may_start_at": (now if entry.agent or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
         "missing_since": None,
         "began_at": now,
         "round_ends_at": now + _SHORTEST_ROUND,
@@ -62,17 +62,16 @@ def begin_watch(
 
 
 def watch(
-    progress: Mapping[str, Any], reading: Mapping[str, Any], policy: Policy, now: float, confirm_after: float
+    progress: Mapping[str, Any], events: Sequence[Event] | None, policy: Policy, now: float, confirm_after: float
 ) -> Progress:
     """Take one more look into account.
 
-    :param reading: what scheduled_events_info returned for the host, successful or not
+    :param events: those that are listed for the host; None if it, or its metadata service, did not answer
     :param confirm_after: seconds after which a deletion that is no longer listed is looked at once more, before
         it is taken for withdrawn
     :returns: the new state; its `news` says that waiting on is not all that is to be done: something has
         happened, or the round is up
     """
-    events = reading.get("events")
     known = dict(progress, round_ends_at=now + min(max(now - progress["began_at"], _SHORTEST_ROUND), _LONGEST_ROUND))
     if events is None:
         after = _look_at_silence(known, now)
@@ -95,13 +94,13 @@ def _look_at_silence(progress: Progress, now: float) -> Progress:
     return dict(progress)
 
 
-def _look_at(progress: Progress, listed: list[EventDict], now: float, confirm_after: float) -> Progress:
+def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after: float) -> Progress:
     if listed:
         return dict(
             progress,
             missing_since=None,
-            started=progress["started"] or any(not is_scheduled(event) for event in listed),
-            final=progress["final"] or any(is_final(event) for event in listed),
+            started=progress["started"] or any(not event.is_scheduled for event in listed),
+            final=progress["final"] or any(event.is_final for event in listed),
         )
     if not progress["final"]:
         return dict(progress, over=True, restore=True, outcome="over")
@@ -115,17 +114,17 @@ def _look_at(progress: Progress, listed: list[EventDict], now: float, confirm_af
     return dict(progress, over=True, restore=True, outcome="withdrawn")
 
 
-def _concerns(event: EventDict, progress: Mapping[str, Any], policy: Policy, now: float) -> bool:
+def _concerns(event: Event, progress: Mapping[str, Any], policy: Policy, now: float) -> bool:
     """Whether the host must stay out for this: it was waited for, or has come since and will not wait itself."""
-    if event["event_id"].lower() in progress["awaited"]:
+    if event.event_id.lower() in progress["awaited"]:
         return True
-    return is_forced(event, policy, now) and not is_tolerated(event, policy)
+    return is_forced(event, policy, now) and not event.is_freeze_of_at_most(policy.tolerated_freeze)
 
 
-def _comes_soon(event: EventDict, policy: Policy, now: float) -> bool:
+def _comes_soon(event: Event, policy: Policy, now: float) -> bool:
     notice = notice_of(event, now)
     return notice is None or notice < policy.begin_within
 
 
-def _ids(events: Iterable[EventDict]) -> list[str]:
-    return [event["event_id"].lower() for event in events]
+def _ids(events: Iterable[Event]) -> list[str]:
+    return [event.event_id.lower() for event in events]

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ...module_utils.scheduled_events.document import EVENT_TYPES, STARTED
+from ...module_utils.scheduled_events.document import EVENT_TYPES, FINAL_EVENT_TYPES, STARTED
 from .agent import AgentDict, has_taken_out
-from .treatment import FINAL_TYPES
 
 Record = Mapping[str, Any]
 
@@ -203,7 +202,7 @@ def judge(
             figures: dict[str, Any] = {"vm_name": machine["vm_name"], "failures": []}
             if history is not None:
                 figures.update(_figures(history, event))
-                figures["failures"] = _judge_machine(figures, event["event_type"] in FINAL_TYPES, expected)
+                figures["failures"] = _judge_machine(figures, event["event_type"] in FINAL_EVENT_TYPES, expected)
             machines[name] = figures
             failures += ["%s: %s" % (name, text) for text in figures["failures"]]
             lines.append("%s: %s" % (name, _describe_machine(figures, history is not None, machine["has_agent"])))

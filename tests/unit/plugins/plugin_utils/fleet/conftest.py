@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events as the module returns them, at an instant of our own."""
+"""Events at an instant of our own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 
 NOW = datetime(2026, 9, 19, 18, 0, tzinfo=UTC).timestamp()
 
@@ -20,24 +20,20 @@ def make_event(
     status: str = "Scheduled",
     duration: int | None = -1,
     event_id: str = "",
-) -> dict[str, Any]:
+) -> Event:
     """Make an event; without `notice` its start is unknown."""
-    start = None
-    if notice is not None and status == "Scheduled":
-        start = datetime.fromtimestamp(NOW + notice, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {
-        "event_id": event_id or f"{event_type}-{'-'.join(resources)}",
-        "event_type": event_type,
-        "event_status": status,
-        "resources": list(resources),
-        "duration_in_seconds": duration,
-        "not_before": start,
-        "seconds_until_start": 0 if status == "Started" else notice,
-    }
+    return Event(
+        event_id=event_id or f"{event_type}-{'-'.join(resources)}",
+        event_type=event_type,
+        event_status=status,
+        resources=resources,
+        duration_in_seconds=duration,
+        not_before=None if notice is None or status != "Scheduled" else datetime.fromtimestamp(NOW + notice, UTC),
+    )
 
 
 @pytest.fixture
-def event() -> Callable[..., dict[str, Any]]:
+def event() -> Callable[..., Event]:
     """`make_event`."""
     return make_event
 

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Host,
+    Plan,
     PlanError,
     approvals,
     make_plan,
@@ -19,16 +21,16 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatme
 from hypothesis import given
 from hypothesis import strategies as st
 
-MakeEvent = Callable[..., dict[str, Any]]
+MakeEvent = Callable[..., Event]
 
 
-def fleet(*events: dict[str, Any], count: int = 4, **details: Any) -> list[Host]:
+def fleet(*events: Event, count: int = 4, **details: Any) -> list[Host]:
     """Hosts h0, h1, … of the VMs VM_0, VM_1, …, each with the events that hit it."""
     return [
         Host(
             name=f"h{number}",
             vm_name=f"VM_{number}",
-            events=tuple(event for event in events if f"vm_{number}" in event["resources"]),
+            events=tuple(event for event in events if f"vm_{number}" in event.resources),
             **details,
         )
         for number in range(count)
@@ -38,31 +40,31 @@ def fleet(*events: dict[str, Any], count: int = 4, **details: Any) -> list[Host]
 def test_given_no_events_then_nothing_is_planned(now: float) -> None:
     plan = make_plan(fleet(), Policy(), now)
 
-    assert plan == {"batches": [], "hosts": {}, "events": [], "unanswered": []}
+    assert plan == Plan(batches=[], hosts={}, cases=[], unanswered=[])
 
 
 def test_given_events_that_hit_only_others_then_nothing_is_planned(event: MakeEvent, now: float) -> None:
     hosts = [Host("h0", "vm_1", (event(resources=("vm_10", "vm")),))]
 
-    assert make_plan(hosts, Policy(), now)["events"] == []
+    assert make_plan(hosts, Policy(), now).cases == []
 
 
 def test_given_room_for_one_when_two_are_hit_then_the_more_urgent_goes_first(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",), notice=900), event(resources=("vm_1",), notice=600))
 
-    assert make_plan(hosts, Policy(minimum_in_service="3"), now)["batches"] == [["h1"], ["h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="3"), now).batches == [["h1"], ["h0"]]
 
 
 def test_given_room_for_two_when_two_are_hit_then_they_go_together(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",), notice=900), event(resources=("vm_1",), notice=600))
 
-    assert make_plan(hosts, Policy(minimum_in_service="50%"), now)["batches"] == [["h1", "h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="50%"), now).batches == [["h1", "h0"]]
 
 
 def test_given_a_percentage_of_an_odd_number_then_the_minimum_is_rounded_up(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), count=3)
 
-    assert make_plan(hosts, Policy(minimum_in_service="50%"), now)["batches"] == [["h0"], ["h1"]]
+    assert make_plan(hosts, Policy(minimum_in_service="50%"), now).batches == [["h0"], ["h1"]]
 
 
 def test_given_hosts_that_share_an_event_through_others_then_they_are_one_batch_even_above_the_room(
@@ -74,13 +76,13 @@ def test_given_hosts_that_share_an_event_through_others_then_they_are_one_batch_
         event(resources=("vm_3",), event_id="c", notice=800),
     )
 
-    assert make_plan(hosts, Policy(minimum_in_service="3"), now)["batches"] == [["h3"], ["h0", "h1", "h2"]]
+    assert make_plan(hosts, Policy(minimum_in_service="3"), now).batches == [["h3"], ["h0", "h1", "h2"]]
 
 
 def test_given_terminates_of_one_instant_then_they_go_together(event: MakeEvent, now: float) -> None:
     hosts = fleet(event("Terminate", ("vm_0",)), event("Terminate", ("vm_2",)), event("Reboot", ("vm_1",)))
 
-    assert make_plan(hosts, Policy(minimum_in_service="3"), now)["batches"] == [["h0", "h2"], ["h1"]]
+    assert make_plan(hosts, Policy(minimum_in_service="3"), now).batches == [["h0", "h2"], ["h1"]]
 
 
 @pytest.mark.parametrize(
@@ -92,19 +94,19 @@ def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_t
 ) -> None:
     hosts = fleet(event(resources=("vm_0",), notice=400), *(event(resources=(f"vm_{n}",), **details) for n in (1, 2)))
 
-    assert make_plan(hosts, Policy(minimum_in_service="4"), now)["batches"] == [["h1", "h2"], ["h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="4"), now).batches == [["h1", "h2"], ["h0"]]
 
 
 def test_given_room_beside_one_that_has_started_then_another_goes_with_it(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",), status="Started"))
 
-    assert make_plan(hosts, Policy(minimum_in_service="2"), now)["batches"] == [["h1", "h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="2"), now).batches == [["h1", "h0"]]
 
 
 def test_given_room_beside_an_eviction_then_nothing_slower_goes_with_it(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), event("Preempt", ("vm_1",), notice=30))
 
-    assert make_plan(hosts, Policy(minimum_in_service="1"), now)["batches"] == [["h1"], ["h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="1"), now).batches == [["h1"], ["h0"]]
 
 
 def test_given_a_host_that_does_not_answer_then_it_counts_as_out_of_service(event: MakeEvent, now: float) -> None:
@@ -112,8 +114,8 @@ def test_given_a_host_that_does_not_answer_then_it_counts_as_out_of_service(even
 
     plan = make_plan(hosts, Policy(minimum_in_service="2"), now)
 
-    assert plan["batches"] == [["h0"], ["h1"]]
-    assert plan["unanswered"] == ["h3"]
+    assert plan.batches == [["h0"], ["h1"]]
+    assert plan.unanswered == ["h3"]
 
 
 def test_given_a_host_that_was_left_out_then_it_is_put_back_in_the_first_batch(event: MakeEvent, now: float) -> None:
@@ -122,16 +124,16 @@ def test_given_a_host_that_was_left_out_then_it_is_put_back_in_the_first_batch(e
 
     plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
 
-    assert plan["batches"] == [["h1"], ["h0"]]
-    assert not plan["hosts"]["h1"]["remove"]
+    assert plan.batches == [["h1"], ["h0"]]
+    assert not plan.hosts["h1"].remove
 
 
 @pytest.mark.parametrize("duration", [0, 1, 10])
 def test_given_a_short_freeze_then_it_is_left_alone(event: MakeEvent, now: float, duration: int) -> None:
     plan = make_plan(fleet(event("Freeze", duration=duration)), Policy(), now)
 
-    assert plan["batches"] == []
-    assert plan["events"][0]["left_alone"] == f"a freeze of {duration} s is tolerated"
+    assert plan.batches == []
+    assert plan.cases[0].left_alone == f"a freeze of {duration} s is tolerated"
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -141,8 +143,8 @@ def test_given_what_is_no_short_freeze_then_it_is_met(
 ) -> None:
     plan = make_plan(fleet(event(event_type, duration=duration)), Policy(), now)
 
-    assert plan["batches"] == [["h0"]]
-    assert plan["hosts"]["h0"]["stop"] == (event_type == "Reboot")
+    assert plan.batches == [["h0"]]
+    assert plan.hosts["h0"].stop == (event_type == "Reboot")
 
 
 @pytest.mark.parametrize(
@@ -161,40 +163,40 @@ def test_given_what_is_no_short_freeze_then_it_is_met(
 def test_given_an_event_then_it_asks_for_these_steps(
     event: MakeEvent, now: float, details: dict[str, Any], remove: bool, stop: bool, final: bool
 ) -> None:
-    entry = make_plan(fleet(event(**details)), Policy(), now)["hosts"]["h0"]
+    entry = make_plan(fleet(event(**details)), Policy(), now).hosts["h0"]
 
-    assert (entry["remove"], entry["stop"], entry["final"]) == (remove, stop, final)
+    assert (entry.remove, entry.stop, entry.final) == (remove, stop, final)
 
 
 def test_given_much_notice_then_the_host_is_ready_the_margin_before_with_time_left_for_its_services(
     event: MakeEvent, now: float
 ) -> None:
-    entry = make_plan(fleet(event(notice=900), stop_seconds=120), Policy(margin=30), now)["hosts"]["h0"]
+    entry = make_plan(fleet(event(notice=900), stop_seconds=120), Policy(margin=30), now).hosts["h0"]
 
-    assert entry["stopped_by"] == now + 870
-    assert entry["drained_by"] == now + 750
+    assert entry.stopped_by == now + 870
+    assert entry.drained_by == now + 750
 
 
 def test_given_little_notice_then_the_margin_is_a_tenth_of_it_and_half_the_rest_is_for_stopping(
     event: MakeEvent, now: float
 ) -> None:
-    entry = make_plan(fleet(event("Preempt", notice=30), stop_seconds=120), Policy(margin=30), now)["hosts"]["h0"]
+    entry = make_plan(fleet(event("Preempt", notice=30), stop_seconds=120), Policy(margin=30), now).hosts["h0"]
 
-    assert entry["stopped_by"] == now + 27
-    assert entry["drained_by"] == now + 13.5
+    assert entry.stopped_by == now + 27
+    assert entry.drained_by == now + 13.5
 
 
 def test_given_an_event_under_way_then_there_is_no_time_for_connections(event: MakeEvent, now: float) -> None:
-    assert make_plan(fleet(event(status="Started")), Policy(), now)["hosts"]["h0"]["drained_by"] == now
+    assert make_plan(fleet(event(status="Started")), Policy(), now).hosts["h0"].drained_by == now
 
 
 def test_given_an_eviction_in_a_batch_then_no_other_waits_for_connections_longer(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(notice=200), event("Preempt", ("vm_1",), notice=30))
 
-    entries = make_plan(hosts, Policy(), now)["hosts"]
+    entries = make_plan(hosts, Policy(), now).hosts
 
-    assert entries["h0"]["drained_by"] == entries["h1"]["drained_by"] == now + 27
-    assert entries["h0"]["stopped_by"] == now + 180
+    assert entries["h0"].drained_by == entries["h1"].drained_by == now + 27
+    assert entries["h0"].stopped_by == now + 180
 
 
 def test_given_an_event_under_way_in_a_batch_then_the_others_may_wait_for_connections(
@@ -202,7 +204,7 @@ def test_given_an_event_under_way_in_a_batch_then_the_others_may_wait_for_connec
 ) -> None:
     hosts = fleet(event(notice=200), event(resources=("vm_1",), status="Started"))
 
-    assert make_plan(hosts, Policy(), now)["hosts"]["h0"]["drained_by"] == now + 180
+    assert make_plan(hosts, Policy(), now).hosts["h0"].drained_by == now + 180
 
 
 def test_given_a_shared_event_when_all_its_hosts_are_ready_then_only_its_leader_approves(
@@ -228,16 +230,16 @@ def test_given_what_must_not_be_approved_then_it_is_not_and_says_why(
 ) -> None:
     plan = make_plan(fleet(event(notice=800, **details)), policy, now)
 
-    assert plan["events"][0]["withheld"] == reason
-    assert plan["batches"] == [["h0"]]
+    assert plan.cases[0].withheld == reason
+    assert plan.batches == [["h0"]]
     assert approvals(plan, ["h0"]) == {}
 
 
 def test_given_what_must_not_be_approved_and_is_far_off_then_it_is_left_alone(event: MakeEvent, now: float) -> None:
     plan = make_plan(fleet(event(notice=1201)), Policy(approve=False), now)
 
-    assert plan["batches"] == []
-    assert "does not begin within 1200 s" in plan["events"][0]["left_alone"]
+    assert plan.batches == []
+    assert "does not begin within 1200 s" in plan.cases[0].left_alone
 
 
 def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started_it_has_started(
@@ -248,8 +250,8 @@ def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started
     for first, second in ((before, after), (after, before)):
         plan = make_plan([Host("h0", "vm_0", (first,)), Host("h1", "vm_1", (second,))], Policy(), now)
 
-        assert [case["event"]["event_status"] for case in plan["events"]] == ["Started"]
-        assert not plan["hosts"]["h0"]["stop"]
+        assert [case.event.event_status for case in plan.cases] == ["Started"]
+        assert not plan.hosts["h0"].stop
 
 
 def test_given_a_batch_then_all_that_answered_are_in_it(event: MakeEvent, now: float) -> None:
@@ -257,8 +259,8 @@ def test_given_a_batch_then_all_that_answered_are_in_it(event: MakeEvent, now: f
 
     plan = make_plan(hosts, Policy(minimum_in_service="3"), now, together=True)
 
-    assert plan["batches"] == [["h0", "h1"]]
-    assert plan["hosts"]["h1"]["events"] == []
+    assert plan.batches == [["h0", "h1"]]
+    assert plan.hosts["h1"].events == ()
 
 
 AGENT: dict[str, Any] = {"in_rotation": True, "events": []}
@@ -267,9 +269,9 @@ AGENT: dict[str, Any] = {"in_rotation": True, "events": []}
 def test_given_a_host_with_an_agent_then_nothing_is_done_to_it_or_for_it(event: MakeEvent, now: float) -> None:
     plan = make_plan(fleet(event(), agent=AGENT), Policy(), now)
 
-    entry = plan["hosts"]["h0"]
-    assert (entry["agent"], entry["remove"], entry["stop"]) == (True, False, False)
-    assert plan["events"][0]["withheld"] == "it is left to the agent of h0"
+    entry = plan.hosts["h0"]
+    assert (entry.agent, entry.remove, entry.stop) == (True, False, False)
+    assert plan.cases[0].withheld == "it is left to the agent of h0"
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -282,7 +284,7 @@ def test_given_an_event_shared_with_a_host_that_has_an_agent_then_it_is_not_appr
     plan = make_plan(hosts, Policy(), now)
 
     assert approvals(plan, ["h0", "h1"]) == {}
-    assert (plan["hosts"]["h1"]["remove"], plan["hosts"]["h1"]["stop"]) == (True, True)
+    assert (plan.hosts["h1"].remove, plan.hosts["h1"].stop) == (True, True)
 
 
 def test_given_no_room_beside_a_host_with_an_agent_then_it_is_watched_first_and_the_others_wait(
@@ -291,8 +293,8 @@ def test_given_no_room_beside_a_host_with_an_agent_then_it_is_watched_first_and_
     hosts = fleet(event(resources=("vm_0",), notice=600), event(resources=("vm_1",), notice=900))
     hosts[1] = hosts[1]._replace(agent=AGENT)
 
-    assert make_plan(hosts, Policy(minimum_in_service="3"), now)["batches"] == [["h1"], ["h0"]]
-    assert make_plan(hosts, Policy(minimum_in_service="2"), now)["batches"] == [["h1", "h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="3"), now).batches == [["h1"], ["h0"]]
+    assert make_plan(hosts, Policy(minimum_in_service="2"), now).batches == [["h1", "h0"]]
 
 
 def test_given_an_urgent_event_that_is_left_to_an_agent_then_the_others_of_the_batch_need_not_keep_pace(
@@ -303,8 +305,8 @@ def test_given_an_urgent_event_that_is_left_to_an_agent_then_the_others_of_the_b
 
     plan = make_plan(hosts, Policy(), now)
 
-    assert plan["batches"] == [["h0", "h1"]]
-    assert plan["hosts"]["h1"]["drained_by"] > now + 800
+    assert plan.batches == [["h0", "h1"]]
+    assert plan.hosts["h1"].drained_by > now + 800
 
 
 @pytest.mark.parametrize(("phase", "is_watched"), [("drain", True), ("approved", True), ("ready", False)])
@@ -315,14 +317,14 @@ def test_given_an_event_far_off_that_is_left_to_an_agent_then_it_is_watched_only
 
     plan = make_plan(fleet(event(notice=86400, event_id="E"), count=1, agent=agent), Policy(), now)
 
-    assert plan["batches"] == ([["h0"]] if is_watched else [])
+    assert plan.batches == ([["h0"]] if is_watched else [])
 
 
 def test_given_a_host_that_its_agent_keeps_out_then_it_counts_as_out_of_service(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), event(resources=("vm_2",), notice=86400))
     hosts[2] = hosts[2]._replace(agent={"in_rotation": False, "events": []})
 
-    assert make_plan(hosts, Policy(minimum_in_service="2"), now)["batches"] == [["h0"], ["h1"]]
+    assert make_plan(hosts, Policy(minimum_in_service="2"), now).batches == [["h0"], ["h1"]]
 
 
 def test_given_an_agent_that_does_not_answer_then_its_host_is_left_to_it_all_the_same(
@@ -330,7 +332,7 @@ def test_given_an_agent_that_does_not_answer_then_its_host_is_left_to_it_all_the
 ) -> None:
     plan = make_plan(fleet(event(), agent={"trouble": "does not answer"}), Policy(), now)
 
-    assert not plan["hosts"]["h0"]["remove"]
+    assert not plan.hosts["h0"].remove
 
 
 def test_given_two_hosts_that_are_one_vm_then_both_are_named(now: float) -> None:
@@ -345,57 +347,55 @@ def test_given_a_minimum_that_is_none_then_it_is_named_with_the_remedy(now: floa
 
 
 _COUNT = 6
+_NOW = datetime(2026, 9, 19, 18, 0, tzinfo=UTC).timestamp()
 
 
 @st.composite
 def _fleets(draw: st.DrawFn) -> list[Host]:
     """Fleets with any events, of which some hit VMs of other fleets and some hosts do not answer."""
     names = [f"vm_{number}" for number in range(_COUNT + 1)]
-    start = draw(st.sampled_from(["2026-09-19T18:10:00Z", "2026-09-19T18:00:20Z", "2026-09-20T18:00:00Z"]))
-    events: list[dict[str, Any]] = [
-        {
-            "event_id": f"E{number}",
-            "event_type": draw(st.sampled_from(["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", "Novelty"])),
-            "event_status": draw(st.sampled_from(["Scheduled", "Scheduled", "Started"])),
-            "resources": draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)),
-            "duration_in_seconds": draw(st.sampled_from([-1, 0, 5, 60])),
-            "not_before": draw(st.sampled_from([start, None])),
-        }
+    start = datetime.fromtimestamp(_NOW + draw(st.sampled_from([600, 20, 86400])), UTC)
+    events = [
+        Event(
+            event_id=f"E{number}",
+            event_type=draw(st.sampled_from(["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", "Novelty"])),
+            event_status=draw(st.sampled_from(["Scheduled", "Scheduled", "Started"])),
+            resources=tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))),
+            duration_in_seconds=draw(st.sampled_from([-1, 0, 5, 60])),
+            not_before=draw(st.sampled_from([start, None])),
+        )
         for number in range(draw(st.integers(0, 5)))
     ]
     return [
         Host(
             f"h{number}",
             draw(st.sampled_from([f"VM_{number}", f"VM_{number}", f"VM_{number}", None])),
-            tuple(event for event in events if f"vm_{number}" in event["resources"]),
+            tuple(event for event in events if f"vm_{number}" in event.resources),
             draw(st.booleans()),
         )
         for number in range(_COUNT)
     ]
 
 
-_NOW = datetime(2026, 9, 19, 18, 0, tzinfo=UTC).timestamp()
-
-
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT + 1))
 def test_given_any_fleet_then_each_host_to_be_met_or_put_back_is_in_one_batch(hosts: list[Host], minimum: int) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
-    planned = [name for batch in plan["batches"] for name in batch]
-    met = {name for case in plan["events"] if not case["left_alone"] for name in case["hosts"]}
+    planned = [name for batch in plan.batches for name in batch]
+    met = {name for case in plan.cases if not case.left_alone for name in case.hosts}
     left = {host.name for host in hosts if host.was_left and host.vm_name}
     assert sorted(planned) == sorted(met | left)
-    assert sorted(plan["hosts"]) == sorted(planned)
-    assert [] not in plan["batches"]
+    assert sorted(plan.hosts) == sorted(planned)
+    assert [] not in plan.batches
 
 
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT + 1))
 def test_given_any_fleet_then_hosts_of_one_event_are_in_one_batch(hosts: list[Host], minimum: int) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
-    for case in plan["events"]:
-        if not case["left_alone"]:
-            assert len([batch for batch in plan["batches"] if set(batch) & set(case["hosts"])]) == 1
+    for case in plan.cases:
+        if not case.left_alone:
+            assert len([batch for batch in plan.batches if set(batch) & set(case.hosts)]) == 1
 
 
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT + 1))
@@ -404,16 +404,16 @@ def test_given_any_fleet_then_a_later_batch_of_several_events_keeps_the_minimum(
 ) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
-    room = len(hosts) - len(plan["unanswered"]) - minimum
-    for batch in plan["batches"][1:]:
+    room = len(hosts) - len(plan.unanswered) - minimum
+    for batch in plan.batches[1:]:
         assert len(batch) <= room or _are_joined(plan, batch)
 
 
-def _are_joined(plan: dict[str, Any], batch: list[str]) -> bool:
+def _are_joined(plan: Plan, batch: Sequence[str]) -> bool:
     """Whether hosts are connected by shared events, or by Terminates, which all begin together here."""
-    met = [case for case in plan["events"] if not case["left_alone"]]
-    groups = [set(case["hosts"]) for case in met]
-    groups.append({name for case in met if case["event"]["event_type"] == "Terminate" for name in case["hosts"]})
+    met = [case for case in plan.cases if not case.left_alone]
+    groups = [set(case.hosts) for case in met]
+    groups.append({name for case in met if case.event.event_type == "Terminate" for name in case.hosts})
     reached = {batch[0]}
     for _host in batch:
         reached |= {name for group in groups if group & reached for name in group}
@@ -430,15 +430,15 @@ def test_given_any_fleet_then_an_event_is_approved_once_and_only_if_all_its_vms_
 
     assert len(chosen) == len(set(chosen))
     ready_vms = {host.vm_name.lower() for host in hosts if host.name in ready and host.vm_name}
-    for case in plan["events"]:
-        if case["event"]["event_id"] in chosen:
-            assert case["event"]["event_status"] == "Scheduled"
-            assert ready_vms.issuperset(case["event"]["resources"])
+    for case in plan.cases:
+        if case.event.event_id in chosen:
+            assert case.event.event_status == "Scheduled"
+            assert ready_vms.issuperset(case.event.resources)
 
 
 @given(hosts=_fleets())
 def test_given_any_fleet_then_the_order_of_events_does_not_depend_on_that_of_the_hosts(hosts: list[Host]) -> None:
-    forwards = make_plan(hosts, Policy(), _NOW)["events"]
-    backwards = make_plan(hosts[::-1], Policy(), _NOW)["events"]
+    forwards = make_plan(hosts, Policy(), _NOW).cases
+    backwards = make_plan(hosts[::-1], Policy(), _NOW).cases
 
-    assert [case["event"] for case in forwards] == [case["event"] for case in backwards]
+    assert [case.event for case in forwards] == [case.event for case in backwards]

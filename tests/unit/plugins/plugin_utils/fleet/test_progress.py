@@ -8,23 +8,24 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
-MakeEvent = Callable[..., dict[str, Any]]
-SILENCE: dict[str, Any] = {"unreachable": True}
+MakeEvent = Callable[..., Event]
+SILENCE = None
 
 
-def begin(event: dict[str, Any], now: float, approved: bool = True, failed: bool = False) -> dict[str, Any]:
+def begin(event: Event, now: float, approved: bool = True, failed: bool = False) -> dict[str, Any]:
     """Begin to wait for this event's end."""
-    entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now)["hosts"]["h0"]
-    return begin_watch(entry, [event["event_id"].lower()] if approved else [], failed, Policy(), now)
+    entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
+    return begin_watch(entry, [event.event_id.lower()] if approved else [], failed, Policy(), now)
 
 
-def look(state: dict[str, Any], now: float, *listed: dict[str, Any]) -> dict[str, Any]:
+def look(state: dict[str, Any], now: float, *listed: Event) -> dict[str, Any]:
     """Look, and find these events listed."""
-    return watch(state, {"events": list(listed)}, Policy(), now, confirm_after=5)
+    return watch(state, listed, Policy(), now, confirm_after=5)
 
 
 def test_given_an_event_when_it_is_listed_or_has_started_then_it_is_not_over(event: MakeEvent, now: float) -> None:
@@ -133,7 +134,7 @@ def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_goes_back
 
 
 def test_given_nothing_ahead_then_the_host_goes_back_at_once(now: float) -> None:
-    entry = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now)["hosts"]["h0"]
+    entry = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now).hosts["h0"]
 
     state = begin_watch(entry, [], False, Policy(), now)
 
@@ -169,7 +170,7 @@ def test_given_a_host_that_is_left_to_its_agent_then_its_event_is_awaited_howeve
 ) -> None:
     redeploy = event("Redeploy", notice=86400, event_id="E")
     agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
-    entry = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), now)["hosts"]["h0"]
+    entry = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), now).hosts["h0"]
 
     state = begin_watch(entry, [], False, Policy(), now)
 

@@ -5,13 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import (
+    Result,
+    describe_plan,
+    describe_results,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
-MakeEvent = Callable[..., dict[str, Any]]
+MakeEvent = Callable[..., Event]
 
 
 def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named(event: MakeEvent, now: float) -> None:
@@ -46,16 +50,14 @@ def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
 def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(event: MakeEvent, now: float) -> None:
     hosts = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",), event_id=f"E{n}"),)) for n in range(3)]
     plan = make_plan([*hosts, Host("web3")], Policy(minimum_in_service="0"), now)
-    approved = dict(event(event_id="e0"), seconds_until_start=871)
-    over = {"over": True, "gave_up": False, "outcome": "over"}
-    late = {"over": False, "gave_up": True, "outcome": "still not over"}
+    approved = {"e0": 871}
 
     told = describe_results(
         plan,
         {
-            "web0": {"steps": ["ready"], "approved": [approved], "progress": over, "restored": True, "failures": []},
-            "web1": {"steps": [], "approved": [approved], "progress": late, "restored": False, "failures": ["no stop"]},
-            "web3": {"failures": ["no answer"]},
+            "web0": Result(steps=("ready",), approved=approved, outcome="over", restored=True),
+            "web1": Result(approved=approved, outcome="still not over", gave_up=True, failures=("no stop",)),
+            "web3": Result(failures=("no answer",)),
         },
     )
 
@@ -86,8 +88,7 @@ def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(ev
         "Reboot A: web1, starts in 900 s: it is left to the agent of web1",
         "Batch 1 of 1: web2 (left to its agent), web1 (left to its agent)",
     ]
-    progress = {"over": True, "gave_up": False, "outcome": "over"}
-    result = {"steps": ["left to its agent"], "progress": progress, "restored": True, "failures": []}
+    result = Result(steps=("left to its agent",), outcome="over", restored=True)
     assert describe_results(plan, {"web1": result, "web2": result})["lines"] == [
         "web2: Redeploy B: left to its agent; over; in rotation, its agent says",
         "web1: Reboot A: left to its agent; over; in rotation, its agent says",

@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How does what playbooks have become what is worked with here, and back?
+
+Playbooks know dicts only, and hand back what they were given, even in the next play: what is written here is read here.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from ...module_utils.scheduled_events.document import Event, event_as_dict, event_from_dict
+from .plan import Case, Entry, Host, Plan
+from .report import Result
+
+
+def read_host(content: Mapping[str, Any]) -> Host:
+    """Read what is known of a host.
+
+    :raises DocumentError: if one of its events is none
+    """
+    return Host(
+        name=content["name"],
+        # Templates of ansible-core 2.16 turn none into an empty text.
+        vm_name=content.get("vm_name") or None,
+        events=_read_events(content.get("events"), content["name"]),
+        was_left=bool(content.get("was_left")),
+        stop_seconds=float(content.get("stop_seconds") or 0),
+        agent=content.get("agent") or None,
+    )
+
+
+def read_reading(content: Mapping[str, Any]) -> tuple[Event, ...] | None:
+    """Read the events of what scheduled_events_info returned; None if it failed.
+
+    :raises DocumentError: if one of them is none
+    """
+    return None if content.get("events") is None else _read_events(content["events"], "reading")
+
+
+def read_result(content: Mapping[str, Any]) -> Result:
+    """Read what became of a host."""
+    progress = content.get("progress") or {}
+    return Result(
+        steps=tuple(content.get("steps") or ()),
+        approved={event["event_id"]: event.get("seconds_until_start") for event in content.get("approved") or ()},
+        outcome=progress.get("outcome", ""),
+        gave_up=bool(progress.get("gave_up")),
+        restored=bool(content.get("restored")),
+        failures=tuple(content.get("failures") or ()),
+    )
+
+
+def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
+    """Write a plan. Events are written as the modules return them: in an entry as its host sees them, else as their
+    leader does.
+    """
+    return {
+        "batches": [list(batch) for batch in plan.batches],
+        "hosts": {name: _entry_as_dict(entry, now) for name, entry in plan.hosts.items()},
+        "events": [
+            dict(
+                case._asdict(),
+                event=_event_as_dict(case.event, case.event.leader or "", now),
+                hosts=list(case.hosts),
+                outsiders=list(case.outsiders),
+                agents=list(case.agents),
+            )
+            for case in plan.cases
+        ],
+        "unanswered": list(plan.unanswered),
+    }
+
+
+def read_plan(content: Mapping[str, Any]) -> Plan:
+    """Read what `plan_as_dict` has written."""
+    return Plan(
+        batches=[list(batch) for batch in content["batches"]],
+        hosts={name: read_entry(entry) for name, entry in content["hosts"].items()},
+        cases=[_read_case(case) for case in content["events"]],
+        unanswered=list(content["unanswered"]),
+    )
+
+
+def read_entry(content: Mapping[str, Any]) -> Entry:
+    """Read what a plan says of one host."""
+    return Entry(**dict(content, events=_read_events(content["events"], content["vm_name"])))
+
+
+def _entry_as_dict(entry: Entry, now: float) -> dict[str, Any]:
+    return dict(entry._asdict(), events=[_event_as_dict(event, entry.vm_name, now) for event in entry.events])
+
+
+def _read_case(content: Mapping[str, Any]) -> Case:
+    lists = {name: tuple(content[name]) for name in ("hosts", "outsiders", "agents")}
+    # Templates of ansible-core 2.16 turn none into an empty text.
+    return Case(**dict(content, **lists, event=event_from_dict(content["event"]), approver=content["approver"] or None))
+
+
+def _read_events(content: Any, where: str) -> tuple[Event, ...]:
+    return tuple(event_from_dict(event, "%s: events[%d]" % (where, index)) for index, event in enumerate(content or ()))
+
+
+def _event_as_dict(event: Event, vm_name: str, now: float) -> dict[str, Any]:
+    return event_as_dict(event, vm_name, datetime.fromtimestamp(now, timezone.utc))
