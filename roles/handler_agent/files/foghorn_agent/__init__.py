@@ -5,7 +5,7 @@
 Python 3.6 and later, standard library only.
 
 * What will the agent do about an event? `policy`, as `config` read it
-* What has it done, and what comes next? `tracker`, pure
+* What has been done? `state`, the sum of the journal's records. What comes next? `decisions`, pure
 * What did it do? `journal`
 * How does all of it run? `agent`, the loop; `steps`, `workers`, `endpoint`, `webhooks`, its edges
 * What does a person see of it? `cli`, `status`, `metrics`

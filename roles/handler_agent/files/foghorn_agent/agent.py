@@ -7,44 +7,36 @@ slow step, a silent IMDS or a hostile client cannot keep an eviction from being 
 """
 
 import json
-import time
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_core.client import ImdsClient, ImdsError, OutOfTime, Refused
-from foghorn_core.deadline import Deadline
-from foghorn_core.document import Document, DocumentError
+from foghorn_core.client import OutOfTime
+from foghorn_core.document import Document
 
 from . import log as levels
+from .clock import Clocks
 from .config import Config
-from .journal import Journal
-from .log import Log
-from .members import ask_member
-from .metrics import Counters, render
-from .policy import QUORUM, RESTORE
-from .running import Running
-from .status import Health, describe
-from .steps import Outcome
-from .tracker import (
-    BEGUN,
-    CUT_OFF,
+from .decisions import (
     SECONDS_OF_DOUBT,
     SECONDS_ONCE_STARTED,
-    TOLD,
-    Record,
-    State,
     Work,
-    apply,
     ended,
     next_work,
     observe,
-    occasion,
     plan_of,
     restarted,
-    summarise,
     to_approve,
     transitions,
 )
+from .imds_desk import Heard, Poll
+from .journal import Journal
+from .log import Log
+from .metrics import Counters, render
+from .policy import QUORUM, RESTORE
+from .running import Running
+from .state import BEGUN, TOLD, Record, State, apply, occasion, summarise
+from .status import Health, describe
+from .steps import StepOutcome
 from .workers import Worker
 
 _LONGEST_SLEEP = 1.0  # seconds
@@ -59,102 +51,6 @@ _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
 # The one is of no interest, the other has been logged with all that is known of it.
 _UNANNOUNCED = ("incarnation", "step_ended")
-
-
-class Clocks(NamedTuple):
-    """The time, as the agent sees it."""
-
-    monotonic: Callable[[], float]
-    wall: Callable[[], float]
-
-
-class Poll(NamedTuple):
-    """What IMDS told."""
-
-    vm_id: Optional[str]
-    vm_name: str
-    document: Document
-    began: float = 0.0
-    """When it was asked, on the monotonic clock."""
-
-
-class Heard:
-    """What the poll's thread has heard. It alone writes here; the loop reads when somebody asks."""
-
-    def __init__(self) -> None:
-        self.unchanged = 0
-        """How many answers told nothing new, and were not handed on."""
-        self.last_answer: Optional[float] = None
-        """Seconds since the epoch."""
-
-
-class ImdsDesk:
-    """Asks IMDS, in a worker's thread. Each desk has a connection of its own.
-
-    :param config: the agent's
-    :param clocks: the agent's
-    :param sleep: waits between polls, in seconds
-    """
-
-    def __init__(self, config: Config, clocks: Clocks, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.heard = Heard()
-        self._imds = config.imds
-        self._clocks = clocks
-        self._sleep = sleep
-        self._is_closed = False
-        self._client = ImdsClient(
-            self._imds.endpoint,
-            self._imds.api_version,
-            self._imds.connect_timeout,
-            clock=clocks.monotonic,
-            wall_clock=clocks.wall,
-        )
-        self._identity: Optional[Tuple[Optional[str], str]] = None
-        self._answered = False
-
-    def poll(self, known: Optional[Document]) -> Poll:
-        """Read the document; the first time also who this machine is.
-
-        :param known: ask again and again, at the pace that is configured, for as long as this is all that comes. For
-            most of a machine's life it is, and to wake the loop for it each time would double what a poll costs
-        """
-        while True:
-            began = self._clocks.monotonic()
-            seconds = self._imds.timeout if self._answered else self._imds.first_timeout
-            deadline = Deadline(seconds, self._clocks.monotonic)
-            if self._identity is None:
-                self._identity = self._ask_identity(deadline)
-            document = self._client.read_document(deadline)
-            self._answered = True
-            self.heard.last_answer = self._clocks.wall()
-            if document is not known or self._is_closed:
-                return Poll(self._identity[0], self._identity[1], document, began)
-            self.heard.unchanged += 1
-            self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
-
-    def close(self) -> None:
-        """Go on asking no more."""
-        self._is_closed = True
-
-    def approve(self, event_ids: Sequence[str]) -> Sequence[str]:
-        """Let these events begin."""
-        self._client.approve(event_ids, Deadline(self._imds.timeout, self._clocks.monotonic))
-        return event_ids
-
-    def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str]:
-        configured = self._imds.vm_name
-        try:
-            compute = self._client.read_compute(deadline)
-        except Refused:
-            # An IMDS without instance metadata, as mock servers are: a configured name will do.
-            if configured is None:
-                raise
-            return None, configured
-        name = configured or compute.get("name")
-        if not isinstance(name, str) or not name:
-            raise DocumentError("IMDS does not say the name of this VM: set imds.vm_name")
-        vm_id = compute.get("vmId")
-        return vm_id if isinstance(vm_id, str) else None, name
 
 
 class Edges(NamedTuple):
@@ -367,14 +263,14 @@ class Agent:
         self._is_taken_over = False
         self._edges.watch(-1)
 
-    def _note_outcome(self, work: Work, outcome: Outcome) -> None:
+    def _note_outcome(self, work: Work, outcome: StepOutcome) -> None:
         one = self.state.find(work.event.event_id)
         if one is None:
             return
         result = "succeeded" if outcome.succeeded else "failed"
         self.counters.add("foghorn_steps_total", stage=work.stage, result=result)
         plan = plan_of(self.config.rules, one)
-        self._commit(ended(work, plan, outcome.succeeded, outcome.reason, outcome.seconds))
+        self._commit(ended(work, plan, outcome))
         self._edges.log(
             levels.INFO if outcome.succeeded else levels.ERROR,
             "%s: %s %s in %.1f s%s"
@@ -455,7 +351,7 @@ class Agent:
             return
         if self._running_until is None or deadline < self._running_until:
             self._running_until = deadline
-            self._running.shorten(max(0.0, deadline - now), CUT_OFF)
+            self._running.shorten(max(0.0, deadline - now))
 
     def _ask_for_approval(self, now: float) -> None:
         if self._edges.approve.is_busy:
@@ -588,18 +484,6 @@ class Agent:
             is_idle = self._is_quiet and not self._edges.journal.unwritten
             return _LONGEST_IDLE_SLEEP if is_idle else _LONGEST_SLEEP
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
-
-
-def ask_members(job: Tuple[Dict[str, str], float]) -> Dict[str, Any]:
-    """Ask other agents for their `/status`, in a worker's thread. One that does not answer gives its error."""
-    urls, timeout = job
-    answers: Dict[str, Any] = {}
-    for name, url in urls.items():
-        try:
-            answers[name] = ask_member(url, timeout)
-        except (ImdsError, DocumentError, OSError) as error:
-            answers[name] = error
-    return answers
 
 
 def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:

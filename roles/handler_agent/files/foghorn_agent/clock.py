@@ -1,10 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells one boot of the machine from the next."""
+"""The time, and which boot of the machine it belongs to."""
 
-from typing import Optional
+from typing import Callable, NamedTuple, Optional
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+class Clocks(NamedTuple):
+    """The time, as the agent sees it."""
+
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
 
 
 def boot_id(path: str = _BOOT_ID) -> Optional[str]:

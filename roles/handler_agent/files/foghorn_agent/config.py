@@ -30,7 +30,7 @@ from .policy import (
     Step,
     default_rules,
 )
-from .tracker import TOLD
+from .state import TOLD
 
 DEFAULT_PATH = "/etc/foghorn/agent.json"
 DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
@@ -312,7 +312,7 @@ def _parse_match(section: _Section) -> Match:
         shared=section.boolean("shared"),
         **{
             name: None if not section.has(name) else section.seconds(name, 0.0, least=0.0)
-            for name in ("shorter_than", "longer_than", "notice_below", "notice_above")
+            for name in ("no_longer_than", "longer_than", "notice_below", "notice_above")
         },
     )
 

@@ -62,8 +62,10 @@ class Journal:
             os.lseek(self._descriptor, 0, os.SEEK_END)
             _sync_directory(self._directory)
         except BlockingIOError:
+            self.close()
             raise JournalError("%s is in use: another foghorn-agent is running" % self.path) from None
         except OSError as error:
+            self.close()
             raise JournalError("%s cannot be used: %s" % (self.path, error)) from None
         return list(_parse_lines(content[: self._size]))
 

@@ -4,9 +4,9 @@
 
 import socket
 import time
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Tuple
 
-from foghorn_core.client import split_endpoint
+from foghorn_core.client import ImdsError, split_endpoint
 from foghorn_core.deadline import Deadline
 from foghorn_core.document import DocumentError, parse_json
 from foghorn_core.http_connection import Answer, Connection, ProtocolError, TooLarge
@@ -47,6 +47,18 @@ def ask_member(url: str, timeout: float, clock: Callable[[], float] = time.monot
     finally:
         connection.close()
     return _status_of(url, answer)
+
+
+def ask_members(job: Tuple[Dict[str, str], float]) -> Dict[str, Any]:
+    """Ask other agents for their `/status`, in a worker's thread. One that does not answer gives its error."""
+    urls, timeout = job
+    answers: Dict[str, Any] = {}
+    for name, url in urls.items():
+        try:
+            answers[name] = ask_member(url, timeout)
+        except (ImdsError, DocumentError, OSError) as error:
+            answers[name] = error
+    return answers
 
 
 def _status_of(url: str, answer: Answer) -> Dict[str, Any]:

@@ -91,10 +91,10 @@ class Match(NamedTuple):
     description: Optional[str] = None
     """A glob, without case."""
     shared: Optional[bool] = None
-    shorter_than: Optional[float] = None
-    """Seconds of expected interruption, known to Azure: a duration of -1, or none at all, is not shorter."""
+    no_longer_than: Optional[float] = None
+    """Seconds of expected interruption, known to Azure: a duration of -1, or none at all, counts as longer."""
     longer_than: Optional[float] = None
-    """Seconds of expected interruption; an unknown one counts as longer."""
+    """Just the other events."""
     notice_below: Optional[float] = None
     """Seconds from first sight to the earliest start; an unknown start counts as none."""
     notice_above: Optional[float] = None
@@ -110,7 +110,7 @@ class Match(NamedTuple):
             and _is_among(event.event_status, self.event_statuses)
             and (self.description is None or fnmatchcase((event.description or "").lower(), self.description.lower()))
             and (self.shared is None or self.shared == event.is_shared)
-            and (self.shorter_than is None or (known is not None and known < self.shorter_than))
+            and (self.no_longer_than is None or (known is not None and known <= self.no_longer_than))
             and (self.longer_than is None or known is None or known > self.longer_than)
             and (self.notice_below is None or time_left < self.notice_below)
             and (self.notice_above is None or time_left > self.notice_above)
@@ -159,7 +159,7 @@ def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
     """What is done where no configured rule matches: the behaviour without any configuration."""
     drain = shutdown = restore = (hooks_step(),)
     return (
-        Rule(Match(event_types=("Freeze",), shorter_than=SHORT_FREEZE), Plan("short freeze")),
+        Rule(Match(event_types=("Freeze",), no_longer_than=SHORT_FREEZE), Plan("short freeze")),
         Rule(Match(event_types=("Freeze",)), Plan("freeze", drain=drain, restore=restore, margin=margin)),
         Rule(
             Match(event_types=("Preempt",)),

@@ -9,11 +9,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from foghorn_core.document import event_as_azure, format_date
 
 from .connections import count_established
+from .decisions import Work
 from .paths import UnsafePath
 from .policy import COMMAND, HOOKS, PAUSE
-from .steps import Child, Outcome, hook_commands
-from .tracker import CUT_OFF, Work
+from .steps import Child, StepOutcome, hook_commands
 
+_CUT_OFF = "cut off at the deadline"
 _LONGEST_VALUE = 8192  # characters of an environment variable
 _CONNECTIONS_INTERVAL = 0.5  # seconds
 
@@ -40,11 +41,12 @@ class Running:
         self._around = surroundings
         self._began = surroundings.clock()
         self._ends = self._began + work.seconds
+        self._is_cut = work.is_cut
         self._child: Optional[Child] = None
         self._hooks_left: List[str] = []
         self._ended_for: Optional[str] = None
         self._next_count = self._began
-        self._outcome: Optional[Outcome] = None
+        self._outcome: Optional[StepOutcome] = None
         self._start()
 
     @property
@@ -52,7 +54,7 @@ class Running:
         """What becomes readable when there is something to take in; -1 when there is nothing to wait for."""
         return -1 if self._child is None else self._child.fileno()
 
-    def poll(self) -> Optional[Outcome]:
+    def poll(self) -> Optional[StepOutcome]:
         """Take the step further. It gives the outcome once it has ended."""
         if self._child is not None:
             return self._poll_child()
@@ -60,11 +62,14 @@ class Running:
             self._outcome = self._poll_waiting()
         return self._outcome
 
-    def shorten(self, seconds: float, reason: str) -> None:
-        """Leave it only so many seconds from now."""
-        self._ends = min(self._ends, self._around.clock() + seconds)
-        if self._child is not None:
-            self._child.shorten(self._seconds_left(), reason)
+    def shorten(self, seconds: float) -> None:
+        """Leave it only so many seconds from now: the deadline has come nearer."""
+        ends = self._around.clock() + seconds
+        if ends < self._ends:
+            self._ends = ends
+            self._is_cut = True
+            if self._child is not None:
+                self._child.shorten(seconds, _CUT_OFF)
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
         """End it now. What it started gets SIGTERM, and SIGKILL if that does not help within the grace."""
@@ -76,7 +81,7 @@ class Running:
     def _start(self) -> None:
         step = self.work.step
         if self.work.seconds <= 0:
-            self._outcome = self._failed(CUT_OFF)
+            self._outcome = self._failed(_CUT_OFF, cut_off=True)
         elif step.kind == COMMAND:
             self._run(list(step.argv))
         elif step.kind == HOOKS:
@@ -93,11 +98,11 @@ class Running:
             self._run([self._hooks_left.pop(0)])
         else:
             self._child = None
-            self._outcome = Outcome(True, "", 0, "", self._around.clock() - self._began)
+            self._outcome = StepOutcome(True, "", 0, "", self._around.clock() - self._began)
 
     def _run(self, argv: List[str]) -> None:
         work = self.work
-        reason = CUT_OFF if work.is_cut else "timed out after %g s" % work.step.timeout
+        reason = _CUT_OFF if self._is_cut else "timed out after %g s" % work.step.timeout
         self._child = Child(
             argv,
             environment_for(work, self._vm_name),
@@ -105,9 +110,10 @@ class Running:
             self._seconds_left(),
             reason,
             self._around.clock,
+            is_cut=self._is_cut,
         )
 
-    def _poll_child(self) -> Optional[Outcome]:
+    def _poll_child(self) -> Optional[StepOutcome]:
         assert self._child is not None
         outcome = self._child.poll()
         if outcome is None:
@@ -118,18 +124,18 @@ class Running:
         if not outcome.succeeded:
             return outcome._replace(reason="%s: %s" % (hook, outcome.reason))
         if self._seconds_left() <= 0 and self._hooks_left:
-            return self._failed("%s: %s" % (os.path.basename(self._hooks_left[0]), CUT_OFF))
+            return self._failed("%s: %s" % (os.path.basename(self._hooks_left[0]), _CUT_OFF), cut_off=True)
         self._run_next_hook()
         return self._outcome
 
-    def _poll_waiting(self) -> Optional[Outcome]:
+    def _poll_waiting(self) -> Optional[StepOutcome]:
         if self._ended_for is not None:
             return self._failed(self._ended_for)
         now = self._around.clock()
         step = self.work.step
         if step.kind == PAUSE:
             # A pause that is cut short has done what it could: it is no failure.
-            return Outcome(True, "", None, "", now - self._began) if now >= self._ends else None
+            return StepOutcome(True, "", None, "", now - self._began) if now >= self._ends else None
         if now < self._next_count:
             return None
         self._next_count = now + _CONNECTIONS_INTERVAL
@@ -138,17 +144,17 @@ class Running:
         except (OSError, ValueError) as error:
             return self._failed("connections cannot be counted: %s" % error)
         if left == 0:
-            return Outcome(True, "", None, "", now - self._began)
+            return StepOutcome(True, "", None, "", now - self._began)
         if now >= self._ends:
             # The bound on the wait, not a failure: whoever is still connected was given this time.
-            return Outcome(True, "", None, "%d connections were left" % left, now - self._began)
+            return StepOutcome(True, "", None, "%d connections were left" % left, now - self._began)
         return None
 
     def _seconds_left(self) -> float:
         return self._ends - self._around.clock()
 
-    def _failed(self, reason: str) -> Outcome:
-        return Outcome(False, reason, None, "", self._around.clock() - self._began)
+    def _failed(self, reason: str, cut_off: bool = False) -> StepOutcome:
+        return StepOutcome(False, reason, None, "", self._around.clock() - self._began, cut_off)
 
 
 def environment_for(work: Work, vm_name: str) -> Dict[str, str]:

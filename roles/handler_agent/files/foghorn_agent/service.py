@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Puts the agent together and runs it, until it is told to stop."""
 
+import contextlib
 import json
 import os
 import selectors
@@ -12,15 +13,17 @@ from datetime import datetime, timezone
 from typing import Mapping
 
 from . import log as levels
-from .agent import Agent, Clocks, Edges, ImdsDesk, ask_members
-from .clock import boot_id
+from .agent import Agent, Edges
+from .clock import Clocks, boot_id
 from .config import Config
 from .endpoint import CannotListen, Endpoint
+from .imds_desk import ImdsDesk
 from .journal import Journal, JournalError
 from .log import Log, open_log
+from .members import ask_members
 from .notify import Notifier
 from .running import Running, Surroundings
-from .tracker import Record, State, occasion, replay
+from .state import Record, State, occasion, replay
 from .webhooks import CLOUD_EVENT, PLAIN_JSON, Request, WebhookQueue, cloud_event, wrap
 from .workers import Worker
 
@@ -45,7 +48,10 @@ def serve(config: Config, environment: Mapping[str, str]) -> int:
     except CannotStart as error:
         log(levels.ERROR, "cannot start: %s" % error)
         return 1
-    service.run()
+    try:
+        service.run()
+    finally:
+        service.close()
     return 0
 
 
@@ -56,13 +62,28 @@ class Service:
     """
 
     def __init__(self, config: Config, environment: Mapping[str, str], log: Log) -> None:
+        self._opened = contextlib.ExitStack()
+        try:
+            self._open(config, environment, log)
+        except CannotStart:
+            self.close()
+            raise
+
+    def _open(self, config: Config, environment: Mapping[str, str], log: Log) -> None:
         self._config = config
         self._log = log
         self._clocks = Clocks(time.monotonic, time.time)
         self._selector = selectors.DefaultSelector()
+        self._opened.callback(self._selector.close)
+        self._wake_reader, self._wake_writer = os.pipe()
+        for descriptor in (self._wake_reader, self._wake_writer):
+            os.set_blocking(descriptor, False)
+            self._opened.callback(os.close, descriptor)
+        self._selector.register(self._wake_reader, selectors.EVENT_READ)
         self._watched = -1
         self._stop_asked = False
         self._journal = Journal(config.state_directory)
+        self._opened.callback(self._journal.close)
         try:
             os.makedirs(config.state_directory, mode=0o750, exist_ok=True)
             state = replay(self._journal.open())
@@ -83,13 +104,16 @@ class Service:
             tell=self._tell,
         )
         for worker in (edges.poll, edges.approve, edges.members):
+            self._opened.callback(worker.close)
             self._selector.register(worker.fileno(), selectors.EVENT_READ)
         self.agent = Agent(config, self._clocks, edges, state, boot_id())
         try:
             self._endpoint = Endpoint(config.listen, self.agent.respond, self._selector, self._clocks.monotonic)
         except CannotListen as error:
             raise CannotStart(str(error)) from None
+        self._opened.callback(self._endpoint.close)
         self._notifier = Notifier(environment, self._clocks.monotonic)
+        self._opened.callback(self._notifier.close)
 
     def run(self) -> None:
         """Run until a signal says to stop; then end what is running, and leave the rest to the next start."""
@@ -104,11 +128,13 @@ class Service:
         self._webhooks.close()
         self._endpoint.close()
         ends = self._clocks.monotonic() + _STOPPING_TIME
-        while not self.agent.is_idle() and self._clocks.monotonic() < ends:
+        while self._clocks.monotonic() < ends and not (self.agent.is_idle() and self._webhooks.is_idle()):
             time.sleep(0.05)
-        self._journal.close()
-        self._notifier.close()
         self._log(levels.NOTICE, "stopped")
+
+    def close(self) -> None:
+        """Give back all that was opened: files, sockets, threads."""
+        self._opened.close()
 
     def _turn(self) -> None:
         seconds = self.agent.turn()
@@ -173,11 +199,7 @@ class Service:
             self._log(levels.WARNING, "webhook to %s: %s: %s" % (url, result, detail))
 
     def _catch_signals(self) -> None:
-        self._wake_reader, writer = os.pipe()
-        for descriptor in (self._wake_reader, writer):
-            os.set_blocking(descriptor, False)
-        signal.set_wakeup_fd(writer)
-        self._selector.register(self._wake_reader, selectors.EVENT_READ)
+        self._opened.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(self._wake_writer))
         for number in _SIGNALS:
             signal.signal(number, self._ask_to_stop)
         # Only to be woken: a child that closed its output long ago has ended.

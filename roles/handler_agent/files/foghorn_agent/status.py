@@ -8,8 +8,9 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
 from foghorn_core.document import event_as_dict, format_date
 
 from . import __version__
+from .decisions import Work, is_ready, plan_of
 from .policy import Rule
-from .tracker import BEGUN, State, Tracked, Work, is_ready, plan_of
+from .state import BEGUN, State, Tracked
 
 JsonObject = Dict[str, Any]
 

@@ -42,7 +42,7 @@ _HOOK_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\Z")
 _NO_HOOK = re.compile(r"\.(?:rpmnew|rpmsave|rpmorig|dpkg-[a-z]+)\Z")
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """How a step ended."""
 
     succeeded: bool
@@ -53,6 +53,8 @@ class Outcome(NamedTuple):
     output: str
     """The last 8 KiB of its standard output and error. An ellipsis stands for what came before."""
     seconds: float
+    cut_off: bool = False
+    """Whether the plan had no more time for it, so that this is why it did not succeed."""
 
 
 class Child:
@@ -70,6 +72,7 @@ class Child:
     :param stdin: what the command may read, of any size
     :param limit_seconds: how long it may take, from now
     :param limit_reason: the outcome's reason should it take longer
+    :param is_cut: whether the limit is the plan's deadline, so that the outcome says that it was cut off
     :param clock: monotonic, in seconds
     :param grace_seconds: between SIGTERM and SIGKILL
     """
@@ -83,24 +86,27 @@ class Child:
         limit_reason: str,
         clock: Callable[[], float],
         grace_seconds: float = GRACE,
+        is_cut: bool = False,
     ) -> None:
         self.argv = tuple(argv)
         self._clock = clock
         self._began = clock()
         self._ends = self._began + limit_seconds
         self._limit_reason = limit_reason
+        self._limit_is_deadline = is_cut
         self._grace = grace_seconds
+        self._is_cut_off = False
         self._cut_reason: Optional[str] = None
         self._kill_at: Optional[float] = None
         self._input = memoryview(stdin)
         self._output = bytearray()
         self._output_is_cut = False
-        self._own_outcome: Optional[Outcome] = None
-        self._outcome: Optional[Outcome] = None
+        self._own_outcome: Optional[StepOutcome] = None
+        self._outcome: Optional[StepOutcome] = None
         try:
             self._process = _start(self.argv, environment)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            self._outcome = Outcome(False, "could not be started: %s" % error, None, "", 0.0)
+            self._outcome = StepOutcome(False, "could not be started: %s" % error, None, "", 0.0)
             return
         self._stdin = _without_blocking(self._process.stdin)
         self._stdout = _without_blocking(self._process.stdout)
@@ -116,7 +122,7 @@ class Child:
         """
         return -1 if self._outcome is not None or self._stdout.closed else int(self._stdout.fileno())
 
-    def poll(self) -> Optional[Outcome]:
+    def poll(self) -> Optional[StepOutcome]:
         """Move data, enforce the limit, and give the outcome once there is one. Never waits."""
         if self._outcome is None:
             self._outcome = self._advance()
@@ -126,18 +132,19 @@ class Child:
         return self._outcome
 
     def shorten(self, limit_seconds: float, reason: str) -> None:
-        """Leave it only so many seconds from now, if that is less than it has."""
+        """Leave it only so many seconds from now, if that is less than it has: the deadline has come nearer."""
         ends = self._clock() + limit_seconds
         if ends < self._ends:
             self._ends = ends
             self._limit_reason = reason
+            self._limit_is_deadline = True
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
         """Tell it to end, by SIGTERM now and SIGKILL after the grace. The first reason given stands."""
         if self.poll() is None and self._own_outcome is None:
             self._cut(reason, self._grace if grace_seconds is None else grace_seconds)
 
-    def _advance(self) -> Optional[Outcome]:
+    def _advance(self) -> Optional[StepOutcome]:
         self._give_input()
         status = None if self._own_outcome is not None else self._reap()
         # After the look at the process: what it wrote before it ended is in the pipe by now.
@@ -150,6 +157,7 @@ class Child:
                 return self._own_outcome
             self._cut("", _LEFTOVERS_GRACE)
         elif now >= self._ends:
+            self._is_cut_off = self._is_cut_off or (self._kill_at is None and self._limit_is_deadline)
             self._cut(self._limit_reason, self._grace)
         if self._kill_at is not None and now >= self._kill_at:
             self._signal_group(signal.SIGKILL)
@@ -165,7 +173,7 @@ class Child:
             self._signal_group(signal.SIGTERM)
         self._kill_at = min(self._kill_at, kill_at)
 
-    def _judge(self, status: int) -> Outcome:
+    def _judge(self, status: int) -> StepOutcome:
         exit_status = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         if self._cut_reason is not None:
             reason = self._cut_reason
@@ -175,8 +183,9 @@ class Child:
             reason = "exit status %d" % exit_status if exit_status else ""
         return self._outcome_now(reason, exit_status)
 
-    def _outcome_now(self, reason: str, exit_status: Optional[int]) -> Outcome:
-        return Outcome(not reason, reason, exit_status, self._output_as_text(), self._clock() - self._began)
+    def _outcome_now(self, reason: str, exit_status: Optional[int]) -> StepOutcome:
+        seconds = self._clock() - self._began
+        return StepOutcome(not reason, reason, exit_status, self._output_as_text(), seconds, self._is_cut_off)
 
     def _reap(self) -> Optional[int]:
         """The status that the command ended with. Not by Popen, which takes a lost status for success."""

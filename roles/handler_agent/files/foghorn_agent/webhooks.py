@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from typing import IO, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
-from .steps import Child, Outcome
+from .steps import Child, StepOutcome
 
 TYPE_PREFIX = "io.foghorn.azure_events."
 CLOUD_EVENT = "application/cloudevents+json; charset=utf-8"
@@ -178,6 +178,10 @@ class WebhookQueue:
         if self._child is not None:
             self._child.end("the agent stops", grace_seconds=0)
 
+    def is_idle(self) -> bool:
+        """Whether nothing is being sent."""
+        return self._child is None or self._child.poll() is not None
+
     def _start_next(self) -> None:
         now = self._clock()
         for waiting in self._waiting:
@@ -197,7 +201,7 @@ class WebhookQueue:
                 )
                 return
 
-    def _conclude(self, outcome: Outcome) -> None:
+    def _conclude(self, outcome: StepOutcome) -> None:
         assert self._current is not None
         waiting, self._current = self._current, None
         url = waiting.request.url
@@ -249,7 +253,7 @@ class _Trouble(NamedTuple):
     failures: int
 
 
-def _read_delivery(outcome: Outcome) -> Delivery:
+def _read_delivery(outcome: StepOutcome) -> Delivery:
     said = outcome.output.strip().rpartition("\n")[2]
     if outcome.succeeded:
         try:

@@ -12,11 +12,14 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_agent.agent import Agent, Clocks, Edges, Heard, Poll
+from foghorn_agent.agent import Agent, Edges
+from foghorn_agent.clock import Clocks
 from foghorn_agent.config import parse_config
+from foghorn_agent.decisions import Work
+from foghorn_agent.imds_desk import Heard, Poll
 from foghorn_agent.policy import DRAIN, RESTORE, SHUTDOWN
-from foghorn_agent.steps import Outcome
-from foghorn_agent.tracker import CUT_OFF, State, Work, replay
+from foghorn_agent.state import State, replay
+from foghorn_agent.steps import StepOutcome
 from foghorn_core.client import OutOfTime, Refused
 from foghorn_core.document import Document, Event
 
@@ -155,25 +158,28 @@ class Step:
         self._rehearsal = rehearsal
         self._began = rehearsal.now
         self._limit = work.seconds
+        self._is_cut = work.is_cut
         self._ends_at: Optional[float] = None
         rehearsal.step_begins(work)
 
-    def poll(self) -> Optional[Outcome]:
+    def poll(self) -> Optional[StepOutcome]:
         took = self._rehearsal.now - self._began
         if self._ends_at is not None:
-            return Outcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
+            return StepOutcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
         name = self.work.step.name
         wanted = self._rehearsal.step_seconds[name]
         if took >= min(self._limit, wanted):
             if wanted > self._limit or name in self._rehearsal.failing:
-                reason = CUT_OFF if wanted > self._limit and self.work.is_cut else "exit status 1"
-                return Outcome(False, reason, 1, "", took)
+                return StepOutcome(False, "exit status 1", 1, "", took, cut_off=wanted > self._limit and self._is_cut)
             self._rehearsal.step_is_done(self.work)
-            return Outcome(True, "", 0, "", took)
+            return StepOutcome(True, "", 0, "", took)
         return None
 
-    def shorten(self, seconds: float, _reason: str) -> None:
-        self._limit = min(self._limit, self._rehearsal.now - self._began + seconds)
+    def shorten(self, seconds: float) -> None:
+        limit = self._rehearsal.now - self._began + seconds
+        if limit < self._limit:
+            self._limit = limit
+            self._is_cut = True
 
     def end(self, _reason: str, grace_seconds: Optional[float] = None) -> None:
         takes = self._rehearsal.now + min(

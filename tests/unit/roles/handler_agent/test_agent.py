@@ -15,9 +15,11 @@ from typing import Any, Dict, List, Optional, Tuple
 import pytest
 from edge_helpers import PATIENCE, Clock
 from foghorn_agent import log as levels
-from foghorn_agent.agent import Clocks, ImdsDesk, ask_members
+from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds, parse_config
-from foghorn_agent.steps import Outcome
+from foghorn_agent.imds_desk import ImdsDesk
+from foghorn_agent.members import ask_members
+from foghorn_agent.steps import StepOutcome
 from foghorn_core.client import Refused
 from foghorn_core.document import Document, DocumentError, format_date
 from rehearsal import POLICY, VM_NAME, Life, Rehearsal
@@ -419,7 +421,7 @@ def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_is
     # Its place was taken by another machine's identity in the meantime.
     agent.state = agent.state._replace(tracked=())
     written = list(rehearsal.history)
-    agent._note_outcome(work, Outcome(True, "", 0, "", 1.0))
+    agent._note_outcome(work, StepOutcome(True, "", 0, "", 1.0))
     assert rehearsal.history == written
 
 

@@ -13,7 +13,7 @@ from typing import Any, List, Optional
 import pytest
 from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
 from foghorn_agent.policy import Match, Plan, Rule, Step, default_rules
-from foghorn_agent.tracker import TOLD
+from foghorn_agent.state import TOLD
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
                         "event_statuses": ["Started"],
                         "description": "*disk*",
                         "shared": False,
-                        "shorter_than": 9,
+                        "no_longer_than": 9,
                         "longer_than": 0,
                         "notice_below": 60,
                         "notice_above": 1,

@@ -16,7 +16,7 @@ import pytest
 from edge_helpers import PATIENCE, environment_of_agent
 from foghorn_agent import journal as module
 from foghorn_agent.journal import FILE_NAME, LOCK_FILE_NAME, PREVIOUS_FILE_NAME, Journal, JournalError, read_history
-from foghorn_agent.tracker import replay, summarise
+from foghorn_agent.state import replay, summarise
 from rehearsal import Life, Rehearsal
 
 RECORDS: List[Dict[str, Any]] = [{"kind": "a", "text": "ä\n\0"}, {"kind": "b", "number": 1.5}, {"kind": "c", "x": None}]

@@ -20,7 +20,7 @@ from edge_helpers import PATIENCE, wait_until
 from foghorn_agent import log as levels
 from foghorn_agent.config import Config, parse_config
 from foghorn_agent.service import CannotStart, Service, serve
-from foghorn_agent.tracker import State
+from foghorn_agent.state import State
 from foghorn_agent.webhooks import Report, Request
 from real_agent import free_port
 
@@ -40,7 +40,7 @@ def signals() -> Generator[None, None, None]:
 
 def config(directory: Path, **more: Any) -> Config:
     content: Dict[str, Any] = {
-        "imds": {"endpoint": NOBODY},
+        "imds": {"endpoint": NOBODY, "first_timeout": 0.1},
         "listen": [{"address": "127.0.0.1", "port": free_port()}],
         "state_directory": str(directory / "state"),
         "hooks_directory": str(directory / "hooks.d"),
@@ -109,9 +109,7 @@ def service(tmp_path: Path) -> Generator[Any, None, None]:
 
     yield make
     for one in made:
-        one._endpoint.close()
-        one._journal.close()
-        one._selector.close()
+        one.close()
 
 
 def test_given_webhooks_when_something_happens_then_each_is_told_what_it_asked_for(service: Any) -> None:

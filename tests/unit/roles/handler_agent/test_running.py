@@ -14,12 +14,13 @@ from typing import Any, Callable, Dict, Optional
 import pytest
 from edge_helpers import Clock, wait_until
 from foghorn_agent import running as module
+from foghorn_agent.decisions import Work
 from foghorn_agent.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
 from foghorn_agent.running import Running, Surroundings, environment_for, input_for
-from foghorn_agent.steps import Outcome
-from foghorn_agent.tracker import CUT_OFF, Work
+from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Event
 
+CUT_OFF = "cut off at the deadline"
 EVENT = Event(
     "E-1",
     "Reboot",
@@ -52,8 +53,8 @@ def hook(directory: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-def outcome_of(running: Running) -> Outcome:
-    found: Outcome = wait_until(running.poll)
+def outcome_of(running: Running) -> StepOutcome:
+    found: StepOutcome = wait_until(running.poll)
     return found
 
 
@@ -141,7 +142,8 @@ def test_given_a_command_that_takes_too_long_when_polled_then_the_reason_says_wh
     is_cut: bool, reason: str, start: Start
 ) -> None:
     running = start(command("/bin/sleep", "60"), seconds=0.1, is_cut=is_cut)
-    assert outcome_of(running)[:2] == (False, reason)
+    outcome = outcome_of(running)
+    assert (outcome.succeeded, outcome.reason, outcome.cut_off) == (False, reason, is_cut)
 
 
 def test_given_no_time_at_all_when_started_then_nothing_runs(start: Start, tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_given_no_time_at_all_when_started_then_nothing_runs(start: Start, tmp_p
 
 def test_given_a_command_when_it_is_cut_short_then_it_ends_at_the_new_limit(start: Start) -> None:
     running = start(command("/bin/sleep", "60"))
-    running.shorten(0.1, CUT_OFF)
+    running.shorten(0.1)
     assert outcome_of(running)[:2] == (False, CUT_OFF)
 
 
@@ -245,7 +247,7 @@ def test_given_a_pause_when_its_time_is_over_then_it_has_succeeded(start: Start)
 def test_given_a_pause_when_it_is_cut_short_then_it_has_succeeded_all_the_same(start: Start) -> None:
     clock = Clock()
     running = start(Step(PAUSE, "pause", 12.0), clock=clock, seconds=12.0)
-    running.shorten(5.0, CUT_OFF)
+    running.shorten(5.0)
     clock.advance(5.0)
     outcome = running.poll()
     assert outcome is not None
@@ -300,7 +302,7 @@ def test_given_connections_that_stay_when_the_time_is_over_then_the_wait_has_suc
     clock = Clock()
     running = start(WAIT, clock=clock)
     clock.advance(60.0)
-    outcome: Optional[Outcome] = running.poll()
+    outcome: Optional[StepOutcome] = running.poll()
     assert counted["asked"] == 1
     assert outcome is not None
     assert (outcome.succeeded, outcome.output) == (True, "2 connections were left")

@@ -12,8 +12,8 @@ from typing import Any, Dict
 import pytest
 from foghorn_agent.config import parse_config
 from foghorn_agent.policy import keyed
+from foghorn_agent.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.status import Health, as_table, describe, phase
-from foghorn_agent.tracker import SUCCEEDED, Progress, State, Tracked
 from foghorn_core.document import Event, format_date
 from rehearsal import EPOCH, POLICY, VM_NAME, Life, Rehearsal
 

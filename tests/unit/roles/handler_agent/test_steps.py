@@ -15,7 +15,7 @@ import pytest
 from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
 from foghorn_agent import steps
 from foghorn_agent.paths import UnsafePath
-from foghorn_agent.steps import Child, Outcome, hook_commands
+from foghorn_agent.steps import Child, StepOutcome, hook_commands
 
 LIMIT = 100.0  # seconds, by the clock that is set by hand
 
@@ -49,9 +49,11 @@ class Starter:
     def clean_up(self) -> None:
         for child in self.children:
             child.end("the test is over", 0)
-            while child.poll() is None:
-                self._clock.advance(1)
-                time.sleep(0.001)
+            child.poll()
+        # The grace of what they left behind is over; the patience with what does not die, which is real, is not.
+        self._clock.advance(1)
+        for child in self.children:
+            wait_until(child.poll)
 
 
 @pytest.fixture
@@ -61,8 +63,8 @@ def start(clock: Clock) -> Generator[Starter, None, None]:
     starter.clean_up()
 
 
-def outcome_of(child: Child) -> Outcome:
-    outcome: Outcome = wait_until(child.poll, child)
+def outcome_of(child: Child) -> StepOutcome:
+    outcome: StepOutcome = wait_until(child.poll, child)
     return outcome
 
 
@@ -94,7 +96,7 @@ def test_given_a_command_that_succeeds_when_it_ends_then_the_outcome_has_its_out
 ) -> None:
     child = start.shell("read line; echo out; echo err >&2", stdin=b"go\n")
     clock.advance(3)
-    assert outcome_of(child) == Outcome(True, "", 0, "out\nerr\n", 3.0)
+    assert outcome_of(child) == StepOutcome(True, "", 0, "out\nerr\n", 3.0)
 
 
 def test_given_an_outcome_when_asked_again_then_it_is_the_same_and_there_is_nothing_to_watch(start: Starter) -> None:
@@ -346,7 +348,7 @@ def test_given_a_limit_when_it_passes_then_the_command_is_told_to_end_and_the_re
     assert child.poll() is None
     clock.advance(0.1)
     outcome = outcome_of(child)
-    assert outcome == Outcome(False, "timed out", None, "", 20.0)
+    assert outcome == StepOutcome(False, "timed out", None, "", 20.0)
 
 
 def test_given_a_command_that_exits_well_when_told_to_end_then_it_is_no_success(
@@ -454,7 +456,7 @@ def test_given_a_grandchild_that_holds_the_pipe_when_the_command_ends_then_it_do
     pid_file = tmp_path / "pid"
     child = start.shell("sleep 60 & echo $! > %s; echo done" % pid_file)
     outcome = outcome_of(child)
-    assert outcome == Outcome(True, "", 0, "done\n", 0.0)
+    assert outcome == StepOutcome(True, "", 0, "done\n", 0.0)
     assert not is_alive(int(pid_file.read_text()))
 
 
@@ -487,7 +489,7 @@ def test_given_leftovers_that_cannot_be_ended_when_the_patience_is_over_then_the
         clock.advance(1)
         assert child.poll() is None
         clock.advance(2)
-        assert child.poll() == Outcome(False, "exit status 3", 3, "", 0.0)
+        assert child.poll() == StepOutcome(False, "exit status 3", 3, "", 0.0)
 
 
 def test_given_a_daemon_that_left_the_group_when_the_command_ends_then_it_goes_on(

@@ -12,8 +12,9 @@ import time
 from typing import Any, Dict, Generator, List, Optional, Tuple
 
 import pytest
-from foghorn_agent.agent import Clocks, ImdsDesk
+from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds
+from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.policy import default_rules, plan_for
 from foghorn_core.client import DEFAULT_TIMEOUT
 from foghorn_core.document import DocumentError, Event
@@ -214,7 +215,7 @@ def test_trap_6_given_an_event_of_another_machine_when_it_is_over_then_nothing_i
 
 
 @pytest.mark.parametrize(
-    ("duration", "is_left_alone"), [(-1, False), (None, False), (0, True), (9, True), (10, False), (30, False)]
+    ("duration", "is_left_alone"), [(-1, False), (None, False), (0, True), (10, True), (11, False), (30, False)]
 )
 def test_trap_7_given_a_freeze_when_its_duration_is_unknown_then_it_is_not_taken_for_a_short_one(
     duration: Optional[int], is_left_alone: bool

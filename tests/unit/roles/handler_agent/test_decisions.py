@@ -1,45 +1,32 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has been done, and what comes next?
+"""What comes next?
 
 Runs on Python 3.6 and later.
 """
 
-import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import pytest
 from foghorn_agent.config import parse_config
-from foghorn_agent.policy import CONTINUE, STOP, Plan
-from foghorn_agent.tracker import (
-    BEGUN,
-    CUT_OFF,
-    ENDED,
-    FAILED,
-    SUCCEEDED,
-    WITHDRAWN,
-    Progress,
-    State,
-    Tracked,
+from foghorn_agent.decisions import (
     Work,
-    apply,
     ended,
     is_ready,
     next_work,
     observe,
     plan_of,
-    replay,
     restarted,
     restore_steps,
-    summarise,
     to_approve,
     transitions,
 )
+from foghorn_agent.policy import CONTINUE, STOP, Plan
+from foghorn_agent.state import BEGUN, ENDED, FAILED, WITHDRAWN, Progress, State, apply
+from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, Event
-from hypothesis import given
-from hypothesis import strategies as st
-from rehearsal import POLICY, VM_NAME, Life, Rehearsal
+from rehearsal import POLICY, VM_NAME
 
 START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 NOW = START.timestamp() - 900.0
@@ -64,110 +51,6 @@ def taken_in(state: State, one: Document, in_doubt: bool = False) -> State:
 
 
 NAMED = State(vm_id="id", vm_name=VM_NAME, boot_id="boot-0")
-
-
-# --- records ----------------------------------------------------------------------------------------
-
-LIVES = [
-    Life("Freeze"),
-    Life("Reboot"),
-    Life("Terminate"),
-    Life("Preempt", notice=30.0, withdrawn_after=2.0),
-    Life("Reboot", impact=60.0, linger=30.0),
-]
-
-
-@pytest.mark.parametrize("failing", [None, "wait", "start"])
-@pytest.mark.parametrize("life", LIVES, ids=lambda life: "%s %s" % (life.event_type, life.withdrawn_after))
-def test_given_every_state_of_a_life_when_it_is_summarised_then_the_summary_rebuilds_it(
-    life: Life, failing: Optional[str]
-) -> None:
-    rehearsal = Rehearsal([life])
-    rehearsal.failing = {failing} if failing else set()
-    rehearsal.run_until(150.0)
-    state = State()
-    states = set()
-    for record in rehearsal.history:
-        state = apply(state, record)
-        states.add(str(state))
-        assert replay(json.loads(json.dumps(summarise(state)))) == state
-    assert len(states) >= 10
-
-
-@given(st.data())
-def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data: Any) -> None:
-    text = st.one_of(st.none(), st.text(max_size=5))
-    progress = st.builds(
-        Progress, st.sampled_from(("pending", BEGUN, SUCCEEDED, FAILED)), st.lists(st.text(max_size=3)).map(tuple)
-    )
-    one_event = st.builds(
-        Event,
-        event_id=st.text(min_size=1, max_size=5),
-        event_type=st.sampled_from(("Reboot", "Unheard of")),
-        event_status=st.sampled_from(("Scheduled", "Started")),
-        resources=st.lists(st.text(max_size=3), max_size=3).map(tuple),
-        not_before=st.one_of(st.none(), st.just(START)),
-        description=text,
-        event_source=text,
-        resource_type=text,
-        duration_in_seconds=st.one_of(st.none(), st.integers(-1, 9)),
-        other_fields=st.dictionaries(st.just("OfALaterVersion"), st.integers(0, 9)),
-    )
-    tracked = st.builds(
-        Tracked,
-        first=one_event,
-        event=one_event,
-        notice=st.one_of(st.none(), st.floats(-1e6, 1e6)),
-        seen_at=st.floats(0, 1e9),
-        drain=progress,
-        shutdown=progress,
-        began=st.booleans(),
-        flawed=st.booleans(),
-        halted=st.booleans(),
-        approvals=st.integers(0, 9),
-        accepted=st.booleans(),
-        started=st.booleans(),
-        rebooted=st.booleans(),
-        over=st.sampled_from((None, ENDED, WITHDRAWN)),
-    )
-    state = data.draw(
-        st.builds(
-            State,
-            vm_id=text,
-            vm_name=text,
-            boot_id=text,
-            incarnation=st.one_of(st.none(), st.integers(0, 99)),
-            tracked=st.lists(tracked, max_size=3, unique_by=lambda one: one.event_id.lower()).map(tuple),
-            restore=progress,
-        )
-    )
-    assert replay(json.loads(json.dumps(summarise(state)))) == state
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"kind": "unheard of"},
-        {},
-        {"kind": None},
-        {"kind": []},
-        {"kind": "seen"},
-        {"kind": "seen", "event": {}, "notice": None, "at": 1.0},
-        {"kind": "tracked", "first": 3},
-        {"kind": "approving", "event_ids": None},
-        {"kind": "summary", "vm_id": None, "vm_name": None, "boot_id": None, "incarnation": 1, "restore": 5},
-    ],
-)
-def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_changes_nothing(record: Any) -> None:
-    records = [{"kind": "identity", "vm_id": "id", "vm_name": VM_NAME}, {"kind": "boot", "boot_id": "boot-0"}]
-    assert replay([records[0], record, records[1]]) == NAMED
-
-
-def test_given_a_field_of_a_later_version_when_a_tracked_event_is_read_then_it_is_left_out() -> None:
-    state = taken_in(NAMED, document(event()))
-    records = summarise(state)
-    records[1]["of_a_later_version"] = 5
-    assert replay(records) == state
 
 
 # --- what a document tells --------------------------------------------------------------------------
@@ -260,14 +143,18 @@ def advanced(state: State) -> State:
     return state
 
 
-def finished(state: State, succeeded: bool = True, reason: str = "") -> State:
+def outcome(succeeded: bool, cut_off: bool = False) -> StepOutcome:
+    return StepOutcome(succeeded, "" if succeeded else "said why", None, "", 1.23456, cut_off)
+
+
+def finished(state: State, succeeded: bool = True, cut_off: bool = False) -> State:
     work = work_for(state)
     assert work is not None
     if work.stage != "restore":
         state = apply(state, {"kind": "step_begun", "event_id": work.event.event_id})
     one = state.find(work.event.event_id)
     assert one is not None
-    return advanced(apply(state, ended(work, plan_of(RULES, one), succeeded, reason, 1.0)))
+    return advanced(apply(state, ended(work, plan_of(RULES, one), outcome(succeeded, cut_off))))
 
 
 def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_other_and_it_is_ready() -> None:
@@ -286,14 +173,14 @@ def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_othe
 
 
 def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
-    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False, reason="exit status 1")
+    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False)
     assert work_for(state) is None
     assert state.tracked[0].drain.state == FAILED
     assert to_approve(state, RULES, {}, NOBODY) == []
 
 
 def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_others_follow_without_approval() -> None:
-    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False, reason=CUT_OFF)
+    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False, cut_off=True)
     work = work_for(state)
     assert work is not None
     assert work.step.name == "wait"
@@ -303,23 +190,22 @@ def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_othe
 
 
 @pytest.mark.parametrize(
-    ("on_failure", "reason", "succeeded", "forbids", "ends"),
+    ("on_failure", "succeeded", "cut_off", "forbids", "ends"),
     [
-        (STOP, "exit status 1", False, True, True),
-        (STOP, CUT_OFF, False, True, False),
-        (STOP, "10-hook: " + CUT_OFF, False, True, False),
-        (CONTINUE, "exit status 1", False, False, False),
-        (CONTINUE, CUT_OFF, False, True, False),
-        (STOP, "", True, False, False),
-        (CONTINUE, "", True, False, False),
+        (STOP, False, False, True, True),
+        (STOP, False, True, True, False),
+        (CONTINUE, False, False, False, False),
+        (CONTINUE, False, True, True, False),
+        (STOP, True, False, False, False),
+        (CONTINUE, True, False, False, False),
     ],
 )
 def test_given_the_end_of_a_step_when_it_is_judged_then_by_how_it_ended_and_what_the_plan_says(
-    on_failure: str, reason: str, succeeded: bool, forbids: bool, ends: bool
+    on_failure: str, succeeded: bool, cut_off: bool, forbids: bool, ends: bool
 ) -> None:
     work = work_for(advanced(taken_in(NAMED, document(event()))))
     assert work is not None
-    record = ended(work, Plan("any", on_failure=on_failure), succeeded, reason, 1.23456)
+    record = ended(work, Plan("any", on_failure=on_failure), outcome(succeeded, cut_off))
     assert (record["forbids_approval"], record["ends_plan"], record["seconds"]) == (forbids, ends, 1.235)
 
 
@@ -352,7 +238,7 @@ def test_given_an_event_that_is_over_when_nothing_else_is_listed_then_the_machin
 def test_given_a_restore_step_that_fails_when_asked_what_comes_next_then_it_is_the_same_step() -> None:
     state = finished(advanced(taken_in(NAMED, document(event()))))
     state = advanced(taken_in(state, document(incarnation=2)))
-    again = finished(state, succeeded=False, reason="exit status 1")
+    again = finished(state, succeeded=False)
     assert again.restore == state.restore
 
 

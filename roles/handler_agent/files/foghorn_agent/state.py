@@ -1,53 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has been done, and what comes next?
+"""What has been done?
 
-The state is nothing but the sum of the journal's records: `apply` adds one. Everything that is decided is a
-pure function of the state, the rules, the document and the time, so that it is the same after a crash as
-before, and can be tested at every point of an event's life:
-
-    seen → drain → shutdown → ready → approved → started → over → restore
+The state is nothing but the sum of the journal's records: `apply` adds one, so that it is the same after a crash as
+before. What comes next is decided in `decisions`.
 """
 
-import json
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    FrozenSet,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import (
-    Document,
-    Event,
-    event_as_azure,
-    in_order_of_urgency,
-    parse_document,
-    same_name,
-)
+from foghorn_core.document import Event, event_as_azure, parse_event, same_name
 
-from .policy import (
-    CONTINUE,
-    DRAIN,
-    NEVER,
-    QUORUM,
-    RESTORE,
-    SHUTDOWN,
-    Plan,
-    Rule,
-    Step,
-    keyed,
-    plan_for,
-    seconds_for,
-)
+from .policy import DRAIN, RESTORE, SHUTDOWN, Step, keyed
 
 Record = Dict[str, Any]
 
@@ -60,18 +23,6 @@ FAILED = "failed"
 # How an event came to be no longer listed.
 ENDED = "ended"
 WITHDRAWN = "withdrawn"
-
-# The reason, or the end of it, why a step did not succeed that the plan had no more time for.
-CUT_OFF = "cut off at the deadline"
-
-# After these the machine is gone, unless the event was withdrawn.
-_FINAL_TYPES = ("Preempt", "Terminate")
-_STAGES_BEFORE = (DRAIN, SHUTDOWN)
-
-# An event that has begun may take the machine at any moment; this is what its stages may hope for.
-SECONDS_ONCE_STARTED = 30.0
-# After the service was disabled and enabled again, events take up to five minutes to be listed once more.
-SECONDS_OF_DOUBT = 300.0
 
 
 class Progress(NamedTuple):
@@ -135,7 +86,7 @@ class Tracked(NamedTuple):
     @property
     def is_final(self) -> bool:
         """Whether it has deleted this machine, as far as anybody knows."""
-        return self.over == ENDED and self.event.event_type in _FINAL_TYPES
+        return self.over == ENDED and self.event.is_final
 
 
 class State(NamedTuple):
@@ -162,30 +113,7 @@ class State(NamedTuple):
         return None
 
 
-class Work(NamedTuple):
-    """The next step to run."""
-
-    event: Event
-    stage: str
-    key: str
-    """Of the step, within its stage."""
-    step: Step
-    seconds: float
-    """How long it may take."""
-    is_cut: bool
-    """Whether that is less than its own timeout, because the deadline is near."""
-    rebooted: bool
-
-    def is_same_as(self, other: "Optional[Work]") -> bool:
-        """Whether it is the same step of the same event; the time left may differ."""
-        return (
-            other is not None
-            and same_name(self.event.event_id, other.event.event_id)
-            and (self.stage, self.key) == (other.stage, other.key)
-        )
-
-
-# --- the state, record by record ------------------------------------------------------------------
+# --- record by record ----------------------------------------------------------------------------
 
 
 class _Draft:
@@ -286,8 +214,8 @@ def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
 def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
     fields = {name: value for name, value in record.items() if name in Tracked._fields}
     fields.update(
-        first=_event(record["first"]),
-        event=_event(record["event"]),
+        first=parse_event(record["first"]),
+        event=parse_event(record["event"]),
         drain=_progress(record["drain"]),
         shutdown=_progress(record["shutdown"]),
     )
@@ -340,14 +268,14 @@ def _incarnation(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _seen(draft: _Draft, record: Mapping[str, Any]) -> None:
-    event = _event(record["event"])
+    event = parse_event(record["event"])
     draft.tracked[event.event_id.lower()] = Tracked(
         first=event, event=event, notice=record["notice"], seen_at=record["at"], started=event.is_started
     )
 
 
 def _changed(draft: _Draft, record: Mapping[str, Any]) -> None:
-    event = _event(record["event"])
+    event = parse_event(record["event"])
 
     def change(one: Tracked) -> Tracked:
         # It was over, and perhaps half restored, or has booted since: what was done for it does not hold any more.
@@ -414,10 +342,6 @@ def _progress(content: Any) -> Progress:
     return Progress(state, tuple(done))
 
 
-def _event(content: Any) -> Event:
-    return parse_document(json.dumps({"DocumentIncarnation": 0, "Events": [content]})).events[0]
-
-
 _CHANGES = {
     "summary": _summary,
     "tracked": _tracked,
@@ -452,207 +376,3 @@ TOLD = (
 def occasion(record: Mapping[str, Any]) -> str:
     """What a record is to others: one of `TOLD`, or something that they are not told of."""
     return str(record["stage"] if record["kind"] == "stage" else record["kind"])
-
-
-# --- what a document tells ------------------------------------------------------------------------
-
-
-def observe(state: State, document: Document, wall: float, in_doubt: bool) -> List[Record]:
-    """What is new in this document, for this VM, as records.
-
-    :param wall: seconds since the epoch
-    :param in_doubt: the service was enabled anew, so that an event which is not listed may only be not listed *yet*
-    """
-    vm_name = state.vm_name or ""
-    records: List[Record] = []
-    tracked = {one.event_id.lower(): one for one in state.tracked}
-    # Each once, whatever the document says.
-    listed = {event.event_id.lower(): event for event in document.events if event.affects(vm_name)}
-    for key, event in listed.items():
-        known = tracked.get(key)
-        if known is None:
-            start = event.not_before
-            notice = None if start is None else start.timestamp() - wall
-            records.append({"kind": "seen", "event": event_as_azure(event), "notice": notice, "at": wall})
-        elif known.event != event or known.over or (known.rebooted and event.is_scheduled):
-            records.append({"kind": "changed", "event": event_as_azure(event), "event_id": event.event_id})
-    if not in_doubt:
-        for one in state.tracked:
-            if one.over is None and one.event_id.lower() not in listed:
-                how = ENDED if one.started else WITHDRAWN
-                records.append({"kind": "over", "event_id": one.event_id, "how": how})
-        if document.incarnation != state.incarnation:
-            records.append({"kind": "incarnation", "incarnation": document.incarnation})
-    return records
-
-
-def restarted(state: State, document: Document) -> bool:
-    """Whether the service counts its documents anew: it was disabled in the meantime, and has forgotten."""
-    return state.incarnation is not None and document.incarnation < state.incarnation
-
-
-# --- what comes next ------------------------------------------------------------------------------
-
-
-def transitions(state: State, rules: Sequence[Rule]) -> List[Record]:
-    """The stages that begin or end now, in order. They cost no time; apply them, and there are no more."""
-    records: List[Record] = []
-    may_restore = _may_restore(state, rules)
-    if state.restore.state == BEGUN and not may_restore:
-        # Before anything else is done to the machine: a later restore has to undo that, too, and begins anew.
-        records.append({"kind": "stage", "stage": RESTORE, "state": FAILED})
-    halted = None
-    for one, plan, stage in _stages_to_do(state, rules):
-        if one is halted:
-            continue
-        record = {"kind": "stage", "event_id": one.event_id, "stage": stage}
-        progress = one.progress(stage)
-        if progress.state != BEGUN:
-            records.append(dict(record, state=BEGUN))
-        if one.halted:
-            halted = one
-            records.append(dict(record, state=FAILED))
-        elif progress.left_of(plan.steps(stage)):
-            return records
-        else:
-            records.append(dict(record, state=SUCCEEDED))
-    if may_restore:
-        if state.restore.state == PENDING:
-            records.append({"kind": "stage", "stage": RESTORE, "state": BEGUN})
-        if not _restore_left(state, rules):
-            records.append({"kind": "stage", "stage": RESTORE, "state": SUCCEEDED})
-    return records
-
-
-def next_work(state: State, rules: Sequence[Rule], seconds_left: Mapping[str, Optional[float]]) -> Optional[Work]:
-    """The step that should be running now, once the transitions have been applied.
-
-    :param seconds_left: by event id, seconds until its stages must be done; None where there is no deadline
-    """
-    for one, plan, stage in _stages_to_do(state, rules):
-        remaining = one.progress(stage).left_of(plan.steps(stage))
-        key, step = remaining[0]
-        if stage == DRAIN:
-            remaining += one.shutdown.left_of(plan.steps(SHUTDOWN))
-        seconds = seconds_for([each for _key, each in remaining], seconds_left.get(one.event_id))
-        if seconds <= 0 and stage == SHUTDOWN:
-            # Too late to be ready, not too late to stop as well as time allows: Azure ends it, not we.
-            seconds = step.timeout
-        return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted)
-    if state.restore.state == BEGUN and _may_restore(state, rules):
-        key, step = _restore_left(state, rules)[0]
-        latest = [one for one in state.tracked if one.took_out][-1]
-        return Work(latest.event, RESTORE, key, step, step.timeout, False, latest.rebooted)
-    return None
-
-
-def ended(work: Work, plan: Plan, succeeded: bool, reason: str, seconds: float) -> Record:
-    """The record of a step that has ended, with what its failure means under the plan."""
-    # By how it ended, not by how little time it had: a step may fail of itself long before the deadline.
-    out_of_time = reason.endswith(CUT_OFF)
-    forgiven = plan.on_failure == CONTINUE and not out_of_time
-    return {
-        "kind": "step_ended",
-        "event_id": work.event.event_id,
-        "stage": work.stage,
-        "step": work.key,
-        "name": work.step.name,
-        "succeeded": succeeded,
-        "reason": reason,
-        "seconds": round(seconds, 3),
-        "forbids_approval": not succeeded and not forgiven,
-        # A step that ran out of the plan's time leaves the rest of the plan its share.
-        "ends_plan": not succeeded and not forgiven and not out_of_time,
-    }
-
-
-def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
-    """The plan for an event, which stays the same for all of its life."""
-    return plan_for(rules, one.first, one.notice)
-
-
-def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":
-    """What brings the machine back, by key: the restore steps of every event that had a step run, each once."""
-    steps: Dict[str, Step] = {}
-    for one in state.tracked:
-        if one.began:
-            for key, step in keyed(plan_of(rules, one).steps(RESTORE)):
-                steps.setdefault(key, step)
-    return steps
-
-
-def _restore_left(state: State, rules: Sequence[Rule]) -> "List[Tuple[str, Step]]":
-    return [(key, step) for key, step in restore_steps(state, rules).items() if key not in state.restore.done]
-
-
-def is_ready(one: Tracked, plan: Plan) -> bool:
-    """Whether all that the plan wants before the event has succeeded, and still holds."""
-    return (
-        # Until the next document tells whether it booted by the event, or has to be made ready anew.
-        not one.rebooted
-        and not one.flawed
-        and not one.halted
-        and all(
-            one.progress(stage).state == SUCCEEDED and not one.progress(stage).left_of(plan.steps(stage))
-            for stage in _STAGES_BEFORE
-            if getattr(plan, stage) is not None
-        )
-    )
-
-
-def to_approve(
-    state: State, rules: Sequence[Rule], ready_members: Mapping[str, FrozenSet[str]], silent: FrozenSet[str]
-) -> List[Event]:
-    """The events that this VM should let begin now.
-
-    :param ready_members: by event id in lower case, the names in lower case of other VMs that have said they are ready
-    :param silent: names in lower case of VMs that no longer answer
-    """
-    me = (state.vm_name or "").lower()
-    events = []
-    for one in state.tracked:
-        if one.over or not one.event.is_scheduled or one.rebooted or one.flawed or one.halted:
-            continue
-        plan = plan_of(rules, one)
-        if plan.approve == NEVER or not is_ready(one, plan):
-            continue
-        if not one.event.is_shared:
-            events.append(one.event)
-        elif plan.approve == QUORUM:
-            members = [name.lower() for name in one.event.resources]
-            ready = ready_members.get(one.event_id.lower(), frozenset())
-            before_me = members[: members.index(me)] if me in members else members
-            everybody = all(name in ready or name == me for name in members)
-            if everybody and all(name in silent for name in before_me):
-                events.append(one.event)
-    return in_order_of_urgency(events)
-
-
-def _stages_to_do(state: State, rules: Sequence[Rule]) -> "Iterator[Tuple[Tracked, Plan, str]]":
-    """The stages before the event that are not done, the most urgent event's first."""
-    waiting = [one for one in state.tracked if not (one.over or one.rebooted)]
-    for one in sorted(waiting, key=_order_of_work):
-        plan = plan_of(rules, one)
-        for stage in _STAGES_BEFORE:
-            progress = one.progress(stage)
-            if progress.state == FAILED:
-                break
-            # What has succeeded begins anew if the configuration has got further steps in the meantime.
-            if getattr(plan, stage) is not None and (
-                progress.state != SUCCEEDED or progress.left_of(plan.steps(stage))
-            ):
-                yield one, plan, stage
-
-
-def _order_of_work(one: Tracked) -> "Tuple[bool, float]":
-    start = one.event.not_before
-    # An eviction leaves half a minute: it goes ahead even of what has begun.
-    return one.event.event_type != "Preempt", 0.0 if start is None or one.started else start.timestamp()
-
-
-def _may_restore(state: State, rules: Sequence[Rule]) -> bool:
-    """Whether the machine is out of rotation with nothing left that it should be out for."""
-    if not state.is_out or any(one.is_final for one in state.tracked):
-        return False
-    # Nor before the end of what it was taken out for, should the configuration have lost its plan in the meantime.
-    return not any(one.over is None and (one.took_out or plan_of(rules, one).takes_out) for one in state.tracked)

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asks IMDS: who is this machine, what is announced for it, and lets events begin. Blocks: for a worker's thread."""
+
+import time
+from typing import Callable, NamedTuple, Optional, Sequence, Tuple
+
+from foghorn_core.client import ImdsClient, Refused
+from foghorn_core.deadline import Deadline
+from foghorn_core.document import Document, DocumentError
+
+from .clock import Clocks
+from .config import Config
+
+
+class Poll(NamedTuple):
+    """What IMDS told."""
+
+    vm_id: Optional[str]
+    vm_name: str
+    document: Document
+    began: float = 0.0
+    """When it was asked, on the monotonic clock."""
+
+
+class Heard:
+    """What the poll's thread has heard. It alone writes here; the loop reads when somebody asks."""
+
+    def __init__(self) -> None:
+        self.unchanged = 0
+        """How many answers told nothing new, and were not handed on."""
+        self.last_answer: Optional[float] = None
+        """Seconds since the epoch."""
+
+
+class ImdsDesk:
+    """Asks IMDS, in a worker's thread. Each desk has a connection of its own.
+
+    :param config: the agent's
+    :param clocks: the agent's
+    :param sleep: waits between polls, in seconds
+    """
+
+    def __init__(self, config: Config, clocks: Clocks, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.heard = Heard()
+        self._imds = config.imds
+        self._clocks = clocks
+        self._sleep = sleep
+        self._is_closed = False
+        self._client = ImdsClient(
+            self._imds.endpoint,
+            self._imds.api_version,
+            self._imds.connect_timeout,
+            clock=clocks.monotonic,
+            wall_clock=clocks.wall,
+        )
+        self._identity: Optional[Tuple[Optional[str], str]] = None
+        self._answered = False
+
+    def poll(self, known: Optional[Document]) -> Poll:
+        """Read the document; the first time also who this machine is.
+
+        :param known: ask again and again, at the pace that is configured, for as long as this is all that comes. For
+            most of a machine's life it is, and to wake the loop for it each time would double what a poll costs
+        """
+        while True:
+            began = self._clocks.monotonic()
+            seconds = self._imds.timeout if self._answered else self._imds.first_timeout
+            deadline = Deadline(seconds, self._clocks.monotonic)
+            if self._identity is None:
+                self._identity = self._ask_identity(deadline)
+            document = self._client.read_document(deadline)
+            self._answered = True
+            self.heard.last_answer = self._clocks.wall()
+            if document is not known or self._is_closed:
+                return Poll(self._identity[0], self._identity[1], document, began)
+            self.heard.unchanged += 1
+            self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
+
+    def close(self) -> None:
+        """Go on asking no more."""
+        self._is_closed = True
+
+    def approve(self, event_ids: Sequence[str]) -> Sequence[str]:
+        """Let these events begin."""
+        self._client.approve(event_ids, Deadline(self._imds.timeout, self._clocks.monotonic))
+        return event_ids
+
+    def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str]:
+        configured = self._imds.vm_name
+        try:
+            compute = self._client.read_compute(deadline)
+        except Refused:
+            # An IMDS without instance metadata, as mock servers are: a configured name will do.
+            if configured is None:
+                raise
+            return None, configured
+        name = configured or compute.get("name")
+        if not isinstance(name, str) or not name:
+            raise DocumentError("IMDS does not say the name of this VM: set imds.vm_name")
+        vm_id = compute.get("vmId")
+        return vm_id if isinstance(vm_id, str) else None, name

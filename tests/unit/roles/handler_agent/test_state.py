@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has been done?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+from datetime import datetime, timezone
+from typing import Any, Optional
+
+import pytest
+from foghorn_agent.state import (
+    BEGUN,
+    ENDED,
+    FAILED,
+    SUCCEEDED,
+    WITHDRAWN,
+    Progress,
+    State,
+    Tracked,
+    apply,
+    replay,
+    summarise,
+)
+from foghorn_core.document import Event, event_as_azure
+from hypothesis import given
+from hypothesis import strategies as st
+from rehearsal import VM_NAME, Life, Rehearsal
+
+START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+NAMED = State(vm_id="id", vm_name=VM_NAME, boot_id="boot-0")
+
+LIVES = [
+    Life("Freeze"),
+    Life("Reboot"),
+    Life("Terminate"),
+    Life("Preempt", notice=30.0, withdrawn_after=2.0),
+    Life("Reboot", impact=60.0, linger=30.0),
+]
+
+
+@pytest.mark.parametrize("failing", [None, "wait", "start"])
+@pytest.mark.parametrize("life", LIVES, ids=lambda life: "%s %s" % (life.event_type, life.withdrawn_after))
+def test_given_every_state_of_a_life_when_it_is_summarised_then_the_summary_rebuilds_it(
+    life: Life, failing: Optional[str]
+) -> None:
+    rehearsal = Rehearsal([life])
+    rehearsal.failing = {failing} if failing else set()
+    rehearsal.run_until(150.0)
+    state = State()
+    states = set()
+    for record in rehearsal.history:
+        state = apply(state, record)
+        states.add(str(state))
+        assert replay(json.loads(json.dumps(summarise(state)))) == state
+    assert len(states) >= 10
+
+
+@given(st.data())
+def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data: Any) -> None:
+    text = st.one_of(st.none(), st.text(max_size=5))
+    progress = st.builds(
+        Progress, st.sampled_from(("pending", BEGUN, SUCCEEDED, FAILED)), st.lists(st.text(max_size=3)).map(tuple)
+    )
+    one_event = st.builds(
+        Event,
+        event_id=st.text(min_size=1, max_size=5),
+        event_type=st.sampled_from(("Reboot", "Unheard of")),
+        event_status=st.sampled_from(("Scheduled", "Started")),
+        resources=st.lists(st.text(max_size=3), max_size=3).map(tuple),
+        not_before=st.one_of(st.none(), st.just(START)),
+        description=text,
+        event_source=text,
+        resource_type=text,
+        duration_in_seconds=st.one_of(st.none(), st.integers(-1, 9)),
+        other_fields=st.dictionaries(st.just("OfALaterVersion"), st.integers(0, 9)),
+    )
+    tracked = st.builds(
+        Tracked,
+        first=one_event,
+        event=one_event,
+        notice=st.one_of(st.none(), st.floats(-1e6, 1e6)),
+        seen_at=st.floats(0, 1e9),
+        drain=progress,
+        shutdown=progress,
+        began=st.booleans(),
+        flawed=st.booleans(),
+        halted=st.booleans(),
+        approvals=st.integers(0, 9),
+        accepted=st.booleans(),
+        started=st.booleans(),
+        rebooted=st.booleans(),
+        over=st.sampled_from((None, ENDED, WITHDRAWN)),
+    )
+    state = data.draw(
+        st.builds(
+            State,
+            vm_id=text,
+            vm_name=text,
+            boot_id=text,
+            incarnation=st.one_of(st.none(), st.integers(0, 99)),
+            tracked=st.lists(tracked, max_size=3, unique_by=lambda one: one.event_id.lower()).map(tuple),
+            restore=progress,
+        )
+    )
+    assert replay(json.loads(json.dumps(summarise(state)))) == state
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"kind": "unheard of"},
+        {},
+        {"kind": None},
+        {"kind": []},
+        {"kind": "seen"},
+        {"kind": "seen", "event": {}, "notice": None, "at": 1.0},
+        {"kind": "tracked", "first": 3},
+        {"kind": "approving", "event_ids": None},
+        {"kind": "summary", "vm_id": None, "vm_name": None, "boot_id": None, "incarnation": 1, "restore": 5},
+    ],
+)
+def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_changes_nothing(record: Any) -> None:
+    records = [{"kind": "identity", "vm_id": "id", "vm_name": VM_NAME}, {"kind": "boot", "boot_id": "boot-0"}]
+    assert replay([records[0], record, records[1]]) == NAMED
+
+
+def test_given_a_field_of_a_later_version_when_a_tracked_event_is_read_then_it_is_left_out() -> None:
+    event = Event("E-1", "Reboot", "Scheduled", (VM_NAME,), START)
+    state = apply(NAMED, {"kind": "seen", "event": event_as_azure(event), "notice": 900.0, "at": 5.0})
+    records = summarise(state)
+    records[1]["of_a_later_version"] = 5
+    assert replay(records) == state
