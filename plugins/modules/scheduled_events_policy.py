@@ -39,7 +39,9 @@ options:
     description: Whether a redeployment that a user asks for happens at once, without waiting for an approval.
     type: bool
   approve_all_instances_down:
-    description: Whether events are approved by Azure when all instances are down anyway.
+    description:
+      - Whether events are approved by Azure when all instances are down anyway.
+      - Where nothing is set, Azure does it. V(false) is written down, so that it does not.
     type: bool
   publish:
     description: Whether events are published to Event Grid and Resource Graph.
@@ -94,13 +96,15 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
 before:
-  description: The policy before, by the names of the options. What Azure does not show is V(false).
+  description:
+    - The policy before, by the names of the options.
+    - "What Azure does not show has its default: O(approve_all_instances_down) is V(true), all others are V(false)."
   returned: success
   type: dict
   sample:
     approve_user_initiated_reboot: false
     approve_user_initiated_redeploy: false
-    approve_all_instances_down: false
+    approve_all_instances_down: true
     publish: false
     publish_api_version: null
 after:
@@ -110,7 +114,7 @@ after:
   sample:
     approve_user_initiated_reboot: true
     approve_user_initiated_redeploy: false
-    approve_all_instances_down: false
+    approve_all_instances_down: true
     publish: false
     publish_api_version: null
 auth_source_used:

@@ -13,6 +13,7 @@ https://learn.microsoft.com/azure/azure-resource-manager/management/request-limi
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,8 +42,14 @@ _BUSY_CODES = frozenset(
         "anotheroperationinprogress",
         "retryableerror",
         "retryableerrorduetoanotheroperation",
-        "conflictingconcurrentwrite",
+        "conflictingconcurrentwritenotallowed",
     ]
+)
+# These say the same, but also things that will never pass: here the message tells.
+_PERHAPS_BUSY_CODES = frozenset(["conflict", "operationnotallowed"])
+_BUSY_MESSAGE = re.compile(
+    r"concurrent request|another operation|operation[^.]* in progress|operation[^.]* (?:currently|still) running",
+    re.IGNORECASE,
 )
 
 Json = dict[str, Any]
@@ -212,16 +219,20 @@ class ArmClient:
         :returns: what `change` returned
         :raises ArmError: if that fails
         """
-        for attempt in range(1, MOST_EDITS + 1):
+        overtaken = 0
+        while True:
             answer = self._read(path, read)
             etag = answer.content.get("etag") or answer.headers.get("etag")
             try:
                 return change(answer.content, etag)
-            except (Changed, Busy) as error:
-                if attempt == MOST_EDITS:
+            except Changed as error:
+                overtaken += 1
+                if overtaken == MOST_EDITS:
                     raise
-                self.wait(_EDIT_PAUSE if isinstance(error, Changed) else POLL_INTERVAL, str(error).rstrip("."))
-        raise AssertionError("unreachable")
+                self.wait(_EDIT_PAUSE, str(error).rstrip("."))
+            except Busy as error:
+                # Operations on a large set take their time: the task's time limit is the only one.
+                self.wait(POLL_INTERVAL, str(error).rstrip("."))
 
     def _make_credential(self) -> Any:
         # A managed identity's tokens come from this very machine.
@@ -345,19 +356,23 @@ class ArmClient:
         kind: type[ArmError] = ArmError
         if answer.status == 401:
             said += ". ARM did not accept %s: is it of this tenant and cloud?" % describe(self.sign_in)
-        elif answer.status == 403:
-            said = "%s was refused (%d %s): %s must not do %s here. The role %s grants it, on the resource or above" % (
-                asked,
-                answer.status,
-                code or "Forbidden",
-                describe(self.sign_in),
-                needs.action,
-                needs.role,
+        elif answer.status == 403 and str(code).lower() == "authorizationfailed":
+            # A policy, a lock or a linked resource refuses with other codes, and no role here would help.
+            said = (
+                "%s was refused (403 %s): %s must not do %s here. The role %s grants it, on the resource or above%s"
+                % (
+                    asked,
+                    code,
+                    describe(self.sign_in),
+                    needs.action,
+                    needs.role,
+                    ". Azure said: " + self._redact(message) if message else "",
+                )
             )
         elif answer.status == 404:
             kind = NotFound
             said += ". Check the names, resource_group and subscription_id"
-        elif answer.status == 409 and _is_busy(code, answer.content):
+        elif answer.status == 409 and _is_busy(code, message, answer.content):
             kind = Busy
         elif answer.status == 412:
             kind = Changed
@@ -497,10 +512,11 @@ def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [detail for detail in error.get("details") or [] if isinstance(detail, dict)]
 
 
-def _is_busy(code: str | None, content: Any) -> bool:
+def _is_busy(code: str | None, message: str, content: Any) -> bool:
     error = content.get("error") if isinstance(content, dict) else None
-    codes = [code] + [detail.get("code") for detail in _details_of(error if isinstance(error, dict) else {})]
-    return any(str(one).lower() in _BUSY_CODES for one in codes)
+    details = _details_of(error if isinstance(error, dict) else {})
+    codes = {str(one).lower() for one in (code, *(detail.get("code") for detail in details))}
+    return bool(codes & _BUSY_CODES or (codes & _PERHAPS_BUSY_CODES and _BUSY_MESSAGE.search(message)))
 
 
 def _segment(name: str) -> str:

@@ -30,6 +30,8 @@ APPROVALS = {
     "approve_user_initiated_redeploy": "userInitiatedRedeploy",
     "approve_all_instances_down": "allInstancesDown",
 }
+# What Azure does where a part is absent. That is why "off" has to be written for what is on.
+_APPROVED_IF_ABSENT = {"userInitiatedReboot": False, "userInitiatedRedeploy": False, "allInstancesDown": True}
 PUBLISH = "publish"
 TARGETS = "scheduledEventsAdditionalPublishingTargets"
 TARGET = "eventGridAndResourceGraph"
@@ -187,7 +189,7 @@ def with_policy(resource: Mapping[str, Any], parts: Mapping[str, Any]) -> Json:
 
 
 def as_dict(policy: Mapping[str, Any]) -> Json:
-    """Write a policy in the words of the module's options. What Azure does not show is off."""
+    """Write a policy in the words of the module's options. What it does not show has Azure's default."""
     enabled, version = _publishes(policy)
     return {
         **{option: _approves(policy, part) for option, part in APPROVALS.items()},
@@ -203,7 +205,8 @@ def as_dict_of_parts(parts: Mapping[str, Any]) -> Json:
 
 
 def _approves(policy: Mapping[str, Any], part: str) -> bool:
-    return (policy.get(part) or {}).get("automaticallyApprove") is True
+    approves = (policy.get(part) or {}).get("automaticallyApprove")
+    return _APPROVED_IF_ABSENT[part] if approves is None else approves is True
 
 
 def _publishes(policy: Mapping[str, Any]) -> tuple[bool, str | None]:

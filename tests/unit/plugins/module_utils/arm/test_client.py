@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+    MOST_EDITS,
     ArmClient,
     ArmError,
     OutOfTime,
@@ -248,3 +249,84 @@ class TestSigningInWithinTheTimeLimit:
         with pytest.raises(ArmError):
             self.ask(SignIn("msi", PUBLIC, "s"))
         assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("code", ["AuthorizationFailed", "authorizationfailed"])
+def test_given_a_role_is_missing_then_the_error_names_it_and_says_what_azure_said(code: str) -> None:
+    with pytest.raises(ArmError) as error:
+        ask(refused(403, code, "The client 'x' does not have authorization to perform action 'a' over scope 's'."))
+    assert str(error.value).endswith(
+        "must not do Microsoft.Test/things/read here. The role Reader grants it, on the resource or above. Azure said:"
+        " The client 'x' does not have authorization to perform action 'a' over scope 's'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("RequestDisallowedByPolicy", "Resource 'web' was disallowed by policy. Policy identifiers: 'only-tagged'."),
+        ("LinkedAuthorizationFailed", "does not have permission 'join/action' on the linked scope '/images/gold'."),
+        ("ScopeLocked", "The scope '/web' cannot perform write operation because these scopes are locked: '/web'."),
+        ("DisallowedOperation", "The current subscription type is not permitted to do that."),
+    ],
+)
+def test_given_a_role_would_not_help_then_the_error_is_azures_own_and_names_none(code: str, message: str) -> None:
+    with pytest.raises(ArmError) as error:
+        ask(refused(403, code, message))
+    assert "403 %s: %s" % (code, message) in str(error.value)
+    assert "role" not in str(error.value)
+
+
+CONCURRENT = "The request failed due to conflict with a concurrent request. To resolve it, please refer to ..."
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("AnotherOperationInProgress", "Another operation on this or dependent resource is in progress."),
+        ("ConflictingConcurrentWriteNotAllowed", "The resource has been written by another operation."),
+        ("RetryableError", "A retryable error occurred."),
+        ("Conflict", CONCURRENT),
+        ("conflict", CONCURRENT),
+        ("OperationNotAllowed", "Operation 'Update' is not allowed: another operation is in progress."),
+        ("OperationNotAllowed", "The server rejected the request because an operation is currently running on it."),
+    ],
+)
+def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: str, message: str) -> None:
+    time, busy = FakeTime(), [ok({}), refused(409, code, message)] * (MOST_EDITS + 2)
+    with ScriptedArm(*busy, ok({}), ok({"it": "works"})) as arm, client_of(arm, time) as client:
+        answer = client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))
+    assert answer is not None
+    assert answer.content == {"it": "works"}
+    assert set(time.slept) == {5.0}
+
+
+def test_given_a_conflict_that_does_not_pass_in_time_then_azures_words_are_in_the_error() -> None:
+    busy = [ok({}), refused(409, "Conflict", CONCURRENT)] * 2
+    with (
+        ScriptedArm(*busy) as arm,
+        client_of(arm, FakeTime(), timeout=9) as client,
+        pytest.raises(OutOfTime, match=r"conflict with a concurrent request.* within 9 s"),
+    ):
+        client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("OperationNotAllowed", "Operation results in exceeding approved Total Regional Cores quota."),
+        (
+            "OperationNotAllowed",
+            "Operation 'Update VM' is not allowed on VM 'web' since the VM is marked for deletion.",
+        ),
+        ("Conflict", "The name is taken already."),
+        ("PropertyChangeNotAllowed", "Changing property 'imageReference' is not allowed."),
+    ],
+)
+def test_given_a_conflict_that_stays_then_it_is_an_error_at_once(code: str, message: str) -> None:
+    with (
+        ScriptedArm(ok({}), refused(409, code, message)) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError, match="409 %s" % code),
+    ):
+        client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))

@@ -107,6 +107,38 @@ def test_given_approvals_are_wanted_then_those_that_differ_are_sent_as_documente
     )
 
 
+DOWN = "approve_all_instances_down"
+
+
+@pytest.mark.parametrize(
+    "current", [None, {}, {"allInstancesDown": None}, {"allInstancesDown": {}}, {"userInitiatedReboot": {}}]
+)
+def test_given_azures_default_when_all_instances_down_shall_wait_then_that_is_written(current: Any) -> None:
+    off = {"allInstancesDown": {"automaticallyApprove": False}}
+    arm, outcome = run(ok(resource(VM, current)), ok(resource(VM, off)), wish=Wish({DOWN: False}))
+    assert arm.sent("PATCH") == [
+        b'{"properties":{"scheduledEventsPolicy":{"allInstancesDown":{"automaticallyApprove":false}}}}'
+    ]
+    assert (outcome.before[DOWN], outcome.after[DOWN]) == (True, False)
+
+
+@pytest.mark.parametrize("current", [None, {"allInstancesDown": {"automaticallyApprove": True}}])
+def test_given_azure_approves_all_instances_down_when_that_is_wanted_then_nothing_is_sent(current: Any) -> None:
+    _arm, outcome = run(ok(resource(VM, current)), wish=Wish({DOWN: True}))
+    assert not outcome.changed
+    assert outcome.after[DOWN] is True
+
+
+def test_given_azures_default_when_user_initiated_ones_shall_wait_then_nothing_is_sent() -> None:
+    wish = Wish({"approve_user_initiated_reboot": False, "approve_user_initiated_redeploy": False})
+    assert not run(ok(resource(VM)), wish=wish)[1].changed
+
+
+def test_given_azure_does_not_say_what_was_asked_for_then_that_is_an_error() -> None:
+    with pytest.raises(ArmError, match="then shows"):
+        run(ok(resource(VM)), ok(resource(VM)), wish=Wish({DOWN: False}))
+
+
 def test_given_a_scale_set_then_it_is_written_back_as_it_was_but_for_the_policy() -> None:
     before = resource(
         VMSS, {"userInitiatedReboot": {"automaticallyApprove": True}}, virtualMachineProfile={"x": [1, None]}
