@@ -7,7 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -22,13 +22,17 @@ PLAYBOOKS = {
     if match
 }
 MACHINES = {"web_0": "127.0.0.31", "web_1": "127.0.0.32", "web_2": "127.0.0.33"}
+CONFIG = {
+    "clock": {"speed": 60},
+    "imds": {"port": 0},
+    "vms": [{"name": name, "address": address, "availability_set": "web"} for name, address in MACHINES.items()],
+}
 
 
 @pytest.fixture
 def simulator() -> Iterator[Simulator]:
     """Three machines of one availability set, on a clock that runs fast."""
-    vms = [{"name": name, "address": address, "availability_set": "web"} for name, address in MACHINES.items()]
-    with Simulator({"clock": {"speed": 60}, "imds": {"port": 0}, "vms": vms}) as running:
+    with Simulator(CONFIG) as running:
         yield running
 
 
@@ -138,35 +142,75 @@ def test_given_nothing_announced_when_roll_runs_as_pasted_then_it_changes_nothin
     assert set(re.findall(r"changed=(\d+)", result.stdout)) == {"0"}
 
 
-def test_given_a_reboot_when_roll_runs_then_the_machine_is_out_before_it_begins_and_back_after_it(
-    simulator: Simulator, tmp_path: Path
-) -> None:
-    simulator.event(event_type="Reboot", resources=["web_0"], notice=7200, impact=30, linger=60)
-    trace = tmp_path / "trace"
+class _Rolled(NamedTuple):
+    """What became of a reboot, under roll.yml."""
+
+    result: "subprocess.CompletedProcess[str]"
+    record: dict[str, Any]
+    """The simulator's, of the reboot."""
+    steps: list[list[str]]
+    """What was done to the service, and when."""
+    marker: Path
+
+
+@pytest.fixture(scope="module")
+def rolled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Rolled]:
+    """One machine is rebooted, another frozen for some seconds."""
+    directory = tmp_path_factory.mktemp("rolled")
+    trace = directory / "trace"
     script = 'echo "$0 $(date +%s.%N)" >> ' + str(trace)
+    with Simulator(CONFIG) as simulator:
+        reboot = simulator.event(event_type="Reboot", resources=["web_0"], notice=7200, impact=30, linger=60)
+        simulator.event(event_type="Freeze", resources=["web_1"], notice=7200)
+        result = run(
+            "roll.yml",
+            directory,
+            simulator,
+            # What needs a service manager and root where the README's machines have both.
+            graceful_shutdown_services=[
+                {
+                    "name": "nginx",
+                    "stop": ["/bin/sh", "-c", script, "stop"],
+                    "start": ["/bin/sh", "-c", script, "start"],
+                    "status": ["/bin/sh", "-c", "test ! -e %s || tail -n 1 %s | grep -q start" % (trace, trace)],
+                }
+            ],
+            load_balancer_removal_ports=[],
+            load_balancer_removal_health_probe_file="{{ playbook_dir }}/out_of_rotation",
+            handle_events_state_directory="{{ playbook_dir }}/{{ inventory_hostname }}",
+        )
+        assert result.returncode == 0, result.stdout
+        records = {event["event_id"]: event for event in simulator.status()["events"]}
+        steps = [line.split() for line in trace.read_text().splitlines()]
+        yield _Rolled(result, records[reboot["event_id"]], steps, directory / "out_of_rotation")
 
-    result = run(
-        "roll.yml",
-        tmp_path,
-        simulator,
-        # What needs a service manager and root where the README's machines have both.
-        graceful_shutdown_services=[
-            {
-                "name": "nginx",
-                "stop": ["/bin/sh", "-c", script, "stop"],
-                "start": ["/bin/sh", "-c", script, "start"],
-                "status": ["/bin/sh", "-c", "test ! -e %s || tail -n 1 %s | grep -q start" % (trace, trace)],
-            }
-        ],
-        load_balancer_removal_ports=[],
-        load_balancer_removal_health_probe_file="{{ playbook_dir }}/out_of_rotation",
-        handle_events_state_directory="{{ playbook_dir }}/{{ inventory_hostname }}",
-    )
 
-    assert result.returncode == 0, result.stdout
-    record = simulator.status()["events"][0]
-    steps = [line.split() for line in trace.read_text().splitlines()]
-    assert [step for step, _at in steps] == ["stop", "start"]
-    assert float(steps[0][1]) < record["started"] < record["ended"] < float(steps[1][1])
-    assert record["started"] < record["not_before"]
-    assert not (tmp_path / "out_of_rotation").exists()
+def test_given_a_reboot_when_roll_runs_then_the_machine_is_out_before_it_begins_and_back_after_it(
+    rolled: _Rolled,
+) -> None:
+    assert [step for step, _at in rolled.steps] == ["stop", "start"]
+    stopped, started = (float(at) for _step, at in rolled.steps)
+    assert stopped < rolled.record["started"] < rolled.record["ended"] < started
+    assert rolled.record["started"] < rolled.record["not_before"]
+    assert not rolled.marker.exists()
+
+
+def shape(text: str) -> list[str]:
+    """Return the lines without what differs from run to run: ids, numbers, names of hosts, the ends of headlines."""
+    for pattern, name in [
+        (r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}", "ID"),
+        (r"\bweb\d\.example\.com|\bhost-\d+", "HOST"),
+        (r"\*{3,}", "***"),
+        (r"\b\d+ s\b", "N s"),
+    ]:
+        text = re.sub(pattern, name, text)
+    return text.splitlines()
+
+
+def test_given_a_reboot_when_roll_runs_then_it_prints_what_the_readme_shows(rolled: _Rolled) -> None:
+    sample = re.search(r"```text\n(TASK \[.*?)```", README, re.DOTALL)
+
+    assert sample
+    printed = iter(shape(rolled.result.stdout))
+    for line in shape(sample.group(1)):
+        assert line in ("…", "") or line in printed, "%r is not printed, or not there" % line
