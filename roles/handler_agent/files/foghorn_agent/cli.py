@@ -17,6 +17,7 @@ from . import __version__
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
 from .journal import JournalError, read_history
 from .members import ask_member
+from .plain import plain
 from .status import as_table
 
 _USAGE = """\
@@ -135,8 +136,21 @@ def _status(asked: Arguments, output: TextIO) -> int:
         status = ask_member(url, 5.0)
     except (OSError, DocumentError) as error:
         raise Failed("no answer from %s: %s. Is it running? systemctl status foghorn-agent" % (url, error)) from None
-    output.write(json.dumps(status, indent=2, sort_keys=True) + "\n" if asked.json else as_table(status))
+    if asked.json:
+        output.write(json.dumps(status, indent=2, sort_keys=True) + "\n")
+        return OK
+    try:
+        table = as_table(status)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise Failed("%s answered, but not as foghorn-agent does: is something else listening there?" % url) from None
+    _show(table, output)
     return OK
+
+
+def _show(text: str, output: TextIO) -> None:
+    # In a locale without the characters, their escapes will do.
+    encoding = output.encoding or "ascii"
+    output.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _url_of_agent(config: Config) -> str:
@@ -152,12 +166,12 @@ def _history(asked: Arguments, output: TextIO) -> int:
         if asked.json:
             output.write(json.dumps(record, sort_keys=True) + "\n")
         elif record.get("kind") not in ("summary", "tracked", "incarnation"):
-            output.write(as_history_line(record) + "\n")
+            _show(as_history_line(record) + "\n", output)
     return OK
 
 
 def as_history_line(record: Dict[str, object]) -> str:
-    """Write one record of the journal for a person."""
+    """Write one record of the journal for a person, whose terminal shows it and does nothing else."""
     at = record.get("at")
     when = format_date(datetime.fromtimestamp(at, timezone.utc)) if isinstance(at, (int, float)) else "-" * 20
     event = record.get("event")
@@ -171,7 +185,7 @@ def as_history_line(record: Dict[str, object]) -> str:
             details += " succeeded" if record["succeeded"] else " failed"
         ids = record.get("event_ids")
         event_id = " ".join(str(one) for one in ids) if isinstance(ids, list) else str(record.get("event_id", ""))
-    return ("%s  %-12s %s  %s" % (when, record.get("kind"), details, event_id)).rstrip()
+    return plain(("%s  %-12s %s  %s" % (when, record.get("kind"), details, event_id)).rstrip())
 
 
 def _check_config(asked: Arguments, output: TextIO) -> int:

@@ -12,6 +12,8 @@ import struct
 import sys
 from typing import Any, Callable, Dict
 
+from .plain import plain
+
 ERROR = 3
 WARNING = 4
 NOTICE = 5
@@ -39,7 +41,7 @@ def open_log(environment: Dict[str, str], journal_socket: str = _JOURNAL_SOCKET)
 
 
 def _to_journal(journal: socket.socket, priority: int, message: str, fields: Dict[str, Any]) -> None:
-    entries = {"MESSAGE": message, "PRIORITY": str(priority), "SYSLOG_IDENTIFIER": "foghorn-agent"}
+    entries = {"MESSAGE": _on_one_line(message), "PRIORITY": str(priority), "SYSLOG_IDENTIFIER": "foghorn-agent"}
     entries.update(("FOGHORN_" + name.upper(), str(value)) for name, value in fields.items() if value is not None)
     try:
         journal.send(b"".join(_as_entry(name, value) for name, value in entries.items()))
@@ -56,12 +58,16 @@ def _as_entry(name: str, value: str) -> bytes:
 
 def _to_stderr(priority: int, message: str, fields: Dict[str, Any]) -> None:
     shown = "".join(" %s=%s" % (name, _quoted(value)) for name, value in sorted(fields.items()) if value is not None)
-    line = "<%d>%s%s\n" % (priority, " ".join(message.split()), shown)
+    line = "<%d>%s%s\n" % (priority, _on_one_line(message), shown)
     try:
         os.write(sys.stderr.fileno(), line.encode("utf-8", "replace"))
     except (OSError, ValueError):
         # Nobody is listening; the agent's work goes on.
         pass
+
+
+def _on_one_line(message: str) -> str:
+    return plain(" ".join(message.split()))
 
 
 def _quoted(value: Any) -> str:

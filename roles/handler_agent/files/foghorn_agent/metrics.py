@@ -4,6 +4,8 @@
 
 from typing import Any, Dict, List, Mapping, Tuple
 
+from .plain import plain
+
 Labels = Tuple[Tuple[str, str], ...]
 
 _HELP = {
@@ -73,6 +75,6 @@ def _labels_as_text(labels: Labels) -> str:
         return ""
     pairs = []
     for name, value in labels:
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        escaped = plain(value).replace("\\", "\\\\").replace('"', '\\"')
         pairs.append('%s="%s"' % (name, escaped))
     return "{%s}" % ",".join(pairs)

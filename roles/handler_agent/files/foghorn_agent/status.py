@@ -9,6 +9,7 @@ from foghorn_core.document import event_as_dict, format_date
 
 from . import __version__
 from .decisions import Work, is_ready, plan_of
+from .plain import plain
 from .policy import Rule
 from .state import BEGUN, State, Tracked
 
@@ -80,33 +81,33 @@ def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: 
 
 
 def as_table(status: Mapping[str, Any]) -> str:
-    """Write a `/status` document for a person."""
+    """Write a `/status` document for a person, whose terminal shows it and does nothing else."""
+    rotation = "in rotation" if status["in_rotation"] else "OUT OF ROTATION"
     lines = [
-        "%s  %s" % (status["vm_name"] or "unknown VM", "in rotation" if status["in_rotation"] else "OUT OF ROTATION"),
-        "IMDS  %s" % (status["trouble"] or "last answer %s" % (status["last_answer"] or "never")),
+        "%s  %s" % (plain(status["vm_name"] or "unknown VM"), rotation),
+        "IMDS  %s" % plain(status["trouble"] or "last answer %s" % (status["last_answer"] or "never")),
     ]
     if status["journal_trouble"]:
-        lines.append("journal  %s" % status["journal_trouble"])
+        lines.append("journal  %s" % plain(status["journal_trouble"]))
     if not status["events"]:
         lines.append("no events")
         return "\n".join(lines) + "\n"
     rows = [["TYPE", "STATUS", "STARTS", "PHASE", "SHARED WITH", "EVENT"]]
     for event in status["events"]:
         others = [name for name in event["resources"] if name.lower() != (status["vm_name"] or "").lower()]
-        rows.append(
-            [
-                event["event_type"],
-                event["event_status"],
-                _as_start(event),
-                event["phase"],
-                ", ".join(others) or "-",
-                event["event_id"],
-            ]
+        cells = (
+            event["event_type"],
+            event["event_status"],
+            _as_start(event),
+            event["phase"],
+            ", ".join(others) or "-",
+            event["event_id"],
         )
+        rows.append([plain(cell) for cell in cells])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     if status["step"]:
-        lines.append("running  %(stage)s: %(name)s" % status["step"])
+        lines.append("running  " + plain("%(stage)s: %(name)s" % status["step"]))
     return "\n".join(lines) + "\n"
 
 

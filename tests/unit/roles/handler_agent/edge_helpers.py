@@ -6,6 +6,7 @@ Runs on Python 3.6 and later.
 """
 
 import os
+import re
 import selectors
 import time
 from pathlib import Path
@@ -15,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[4]
 AGENT = ROOT / "roles" / "handler_agent" / "files"
 LINKS = ROOT / ".cache" / "agent"
 PATIENCE = 60.0  # seconds; machines are slow and shared
+# A line of metrics, as Prometheus reads it.
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (-?[0-9.e+-]+)\Z')
 
 
 class Clock:

@@ -72,7 +72,7 @@ def test_given_a_value_with_line_breaks_when_it_is_said_then_it_stays_one_field(
     log = opened(journald)
     log(INFO, "a\nPRIORITY=0\n", output="x\nFOGHORN_Y=1\n\0ä")
     fields = journald.fields()
-    assert fields["MESSAGE"] == "a\nPRIORITY=0\n"
+    assert fields["MESSAGE"] == "a PRIORITY=0"
     assert fields["FOGHORN_OUTPUT"] == "x\nFOGHORN_Y=1\n\0ä"
     assert fields["PRIORITY"] == "6"
     close(log)

@@ -5,12 +5,10 @@
 Runs on Python 3.6 and later.
 """
 
-import re
 from typing import Any, Dict, List
 
+from edge_helpers import SAMPLE
 from foghorn_agent.metrics import Counters, render
-
-SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (-?[0-9.e+-]+)\Z')
 
 
 def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str = "Reboot") -> Dict[str, Any]:
@@ -61,6 +59,6 @@ def test_given_things_that_happen_when_counted_then_each_kind_grows_by_itself() 
 
 
 def test_given_text_that_azure_may_send_when_it_is_a_label_then_no_line_breaks_in_it() -> None:
-    text = lines([event('a"b\\c\nd', event_type='x"\n')], Counters())
-    assert 'foghorn_seconds_until_start{event_id="a\\"b\\\\c\\nd",type="x\\"\\n"} 5.0' in text
+    text = lines([event('a"b\\c\nd', event_type='x"\x1b')], Counters())
+    assert 'foghorn_seconds_until_start{event_id="a\\"b\\\\c\\\\nd",type="x\\"\\\\x1b"} 5.0' in text
     assert all(line.startswith("# ") or SAMPLE.match(line) for line in text)

@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One hostile document through every door of the agent: nothing in it is run, forged, or obeyed by a terminal.
+
+Runs on Python 3.6 and later.
+"""
+
+import io
+import json
+import unicodedata
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
+from edge_helpers import SAMPLE, wait_until
+from foghorn_agent import log as levels
+from foghorn_agent.agent import Agent
+from foghorn_agent.cli import _show, as_history_line
+from foghorn_agent.decisions import Work
+from foghorn_agent.log import open_log
+from foghorn_agent.policy import COMMAND, Step
+from foghorn_agent.running import Running, Surroundings, input_for
+from foghorn_agent.state import replay, summarise
+from foghorn_agent.status import as_table
+from foghorn_agent.webhooks import cloud_event
+from foghorn_core.document import Document, Event, event_as_azure, parse_document
+from rehearsal import POLICY, VM_NAME, Rehearsal
+
+
+@pytest.fixture
+def proof(tmp_path: Path) -> Path:
+    directory = tmp_path / "proof"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def document(proof: Path) -> Document:
+    return parse_document(hostile_document(proof, VM_NAME))
+
+
+@pytest.fixture
+def rehearsal(document: Document, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
+    """A machine that has been told of it, and works on it."""
+    one = Rehearsal(policy=dict(POLICY, approve="never"))
+    monkeypatch.setattr(type(one.azure), "tick", lambda azure, seconds: setattr(azure, "now", azure.now + seconds))
+    one.azure.listed = document.events
+    one.run_until(10.0)
+    assert len(one.state.tracked) == len(document.events)
+    return one
+
+
+def agent_of(rehearsal: Rehearsal) -> Agent:
+    assert rehearsal.agent is not None
+    return rehearsal.agent
+
+
+def assert_only_shows_itself(text: str) -> None:
+    """A terminal shows it and does nothing else. Line ends are ours."""
+    bad = {character for character in text.replace("\n", "") if unicodedata.category(character)[0] in "CZ"} - {" "}
+    assert not bad, "a terminal would obey %s" % sorted(map(ascii, bad))
+
+
+def test_given_a_hostile_event_when_a_step_runs_for_it_then_shell_and_environment_hand_it_on_unrun(
+    document: Document, proof: Path
+) -> None:
+    script = 'test -n "$FOGHORN_EVENT_ID" && echo $FOGHORN_DESCRIPTION $FOGHORN_RESOURCES "$FOGHORN_EVENT_TYPE" && cat'
+    for event in document.events:
+        step = Step(COMMAND, "it", 60.0, argv=("/bin/sh", "-c", script))
+        work = Work(event, "drain", "key", step, 60.0, False, False)
+        running = Running(work, VM_NAME, Surroundings("/nowhere", lambda: 0.0))
+        outcome = wait_until(running.poll)
+        assert outcome.succeeded, outcome
+        content = json.loads(input_for(work, VM_NAME).decode("ascii"))
+        assert content["event"] == event_as_azure(event)
+    assert what_was_run(proof) == []
+
+
+def test_given_hostile_events_when_shown_as_a_table_then_each_is_one_line_that_only_shows_itself(
+    rehearsal: Rehearsal, document: Document
+) -> None:
+    table = as_table(agent_of(rehearsal).status())
+    assert_only_shows_itself(table)
+    assert len(table.splitlines()) <= 4 + len(document.events)
+    assert "\\x1b[31m\\x1b]52;c;dG91Y2g=\\x07\\r\\nEVENT\\x9b2J\\u202e" in table
+
+
+def test_given_hostile_trouble_when_shown_as_a_table_then_it_only_shows_itself(rehearsal: Rehearsal) -> None:
+    status = agent_of(rehearsal).status()
+    status.update(trouble="\x1b[2J\nOUT", journal_trouble="\x07", vm_name="\u202eweb")
+    status["step"] = {"stage": "drain", "name": "\x1b]0;x\x07"}
+    assert_only_shows_itself(as_table(status))
+
+
+def test_given_hostile_events_when_the_history_is_shown_then_each_record_is_one_line_that_only_shows_itself(
+    rehearsal: Rehearsal,
+) -> None:
+    for record in [*rehearsal.history, {"kind": "\x1b[2J", "reason": "\n\u202e", "stage": {"\x1b": 1}}]:
+        line = as_history_line(record)
+        assert "\n" not in line
+        assert_only_shows_itself(line)
+
+
+def test_given_hostile_events_when_metrics_are_scraped_then_each_line_is_ours(rehearsal: Rehearsal) -> None:
+    answer = agent_of(rehearsal).respond("/metrics")
+    assert answer is not None
+    text = answer[2].decode("utf-8")
+    assert_only_shows_itself(text)
+    assert all(
+        line.startswith(("# HELP foghorn_", "# TYPE foghorn_")) or SAMPLE.match(line) for line in text.splitlines()
+    )
+    assert not [line for line in text.splitlines() if line.startswith("forged")]
+
+
+def test_given_hostile_events_when_the_status_is_asked_for_then_it_is_ascii_and_complete(rehearsal: Rehearsal) -> None:
+    answer = agent_of(rehearsal).respond("/status")
+    assert answer is not None
+    content = json.loads(answer[2].decode("ascii"))
+    assert len(content["events"]) == len(rehearsal.state.tracked)
+
+
+def test_given_hostile_events_when_something_is_logged_then_each_message_is_one_line_that_only_shows_itself(
+    rehearsal: Rehearsal, capfd: "pytest.CaptureFixture[str]"
+) -> None:
+    log = open_log({})
+    said: List[str] = [message for _priority, message in rehearsal.log]
+    assert any("\x1b" in message for message in said)
+    for message in said:
+        log(levels.INFO, message, event_id=message)
+    lines = capfd.readouterr().err
+    assert len(lines.splitlines()) == len(said)
+    assert_only_shows_itself(lines)
+
+
+def test_given_hostile_events_when_a_webhook_tells_of_them_then_its_body_is_json_in_ascii(rehearsal: Rehearsal) -> None:
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    for record in rehearsal.told:
+        event: Dict[str, Any] = cloud_event("drain", VM_NAME, str(record.get("event_id")), "/agent", now, record)
+        assert json.loads(json.dumps(event)) == json.loads(json.dumps(event).encode("ascii").decode("ascii"))
+
+
+def test_given_hostile_events_when_the_journal_is_replayed_then_the_state_is_the_same(rehearsal: Rehearsal) -> None:
+    assert replay(rehearsal.history) == rehearsal.state
+    assert replay(json.loads(json.dumps(summarise(rehearsal.state)))) == rehearsal.state
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_given_a_terminal_of_any_encoding_when_something_is_shown_then_it_can_be(encoding: str) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    _show("Düsseldorf €", output)
+    output.flush()
+    assert output.buffer.getvalue().decode(encoding).startswith("D")
+
+
+def test_given_an_event_with_halves_of_characters_when_a_step_is_started_then_it_starts() -> None:
+    event = Event("E-1", "Reboot", "Scheduled", (VM_NAME, "\ud800"), description="\udfff")
+    step = Step(COMMAND, "it", 60.0, argv=("/bin/sh", "-c", 'printf %s "$FOGHORN_DESCRIPTION"'))
+    running = Running(
+        Work(event, "drain", "key", step, 60.0, False, False), VM_NAME, Surroundings("/nowhere", lambda: 0.0)
+    )
+    assert wait_until(running.poll)[3] == "?"
