@@ -3,7 +3,7 @@
 """Copy what belongs to the collection, which is what git knows or would add, to the directory given.
 
 The copy is what is built, and what ansible-test is run on: it wants a certain path, and lints whatever lies about.
-Runs again, it copies what has changed and removes what is gone.
+Run again, it copies what has changed and removes what is gone.
 """
 
 import filecmp

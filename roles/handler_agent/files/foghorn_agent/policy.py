@@ -139,7 +139,7 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
 def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
     """Give each step a key by which it is known again in another configuration, at another place, under another name.
 
-    The key is what the step does and, where a list has several that do the same, the how manieth of these it is.
+    The key is what the step does and, where a list has several that do the same, its number among these.
     """
     counts: Dict[str, int] = {}
     result = []
