@@ -3,9 +3,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # usage: find_python.sh [PYTHON]
-# Print the path of a Python that the controller's code runs on and that can make virtual environments.
+#        find_python.sh --between OLDEST NEWEST
+# Print the path of a Python that the controller's code runs on and that can make virtual environments; with --between,
+# of one of these versions, on PATH or under pyenv, the oldest first. Exits 1 where there is none.
 # Candidates are tried, not only found: a version manager's stand-ins may be on PATH without a Python behind them.
 set -eu
+
+if [ "${1:-}" = --between ]; then
+    oldest=${2#3.}
+    newest=${3#3.}
+    minor=$oldest
+    while [ "$minor" -le "$newest" ]; do
+        for path in "$(command -v "python3.$minor" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"3.$minor".*/bin/python \
+            "$(command -v python3 || true)"; do
+            [ -x "$path" ] || continue
+            "$path" -c "import sys, ensurepip, venv; sys.exit(sys.version_info[:2] != (3, $minor))" 2>/dev/null || continue
+            printf '%s\n' "$path"
+            exit 0
+        done
+        minor=$((minor + 1))
+    done
+    echo "no Python $2 to $3 with venv on this machine" >&2
+    exit 1
+fi
 
 without_venv=
 for name in ${1:-python3.11 python3.12 python3.13 python3}; do

@@ -22,7 +22,7 @@ versions=
 for version in 3.6 3.13; do
     python=$(find_python "$version")
     if [ -z "$python" ]; then
-        echo "Python $version: not on this machine, skipped"
+        echo "skipped: managed-node code on Python $version, which is not on this machine"
         continue
     fi
     venv=$cache/venv-core-$version

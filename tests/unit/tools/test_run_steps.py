@@ -22,6 +22,10 @@ first:
 \t@touch first; while [ ! -e second ]; do sleep 0.05; done
 second:
 \t@touch second; while [ ! -e first ]; do sleep 0.05; done
+short:
+\t@echo first; echo "skipped: what needs a moon"; echo last
+busy:
+\t@end=$$(($$(date +%s%N) + 400000000)); while [ $$(date +%s%N) -lt $$end ]; do :; done
 waits:
 \t@touch waiting; sleep 600
 """
@@ -45,6 +49,23 @@ def test_given_a_failing_step_when_run_then_the_others_run_too_and_the_end_names
     assert "all is well" in run.stdout
     assert "1 of 2 steps passed" in run.stdout
     assert "failed: bad;" in run.stderr
+
+
+def test_given_a_step_that_leaves_something_out_when_run_then_the_summary_says_so_loudly(steps: list[str]) -> None:
+    run = subprocess.run([*steps, "short", "good"], capture_output=True, text=True, timeout=60, check=False)
+    _head, _middle, summary = run.stdout.partition("=== summary")
+
+    assert run.returncode == 0
+    assert "skipped: what needs a moon" in summary
+    assert "2 of 2 steps passed" in summary
+    assert "NOT ALL WAS TESTED, 1 skipped" in summary
+
+
+def test_given_a_step_that_works_when_run_then_the_time_of_processors_on_it_is_told(steps: list[str]) -> None:
+    run = subprocess.run([*steps, "busy"], capture_output=True, text=True, timeout=60, check=True)
+    _head, _middle, told = run.stdout.rpartition("processors ")
+
+    assert float(told.partition(" s")[0]) > 0
 
 
 def test_given_two_lanes_when_run_then_they_run_side_by_side(steps: list[str]) -> None:
