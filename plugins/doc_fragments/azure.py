@@ -95,7 +95,7 @@ options:
     type: float
     default: 1800
 notes:
-  - Runs on the controller. Delegate it to C(localhost), as all modules that ask ARM.
+  - All modules that ask ARM run on the controller. Delegate them to C(localhost).
   - Retries what Azure throttles (429) or answers with an error of its own (5xx), after the time that it names.
 requirements:
   - python >= 3.10

@@ -66,8 +66,10 @@ options:
     env:
       - name: FOGHORN_IMDS_ENDPOINT
 requirements:
-  - jmespath, for O(query)
-  - azure-identity, azure-mgmt-core and requests, for O(source=resource_graph)
+  - jmespath >= 1.0.1
+notes:
+  - Of the requirements, C(jmespath) is for O(query) only. C(azure-identity), C(azure-mgmt-core) and C(requests) are for
+    O(source=resource_graph) only.
 seealso:
   - module: foghorn.azure_events.scheduled_events_info
   - name: JMESPath

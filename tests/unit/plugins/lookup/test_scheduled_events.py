@@ -52,6 +52,13 @@ class TestDocumentation:
         of_resource_graph = {*sign_in_arguments(), "subscriptions", "finished", "inventory_variable"}
         assert set(documented["doc"]["options"]) == {*shared, "_terms", "source", "query", *of_resource_graph}
 
+    def test_each_requirement_is_one_library_because_ansible_doc_puts_commas_between_them(
+        self, documented: dict[str, Any]
+    ) -> None:
+        for requirement in documented["doc"]["requirements"]:
+            assert len(requirement.split(" >= ")) == 2
+            assert "," not in requirement
+
     def test_each_shared_option_has_the_type_default_and_choices_of_the_modules(
         self, documented: dict[str, Any]
     ) -> None:
