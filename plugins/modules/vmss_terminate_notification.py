@@ -173,6 +173,14 @@ outdated_instances:
   type: list
   elements: str
   sample: []
+protected_instances:
+  description:
+    - Names of the instances that are not at the latest model and stay so, for their owner protects them from the actions
+      of their set (C(protectFromScaleSetActions)), and the upgrade policy is V(Automatic) or V(Rolling).
+  returned: success, or when the update did not come to its end
+  type: list
+  elements: str
+  sample: []
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

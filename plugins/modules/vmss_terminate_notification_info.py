@@ -78,6 +78,7 @@ scale_sets:
           latest_model: true
           terminate: {announced: true, not_before_timeout: PT10M, reason: null}
       outdated_instances: []
+      protected_instances: []
   contains:
     id:
       description: The scale set's id.
@@ -104,7 +105,7 @@ scale_sets:
       type: str
       returned: always
     spot:
-      description: Whether the instances are Spot, which have no terminate notification.
+      description: Whether the instances, or some of them in a set that mixes, are Spot, which have no terminate notification.
       type: bool
       returned: always
     terminate_notification:
@@ -130,18 +131,27 @@ scale_sets:
           type: str
           returned: always
         latest_model:
-          description: Whether it is at the latest model.
+          description:
+            - Whether it is at the latest model.
+            - >-
+              Azure does not say that of the VMs in a flexible set. There it is whether the VM has the notifications of
+              the set's model, or is Spot, which would not be told anyway.
           type: bool
           returned: always
         terminate:
           description:
-            - What its deletion would announce. C(announced) is V(none) when the instance has an older model, which
+            - What its deletion would announce, as its own model has it. C(announced) is V(none) when the instance has an older model, which
               Azure does not show; C(not_before_timeout) is how long before; C(reason) says why it is not announced,
               or not known.
           type: dict
           returned: always
     outdated_instances:
       description: Names of the instances that are not at the latest model.
+      type: list
+      elements: str
+      returned: with O(instances=true)
+    protected_instances:
+      description: Names of the instances that are protected from the actions of their set.
       type: list
       elements: str
       returned: with O(instances=true)

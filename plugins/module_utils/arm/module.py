@@ -289,6 +289,7 @@ def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.Scal
         "upgrade_mode": found.upgrade_mode,
         "updated_instances": list(outcome.updated),
         "outdated_instances": list(outcome.outdated),
+        "protected_instances": list(outcome.protected),
         **_before_and_after(module, as_dict(outcome.before), as_dict(outcome.after), list(outcome.updated)),
     }
 

@@ -100,6 +100,12 @@ def parse_profile(profile: Any) -> Notifications:
     )
 
 
+def in_effect(notifications: Notifications) -> Notifications:
+    """Only what is told: the timeout of a notification that is off means nothing."""
+    terminate, os_image = (one if one.enable else Notification() for one in notifications)
+    return Notifications(terminate, os_image)
+
+
 def settle(wish: Wish, current: Notifications) -> Notifications:
     """What the notifications are to be: the wish, and where it says nothing, what is there."""
     return Notifications(

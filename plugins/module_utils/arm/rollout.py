@@ -48,6 +48,8 @@ class Instance(NamedTuple):
     terminate: Mapping[str, Any] | None = None
     """The `scheduledEventsProfile` of the instance itself, where Azure shows it."""
     spot: bool = False
+    protected: bool = False
+    """Its owner protects it from the set's actions: Azure brings it to no new model by itself."""
 
 
 class Care(NamedTuple):
@@ -68,9 +70,9 @@ def read_care(options: Mapping[str, Any]) -> Care:
 
 
 def parse_instance(content: Mapping[str, Any]) -> Instance:
-    """Read one element of `GET …/virtualMachineScaleSets/{set}/virtualMachines`.
+    """Read one element of `GET …/virtualMachineScaleSets/{set}/virtualMachines`, or a VM that is in a flexible set.
 
-    In a flexible set, whose instances have no number, the name is the key.
+    There, where instances have no number, the name is the key.
     """
     properties = content.get("properties") or {}
     name = str(content.get("name", ""))
@@ -87,6 +89,7 @@ def parse_instance(content: Mapping[str, Any]) -> Instance:
         leaving=provisioning == "deleting",
         terminate=properties.get("scheduledEventsProfile"),
         spot=is_spot(properties),
+        protected=(properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions") is True,
     )
 
 

@@ -21,6 +21,7 @@ from .notification import (
     Wish,
     as_dict,
     format_timeout,
+    in_effect,
     parse_profile,
     profile_to_send,
     settle,
@@ -45,6 +46,7 @@ ROLLING = "Rolling"
 READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
 READ_INSTANCES = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
+READ_MEMBERS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 READ_UPGRADES = Permission("Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades/read", "Reader")
 UPGRADE = Permission("Microsoft.Compute/virtualMachineScaleSets/manualUpgrade/action", "Virtual Machine Contributor")
 
@@ -64,8 +66,16 @@ class ScaleSet(NamedTuple):
     """Who brings instances to the latest model: `Manual`, `Automatic`, `Rolling`."""
     notifications: Notifications
     spot: bool
+    """Whether its model is Spot: all instances are then, unless it mixes."""
+    mixes: bool
+    """Whether part of the instances is Spot and part is not (`priorityMixPolicy`)."""
     has_model: bool
     """A flexible set may have none; then there is nothing to set a notification on."""
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether its instances are VMs of their own."""
+        return self.orchestration_mode.lower() == "flexible"
 
 
 class Rollout(NamedTuple):
@@ -87,6 +97,8 @@ class ScaleSetChange(NamedTuple):
     """Names of the instances that came to the latest model meanwhile, or were updated again."""
     outdated: tuple[str, ...]
     """Names of those that are not there."""
+    protected: tuple[str, ...]
+    """Names of those that are not there, and that Azure leaves alone because their owner protects them."""
     warnings: tuple[str, ...]
 
 
@@ -139,13 +151,13 @@ def notify(
     if answer is not None and wait:
         after = _read_back(client, path, answer, wanted)
     outcome = ScaleSetChange(
-        model_changes, scale_set, scale_set.notifications, after, (), (), _warnings(scale_set, wish)
+        model_changes, scale_set, scale_set.notifications, after, (), (), (), _warnings(scale_set, wish)
     )
     if rollout.which == NONE:
         return outcome
     if dry_run:
-        return _predict(client, path, outcome, rollout, model_changes)
-    work = _Work(client, path, scale_set, rollout, upgrade_before)
+        return _predict(client, outcome, rollout, model_changes)
+    work = _Work(client, path, scale_set._replace(notifications=after), rollout, upgrade_before)
     try:
         work.run()
     except OperationFailed as error:
@@ -193,14 +205,35 @@ def parse_scale_set(resource: Mapping[str, Any]) -> ScaleSet:
         upgrade_mode=str((properties.get("upgradePolicy") or {}).get("mode", MANUAL)),
         notifications=parse_profile(model.get("scheduledEventsProfile")),
         spot=is_spot(model),
+        mixes=bool(properties.get("priorityMixPolicy")),
         has_model=bool(model),
     )
 
 
-def read_instances(client: ArmClient, path: str) -> list[Instance]:
-    """Read all instances of the scale set with this id, their state included."""
-    options = {"$expand": "instanceView"}
-    return [parse_instance(one) for one in client.list_all(path + "/virtualMachines", READ_INSTANCES, **options)]
+def read_instances(client: ArmClient, scale_set: ScaleSet, with_state: bool = False) -> list[Instance]:
+    """Read all instances of a scale set.
+
+    Those of a flexible set are asked for as the VMs that they are: the set's own list shows nothing of them. Whether
+    such a VM has the latest model Azure does not say either. What counts here is that it has the notifications of
+    the set's model, `scale_set.notifications`, or is Spot and would not be told anyway.
+
+    :param with_state: whether they are in service, which costs Azure and so counts several times in its limits
+    """
+    options = {"$expand": "instanceView"} if with_state else {}
+    if not scale_set.is_flexible:
+        path = scale_set.resource_id + "/virtualMachines"
+        return [parse_instance(one) for one in client.list_all(path, READ_INSTANCES, **options)]
+    path = (
+        scale_set.resource_id[: scale_set.resource_id.lower().index("/virtualmachinescalesets/")] + "/virtualMachines"
+    )
+    options["$filter"] = "'virtualMachineScaleSet/id' eq '%s'" % scale_set.resource_id
+    return [_parse_member(one, scale_set) for one in client.list_all(path, READ_MEMBERS, **options)]
+
+
+def _parse_member(content: Mapping[str, Any], scale_set: ScaleSet) -> Instance:
+    member = parse_instance(content)
+    told = in_effect(parse_profile(member.terminate))
+    return member._replace(latest_model=member.spot or told == in_effect(scale_set.notifications))
 
 
 class _Work:
@@ -230,14 +263,18 @@ class _Work:
         """Say in the outcome how far it came."""
         touched = self._were_outdated | set(self._attempts)
         updated = tuple(one.name for one in self._instances if one.latest_model and one.key in touched)
-        outdated = tuple(one.name for one in self._instances if not one.latest_model and not one.leaving)
+        by_hand = self._scale_set.upgrade_mode == MANUAL
+        behind = [one for one in self._instances if not one.latest_model and not one.leaving]
         return outcome._replace(
-            changed=outcome.changed or bool(self._attempts) or bool(updated), updated=updated, outdated=outdated
+            changed=outcome.changed or bool(self._attempts) or bool(updated),
+            updated=updated,
+            outdated=tuple(one.name for one in behind if by_hand or not one.protected),
+            protected=tuple(one.name for one in behind if one.protected and not by_hand),
         )
 
-    def read(self) -> list[Instance]:
+    def read(self, with_state: bool = False) -> list[Instance]:
         """Look how far the instances are."""
-        self._instances = read_instances(self._client, self._path)
+        self._instances = read_instances(self._client, self._scale_set, with_state)
         self._were_outdated.update(one.key for one in self._instances if not one.latest_model)
         return self._instances
 
@@ -245,7 +282,7 @@ class _Work:
         settling = False
         while True:
             # Read again for each batch: instances come, go, and fail meanwhile.
-            instances = self.read()
+            instances = self.read(with_state=True)
             waiting = [
                 one
                 for one in to_update(instances, self._rollout.which, self._attempts)
@@ -287,7 +324,8 @@ class _Work:
             self._client.wait(POLL_INTERVAL, str(error).rstrip("."))
 
     def _watch(self) -> None:
-        while to_update(self.read(), OUTDATED, ()):
+        # What is protected from the set's actions Azure leaves out.
+        while to_update([one for one in self.read() if not one.protected], OUTDATED, ()):
             if self._scale_set.upgrade_mode == ROLLING:
                 self._check_rolling_upgrade()
             self._client.wait(
@@ -341,16 +379,17 @@ def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notificatio
     return after
 
 
-def _predict(
-    client: ArmClient, path: str, outcome: ScaleSetChange, rollout: Rollout, model_changes: bool
-) -> ScaleSetChange:
-    instances = read_instances(client, path)
-    if model_changes:
+def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model_changes: bool) -> ScaleSetChange:
+    scale_set = outcome.scale_set
+    instances = read_instances(client, scale_set._replace(notifications=outcome.after))
+    if model_changes and not scale_set.is_flexible:
         instances = [one._replace(latest_model=False) for one in instances]
-    # Only by hand are those updated that have the latest model.
-    which = rollout.which if outcome.scale_set.upgrade_mode == MANUAL else OUTDATED
-    names = tuple(one.name for one in to_update(instances, which, ()))
-    return outcome._replace(changed=outcome.changed or bool(names), updated=names)
+    # Only by hand are those updated that have the latest model, or are protected.
+    by_hand = scale_set.upgrade_mode == MANUAL
+    candidates = to_update(instances, rollout.which if by_hand else OUTDATED, ())
+    names = tuple(one.name for one in candidates if by_hand or not one.protected)
+    protected = tuple(one.name for one in candidates if one.protected and not by_hand)
+    return outcome._replace(changed=outcome.changed or bool(names), updated=names, protected=protected)
 
 
 def _latest_upgrade(client: ArmClient, path: str) -> Json | None:
@@ -367,8 +406,8 @@ def _start_of(upgrade: Mapping[str, Any] | None) -> str | None:
 def _warnings(scale_set: ScaleSet, wish: Wish) -> tuple[str, ...]:
     if scale_set.spot and wish.terminate:
         return (
-            "The instances of %s are Spot, for which Azure has no terminate notification: an eviction announces itself"
-            " as Preempt, 30 seconds before" % scale_set.name,
+            "%s are Spot, for which Azure has no terminate notification: an eviction announces itself as Preempt, 30"
+            " seconds before" % ("Some instances of %s" if scale_set.mixes else "The instances of %s") % scale_set.name,
         )
     return ()
 
@@ -386,9 +425,10 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool) -> Json:
         **as_dict(scale_set.notifications),
     }
     if with_instances:
-        instances = read_instances(client, scale_set.resource_id)
+        instances = read_instances(client, scale_set)
         result["instances"] = [_describe_instance(scale_set, one) for one in instances]
         result["outdated_instances"] = [one.name for one in instances if not one.latest_model and not one.leaving]
+        result["protected_instances"] = [one.name for one in instances if one.protected]
     return result
 
 
@@ -403,9 +443,10 @@ def _describe_instance(scale_set: ScaleSet, instance: Instance) -> Json:
 
 def _terminate_of(scale_set: ScaleSet, instance: Instance) -> Json:
     """What a deletion would announce on an instance: its own model decides, which lags behind the set's."""
-    if instance.spot or scale_set.spot:
+    # A uniform instance does not always show its priority, and is what its set's model is.
+    if instance.spot or (scale_set.spot and not scale_set.is_flexible):
         return {"announced": False, "not_before_timeout": None, "reason": "there is none on Spot instances"}
-    if instance.terminate is not None:
+    if instance.terminate is not None or scale_set.is_flexible:
         terminate = parse_profile(instance.terminate).terminate
     elif instance.latest_model:
         terminate = scale_set.notifications.terminate

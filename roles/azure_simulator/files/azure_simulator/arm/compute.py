@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,10 @@ _SET = f"{_GROUP}/virtualMachineScaleSets/{{set}}"
 _INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
 _VM = f"{_GROUP}/virtualMachines/{{vm}}"
 _AVAILABILITY_SET = f"{_GROUP}/availabilitySets/{{name}}"
+
+_MEMBERS_OF = re.compile(r"'virtualMachineScaleSet/id'\s+eq\s+(?P<quote>'?)(?P<id>/[^']*)(?P=quote)", re.IGNORECASE)
+_MEMBERS_OF_EXAMPLE = "'virtualMachineScaleSet/id' eq '{id of the scale set}'"
+"""The one filter of VMs that Compute has."""
 
 _OS_IMAGE_TIMEOUT = "PT15M"
 _MISSING = object()
@@ -256,8 +261,18 @@ class Compute:
     # -- instances ----------------------------------------------------------------------------------
 
     def list_instances(self, request: ArmRequest) -> ArmAnswer:
-        """All instances of a set."""
+        """All instances of a set; of a flexible one there is little to see here: its members are VMs."""
         scale_set = self._set(request)
+        if scale_set.flexible:
+            if "$expand" in request.query:
+                raise ArmError(
+                    400,
+                    "OperationNotAllowed",
+                    "Operation 'VirtualMachineScaleSets.virtualMachines.GET' is not allowed on Virtual Machine Scale "
+                    f"Set '{scale_set.name}'.",
+                )
+            bare = [_show_member(m) for m in scale_set.machines.values()]
+            return self._pager.page(request, bare)
         shown = [self._show_instance(scale_set, m, request) for m in scale_set.machines.values()]
         return self._pager.page(request, shown)
 
@@ -300,15 +315,26 @@ class Compute:
     def list_all_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a subscription; instances of uniform sets are none."""
         subscription = request.names["subscription"].lower()
-        return self._pager.page(
-            request, [self._show_vm(m, request) for m in self._vms() if m.vm.subscription_id.lower() == subscription]
-        )
+        return self._list_vms(request, [m for m in self._vms() if m.vm.subscription_id.lower() == subscription])
 
     def list_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a resource group."""
-        owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        found = [m for m in self._vms() if (m.vm.subscription_id.lower(), m.vm.resource_group.lower()) == owner]
-        return self._pager.page(request, [self._show_vm(m, request) for m in found])
+        return self._list_vms(request, [m for m in self._vms() if self._is_here(m, request)])
+
+    def _list_vms(self, request: ArmRequest, machines: list[Machine]) -> ArmAnswer:
+        """The page that was asked for, of all of these or of a scale set's members among them."""
+        if "statusOnly" in request.query:
+            raise invalid("statusOnly", "The value of parameter statusOnly is not supported by this simulator.")
+        text = request.query.get("$filter")
+        if text is not None:
+            match = _MEMBERS_OF.fullmatch(text.strip())
+            if match is None:
+                raise invalid("$filter", f"The $filter '{text}' is invalid: allowed is {_MEMBERS_OF_EXAMPLE}.")
+            owner = self._estate.sets.get(match["id"].lower())
+            machines = [m for m in machines if owner is not None and self._estate.set_of(m) is owner]
+        elif "$expand" in request.query:
+            raise invalid("$expand", f"$expand needs a $filter here, which is {_MEMBERS_OF_EXAMPLE}.")
+        return self._pager.page(request, [self._show_vm(m, request) for m in machines])
 
     def get_vm(self, request: ArmRequest) -> ArmAnswer:
         """One VM."""
@@ -589,6 +615,16 @@ class Compute:
             "sku": {"name": "Aligned"},
             "properties": {**properties, "virtualMachines": members},
         }
+
+
+def _show_member(machine: Machine) -> dict[str, Any]:
+    """A member of a flexible set, as the set's own list shows it."""
+    return {
+        "name": machine.name,
+        "id": machine.vm.resource_id,
+        "location": machine.vm.location,
+        "instanceId": machine.instance_id,
+    }
 
 
 def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:

@@ -480,10 +480,13 @@ class Estate:
             self.start_rolling(scale_set, None)
 
     def _outdated(self, scale_set: ScaleSet) -> list[Machine]:
+        """Those that the set itself may bring to the latest model: not those that are protected from its actions."""
         return [
             machine
             for machine in scale_set.machines.values()
-            if not scale_set.latest(machine) and machine.provisioning_state != DELETING
+            if not scale_set.latest(machine)
+            and machine.provisioning_state != DELETING
+            and not enabled((machine.properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions"))
         ]
 
     def _update(self, scale_set: ScaleSet, machine: Machine) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
@@ -44,7 +45,9 @@ SETS = COMPUTE + "/virtualMachineScaleSets"
 WEB = SETS + "/web"
 GET = "GET %s%s" % (WEB, VERSION)
 PATCH = "PATCH %s%s" % (WEB, VERSION)
-INSTANCES = "GET %s/virtualMachines%s&%%24expand=instanceView" % (WEB, VERSION)
+# With their state, which an update by hand minds; and without, where nobody reads it.
+INSTANCES_WITH_STATE = "GET %s/virtualMachines%s&%%24expand=instanceView" % (WEB, VERSION)
+INSTANCES = "GET %s/virtualMachines%s" % (WEB, VERSION)
 UPGRADE = "POST %s/manualupgrade%s" % (WEB, VERSION)
 ROLLING = "GET %s/rollingUpgrades/latest%s" % (WEB, VERSION)
 OPERATION = (
@@ -384,7 +387,7 @@ class TestManualPolicy:
             ],
             rollout=Rollout("outdated", Care("2", "2")),
         )
-        assert arm.lines == [GET, INSTANCES, UPGRADE, INSTANCES, UPGRADE, INSTANCES]
+        assert arm.lines == [GET, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
         assert arm.sent("POST") == [b'{"instanceIds":["0","2"]}', b'{"instanceIds":["3"]}']
         assert outcome.changed
         assert outcome.updated == ("web_0", "web_2", "web_3")
@@ -392,7 +395,7 @@ class TestManualPolicy:
 
     def test_given_all_are_at_the_latest_model_then_nothing_is_changed(self) -> None:
         arm, outcome = run([ok(scale_set(True, "PT10M")), instances(True, True)], rollout=Rollout("outdated"))
-        assert arm.lines == [GET, INSTANCES]
+        assert arm.lines == [GET, INSTANCES_WITH_STATE]
         assert not outcome.changed
 
     def test_given_all_are_wanted_then_each_is_updated_once(self) -> None:
@@ -408,7 +411,7 @@ class TestManualPolicy:
         script = [ok(scale_set(True, "PT10M")), instances(False), going_on, going_on, Step(200), instances(True)]
         with dialogue(*script) as (arm, client, time):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
-        assert arm.lines == [GET, INSTANCES, UPGRADE, POLL, POLL, INSTANCES]
+        assert arm.lines == [GET, INSTANCES_WITH_STATE, UPGRADE, POLL, POLL, INSTANCES_WITH_STATE]
         assert time.slept == [3.0]
 
     def test_given_an_instance_appears_meanwhile_then_it_is_updated_too(self) -> None:
@@ -504,7 +507,7 @@ class TestManualPolicy:
         script = [ok(scale_set(True, "PT10M")), in_trouble, instances(True, False), Step(200), instances(True, True)]
         with dialogue(*script) as (arm, client, time):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
-        assert arm.lines == [GET, INSTANCES, INSTANCES, UPGRADE, INSTANCES]
+        assert arm.lines == [GET, INSTANCES_WITH_STATE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
         assert time.slept == [5.0]
 
     def test_given_they_never_come_back_then_the_error_says_why_it_waited(self) -> None:
@@ -657,11 +660,11 @@ class TestInfo:
         ]
 
     def test_given_an_instance_that_shows_its_own_profile_then_that_counts(self) -> None:
-        flexible = instance(0, False)
-        flexible["properties"]["scheduledEventsProfile"] = {
+        own = instance(0, False)
+        own["properties"]["scheduledEventsProfile"] = {
             "terminateNotificationProfile": {"enable": True, "notBeforeTimeout": "PT7M"}
         }
-        with dialogue(ok(scale_set(True, "PT10M")), ok({"value": [flexible]})) as (_unused, client, _time):
+        with dialogue(ok(scale_set(True, "PT10M")), ok({"value": [own]})) as (_unused, client, _time):
             (found,) = describe_all(client, "shop", "web")
         assert found["instances"][0]["terminate"] == {"announced": True, "not_before_timeout": "PT7M", "reason": None}
 
@@ -683,6 +686,120 @@ class TestInfo:
         assert arm.lines == ["GET %s%s" % (path, VERSION)]
         assert [one["terminate_notification"]["enabled"] for one in found] == [False, True]
         assert "instances" not in found[0]
+
+
+def flexible(mode: str = "Manual", **more: Any) -> dict[str, Any]:
+    """The same set, flexible, with notifications of ten minutes."""
+    resource = scale_set(True, "PT10M", mode=mode, priority=more.pop("priority", None))
+    resource["properties"].update(orchestrationMode="Flexible", **more)
+    return resource
+
+
+def member(name: str, timeout: str | None = "PT10M", enable: bool = True, **more: Any) -> dict[str, Any]:
+    """A VM that is in it; `timeout` None: without a profile."""
+    properties: dict[str, Any] = {
+        "provisioningState": "Succeeded",
+        "instanceView": {"statuses": [{"code": "PowerState/running"}]},
+        **more,
+    }
+    if timeout is not None:
+        properties["scheduledEventsProfile"] = {
+            "terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": timeout}
+        }
+    return {"id": "%s/virtualMachines/%s" % (COMPUTE, name), "name": name, "properties": properties}
+
+
+def members(*vms: dict[str, Any]) -> Step:
+    return ok({"value": list(vms)})
+
+
+FILTER = "%24filter=" + quote("'virtualMachineScaleSet/id' eq '" + WEB + "'", safe="")
+MEMBERS = "GET %s/virtualMachines%s&%s" % (COMPUTE, VERSION, FILTER)
+MEMBERS_WITH_STATE = "GET %s/virtualMachines%s&%%24expand=instanceView&%s" % (COMPUTE, VERSION, FILTER)
+MIX = {"baseRegularPriorityCount": 1, "regularPriorityPercentageAboveBase": 50}
+
+
+class TestFlexible:
+    def test_given_members_then_each_is_told_what_its_own_profile_says(self) -> None:
+        vms = members(member("web_a"), member("web_b", "PT7M"), member("web_c", enable=False), member("web_d", None))
+        with dialogue(ok(flexible()), vms) as (arm, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert arm.lines == [GET, MEMBERS]
+        assert [(one["instance_id"], one["terminate"]["announced"]) for one in found["instances"]] == [
+            ("web_a", True),
+            ("web_b", True),
+            ("web_c", False),
+            ("web_d", False),
+        ]
+        assert found["instances"][1]["terminate"]["not_before_timeout"] == "PT7M"
+        assert found["outdated_instances"] == ["web_b", "web_c", "web_d"]
+
+    def test_given_a_mixed_set_then_only_its_spot_members_are_told_nothing(self) -> None:
+        resource = flexible(priority="Spot", priorityMixPolicy=MIX)
+        vms = members(member("web_a", priority="Regular"), member("web_b", priority="Spot"), member("web_c"))
+        with dialogue(ok(resource), vms) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False, True]
+        assert found["outdated_instances"] == []
+
+    def test_given_a_mixed_set_then_the_warning_is_of_some_of_its_instances(self) -> None:
+        _unused, outcome = run([ok(flexible(priority="Spot", priorityMixPolicy=MIX))])
+        assert outcome.warnings[0].startswith("Some instances of web are Spot, for which Azure has no terminate")
+
+    def test_given_members_without_the_notification_then_they_are_updated_by_name(self) -> None:
+        script = [
+            ok(flexible()),
+            members(member("web_a"), member("web_b", None)),
+            Step(204),
+            members(member("web_a"), member("web_b")),
+        ]
+        arm, outcome = run(script, rollout=Rollout("outdated"))
+        assert arm.lines == [GET, MEMBERS_WITH_STATE, UPGRADE, MEMBERS_WITH_STATE]
+        assert arm.sent("POST") == [b'{"instanceIds":["web_b"]}']
+        assert (outcome.changed, outcome.updated, outcome.outdated) == (True, ("web_b",), ())
+
+    def test_given_check_mode_when_the_model_would_change_then_those_that_have_it_already_are_not_named(self) -> None:
+        script = [ok(flexible()), members(member("web_a", "PT5M"), member("web_b"))]
+        _arm, outcome = run(script, Wish(True, 300), Rollout("outdated"), dry_run=True)
+        assert (outcome.changed, outcome.updated) == (True, ("web_b",))
+
+    def test_given_the_notification_is_off_then_its_timeout_makes_no_member_outdated(self) -> None:
+        resource = flexible()
+        profile = resource["properties"]["virtualMachineProfile"]["scheduledEventsProfile"]
+        profile["terminateNotificationProfile"]["enable"] = False
+        vms = members(member("web_a", None), member("web_b", "PT5M", enable=False))
+        with dialogue(ok(resource), vms) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert found["outdated_instances"] == []
+
+
+class TestProtected:
+    def behind(self) -> Step:
+        """Instance 0 is at the latest model, 1 is protected and is not."""
+        one = instance(1, False)
+        one["properties"]["protectionPolicy"] = {"protectFromScaleSetActions": True, "protectFromScaleIn": True}
+        return ok({"value": [instance(0, True), one]})
+
+    @pytest.mark.parametrize("mode", ["Automatic", "Rolling"])
+    def test_given_azure_updates_then_nobody_waits_for_it_and_it_is_named(self, mode: str) -> None:
+        _arm, outcome = run([ok(scale_set(True, "PT10M", mode=mode)), self.behind()], rollout=Rollout("outdated"))
+        assert (outcome.outdated, outcome.protected, outcome.changed) == ((), ("web_1",), False)
+
+    def test_given_check_mode_then_it_is_not_among_those_that_would_be_updated(self) -> None:
+        script = [ok(scale_set(True, "PT10M", mode="Automatic")), self.behind()]
+        _arm, outcome = run(script, rollout=Rollout("outdated"), dry_run=True)
+        assert (outcome.updated, outcome.protected) == ((), ("web_1",))
+
+    def test_given_it_is_updated_by_hand_then_it_is_one_like_the_others(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), self.behind(), Step(204), instances(True, True)]
+        arm, outcome = run(script, rollout=Rollout("outdated"))
+        assert arm.sent("POST") == [b'{"instanceIds":["1"]}']
+        assert (outcome.updated, outcome.protected) == (("web_1",), ())
+
+    def test_given_info_then_it_is_named(self) -> None:
+        with dialogue(ok(scale_set(True, "PT10M")), self.behind()) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert found["protected_instances"] == ["web_1"]
 
 
 def test_given_no_subscription_then_the_only_one_is_taken() -> None:

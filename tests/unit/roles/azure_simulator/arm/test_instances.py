@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -39,9 +40,40 @@ def test_given_an_instance_when_read_then_its_model_state_network_and_view_are_t
         vms.get("rg", "web", "9")
 
 
-def test_given_a_flexible_set_when_its_instances_are_listed_then_their_ids_are_their_names(cloud: Start) -> None:
-    vms = list(cloud().compute.virtual_machine_scale_set_vms.list("rg", "api"))
+def test_given_a_flexible_set_when_its_instances_are_listed_then_they_are_bare_and_their_ids_are_those_of_vms(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    vms = list(azure.compute.virtual_machine_scale_set_vms.list("rg", "api"))
     assert [vm.instance_id for vm in vms] == ["api_0a2b3c4d", "api_1a2b3c4d"] == [vm.name for vm in vms]
+    assert vms[0].id == azure.compute.virtual_machines.get("rg", "api_0a2b3c4d").id
+    assert vms[0].latest_model_applied is None
+    rows = azure.raw("GET", azure.path("virtualMachineScaleSets/api/virtualMachines?api-version=2026-04-01")).json
+    assert set(rows["value"][0]) == {"id", "instanceId", "name", "location"}
+
+
+def test_given_a_flexible_set_when_its_instances_are_asked_for_with_their_view_then_that_is_refused(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    with azure.refuses(400, "OperationNotAllowed") as refusal:
+        list(azure.compute.virtual_machine_scale_set_vms.list("rg", "api", expand="instanceView"))
+    assert "'VirtualMachineScaleSets.virtualMachines.GET' is not allowed on Virtual" in str(refusal.value)
+
+
+def test_given_a_protected_instance_when_azure_updates_then_it_is_left_out(cloud: Start) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": "web", "upgrade_mode": "Automatic"}]})
+    vms = azure.compute.virtual_machine_scale_set_vms
+    path = azure.path("virtualMachineScaleSets/web/virtualMachines/2?api-version=2026-04-01")
+    shown = azure.raw("GET", path).json
+    shown["properties"]["protectionPolicy"] = {"protectFromScaleSetActions": True}
+    assert azure.raw("PUT", path, shown).status == 200
+    azure.enable()
+    deadline = time.monotonic() + 60
+    while len(azure.outdated()) > 1 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert azure.outdated() == ["2"]
+    assert vms.get("rg", "web", "2").protection_policy.protect_from_scale_set_actions is True
 
 
 def test_given_notifications_when_an_instance_is_deleted_then_its_placement_group_is_told_with_that_timeout(

@@ -28,13 +28,18 @@ def test_given_mode_manual_when_the_model_changes_then_instances_stay_as_they_ar
     assert azure.outdated() == []
 
 
+API = ("api_0a2b3c4d", "api_1a2b3c4d")
+
+
 def test_given_a_flexible_set_when_updated_then_the_ids_are_names(cloud: Start) -> None:
     azure = cloud()
     azure.enable(scale_set="api")
     azure.compute.virtual_machine_scale_sets.begin_update_instances(
         "rg", "api", {"instanceIds": ["api_0a2b3c4d"]}
     ).result()
-    assert azure.outdated("api") == ["api_1a2b3c4d"]
+    profiles = {name: azure.compute.virtual_machines.get("rg", name).scheduled_events_profile for name in API}
+    assert profiles["api_0a2b3c4d"].terminate_notification_profile.enable is True
+    assert profiles["api_1a2b3c4d"] is None
 
 
 def test_given_a_manualupgrade_when_sent_then_it_is_202_with_location_and_retry_after(cloud: Start) -> None:

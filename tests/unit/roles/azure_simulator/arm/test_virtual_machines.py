@@ -29,6 +29,38 @@ def test_given_vms_when_listed_then_those_of_flexible_sets_are_there_and_those_o
     assert [vm.name for vm in vms.list_all()] == expected
 
 
+def _members_of(azure: Any, scale_set: str) -> str:
+    return "'virtualMachineScaleSet/id' eq '%s'" % azure.path(f"virtualMachineScaleSets/{scale_set}")
+
+
+def test_given_the_filter_for_a_scale_set_when_vms_are_listed_then_only_its_members_are_there(cloud: Start) -> None:
+    azure = cloud(arm={"page_size": 1})
+    vms = azure.compute.virtual_machines
+    expected = ["api_0a2b3c4d", "api_1a2b3c4d"]
+    assert [vm.name for vm in vms.list("rg", filter=_members_of(azure, "api"))] == expected
+    assert [vm.name for vm in vms.list("rg", filter=_members_of(azure, "API").replace("eq '", "eq ")[:-1])] == expected
+    assert [vm.name for vm in vms.list_all(filter=_members_of(azure, "api"))] == expected
+    assert list(vms.list("rg", filter=_members_of(azure, "nobody"))) == []
+    with_view = next(iter(vms.list("rg", filter=_members_of(azure, "api"), expand="instanceView")))
+    assert with_view.instance_view.statuses[1].code == "PowerState/running"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"filter": "name eq 'db'"}, "name eq 'db'"),
+        ({"expand": "instanceView"}, "$expand needs a $filter"),
+    ],
+)
+def test_given_a_filter_that_there_is_not_when_vms_are_listed_then_it_is_refused_by_name(
+    cloud: Start, options: dict[str, str], named: str
+) -> None:
+    azure = cloud()
+    with azure.refuses(400, "InvalidParameter") as refusal:
+        list(azure.compute.virtual_machines.list("rg", **options))
+    assert named in str(refusal.value)
+
+
 def test_given_a_vm_when_read_then_id_and_vm_id_are_those_that_imds_tells(
     cloud: Start, ask: Callable[..., Any]
 ) -> None:
