@@ -175,8 +175,8 @@ outdated_instances:
   sample: []
 protected_instances:
   description:
-    - Names of the instances that are not at the latest model and stay so, for their owner protects them from the actions
-      of their set (C(protectFromScaleSetActions)), and the upgrade policy is V(Automatic) or V(Rolling).
+    - Names of the instances that are not at the latest model and stay so, for their owner protects them from the
+      actions of their set (C(protectFromScaleSetActions)), and the upgrade policy is V(Automatic) or V(Rolling).
   returned: success, or when the update did not come to its end
   type: list
   elements: str

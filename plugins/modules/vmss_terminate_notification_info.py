@@ -105,7 +105,7 @@ scale_sets:
       type: str
       returned: always
     spot:
-      description: Whether the instances, or some of them in a set that mixes, are Spot, which have no terminate notification.
+      description: Whether the instances, or some of them in a set that mixes, are Spot and have no such notification.
       type: bool
       returned: always
     terminate_notification:
@@ -140,7 +140,8 @@ scale_sets:
           returned: always
         terminate:
           description:
-            - What its deletion would announce, as its own model has it. C(announced) is V(none) when the instance has an older model, which
+            - What its deletion would announce, as its own model has it.
+            - C(announced) is V(none) when the instance has an older model, which
               Azure does not show; C(not_before_timeout) is how long before; C(reason) says why it is not announced,
               or not known.
           type: dict
