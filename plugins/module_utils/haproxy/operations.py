@@ -1,0 +1,519 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What does haproxy_server do, from start to end?
+
+Everything that could forbid the change is looked at before the first command. From then on nothing is raised: whatever
+goes wrong is in the outcome, together with what was found before, so that it can be put back.
+"""
+
+import difflib
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from ..scheduled_events.deadline import Deadline
+from .answers import Process, Sessions, read_old_workers, read_process, read_servers, read_sessions, shared_sockets
+from .options import Order
+from .plan import DRAIN, MAINTENANCE, Goal, Record, ServerState, commands_for, goal_of, goal_of_record, record_of
+from .runtime_api import HaproxyError, Refused, RuntimeApi, Unintelligible, Unreachable, not_admin
+
+POLL_INTERVAL = 0.5  # seconds between two looks while sessions go on
+CONFIRM_INTERVAL = 0.1  # seconds until it is looked once more whether really nothing is left
+GRACE = 5.0  # seconds for sessions to be gone that were ended
+_ROUNDS = 3  # times that a state is set before it is given up as one that somebody else sets back
+_FEW = 8  # servers; for more, one table of all is shorter than a table each
+_ENABLED = 0x04  # bit of an agent check's state
+
+_Place = Tuple[str, str]
+
+
+class UnknownServer(HaproxyError):
+    """There is no such server or backend. The message says what there is."""
+
+
+class SeenServer(NamedTuple):
+    """A server as it was last seen, with its sessions."""
+
+    found: ServerState
+    sessions: int
+    queued: int
+    sessions_of_old_processes: Optional[int]
+    """None: not known."""
+
+
+class Outcome(NamedTuple):
+    """What became of an order."""
+
+    changed: bool
+    before: List[Record]
+    goals: List[Goal]
+    servers: List[SeenServer]
+    commands: List[str]
+    """What HAProxy was told, or in a dry run would be."""
+    waited: float
+    """Seconds."""
+    reloads: int
+    set_again: int
+    """How often something had to be set once more, because it was lost or set back."""
+    sessions_shut_down: int
+    warnings: List[str]
+    failure: Optional[str]
+    """None: all is as ordered."""
+
+
+def carry_out(
+    api: RuntimeApi,
+    master: Optional[RuntimeApi],
+    order: Order,
+    dry_run: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Do what is ordered.
+
+    :param master: where processes are asked that were replaced but still have sessions
+    :param dry_run: only say what would be done
+    :raises HaproxyError: if nothing was changed, because HAProxy cannot be asked, does not have the servers, or does
+        not let this be changed
+    """
+    process = api.show("show info", read_process)
+    _check_alone(api, process)
+    everything = api.show("show servers state", read_servers)
+    if master is not None:
+        master.show("show proc", read_old_workers)
+    work = _Work(api, master, process, clock, sleep)
+    if order.restore is not None:
+        goals, missing = work.find_recorded(order.restore, everything)
+    else:
+        goals, missing = _find(order, everything), None
+    work.begin(goals, everything)
+    if order.restore is None and order.state is None:
+        work.finish()
+    elif dry_run:
+        work.rehearse()
+        work.finish()
+    else:
+        work.guarded(lambda: work.change(goals, order))
+    return work.outcome(missing)
+
+
+def _check_alone(api: RuntimeApi, process: Process) -> None:
+    """Make sure that it is always the same process that answers.
+
+    :raises HaproxyError: if several do in turns, of which a command would reach one
+    """
+    if process.processes > 1:
+        shared = api.show("show cli sockets", shared_sockets)
+        if shared:
+            raise HaproxyError(
+                "HAProxy %s runs %d processes, each with states of its own, and any of them answers at %s. Nothing was"
+                " changed. Give each a socket with `process`, and run the task once for each; or use threads (nbthread)"
+                % (process.version, process.processes, ", ".join(shared))
+            )
+
+
+def _find(order: Order, everything: Sequence[ServerState]) -> List[Goal]:
+    """Choose the servers that are meant.
+
+    :raises UnknownServer: if there is none, or not in each backend that was named
+    """
+    backends = {found.backend for found in everything}
+    for backend in order.backends or ():
+        if backend not in backends:
+            raise UnknownServer("backend: HAProxy has no backend %r. It has %s" % (backend, _listed(backends, backend)))
+    server = str(order.server)
+    chosen = [
+        found
+        for found in everything
+        if found.server == server and (order.backends is None or found.backend in order.backends)
+    ]
+    if not chosen:
+        names = {found.server for found in everything if order.backends is None or found.backend in order.backends}
+        where = "any backend" if order.backends is None else " or ".join(order.backends)
+        raise UnknownServer(
+            "server: HAProxy has no server %r in %s. It has %s" % (server, where, _listed(names, server))
+        )
+    for backend in order.backends or ():
+        if backend not in {found.backend for found in chosen}:
+            names = {found.server for found in everything if found.backend == backend}
+            raise UnknownServer(
+                "server: HAProxy has no server %r in backend %r. It has %s" % (server, backend, _listed(names, server))
+            )
+    return [goal_of(found, order.state or found.state, order.keep_maintenance) for found in chosen]
+
+
+def _listed(names: Set[str], wanted: str, most: int = 20) -> str:
+    """List what there is, the most alike first."""
+    alike = difflib.get_close_matches(wanted, sorted(names), n=most, cutoff=0.6)
+    ordered = alike + sorted(names.difference(alike))
+    more = len(ordered) - most
+    return (", ".join(ordered[:most]) or "none") + (", and %d more" % more if more > 0 else "")
+
+
+class _Look(NamedTuple):
+    """What was seen at one moment."""
+
+    servers: Dict[_Place, ServerState]
+    sessions: Dict[_Place, Sessions]
+    old: Dict[_Place, int]
+
+    @property
+    def total(self) -> int:
+        """All sessions, also those that wait for a place at the server."""
+        return sum(seen.current + seen.queued for seen in self.sessions.values()) + sum(self.old.values())
+
+
+class _Work:
+    """One order in the making."""
+
+    def __init__(
+        self,
+        api: RuntimeApi,
+        master: Optional[RuntimeApi],
+        process: Process,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._api = api
+        self._master = master
+        self._pid = process.pid
+        self._clock = clock
+        self._sleep = sleep
+        self._goals = []  # type: List[Goal]
+        self._before = []  # type: List[Record]
+        self._last = _Look({}, {}, {})
+        self._told = []  # type: List[str]
+        self._waited = 0.0
+        self._reloads = 0
+        self._set_again = 0
+        self._shut_down = 0
+        self._warnings = []  # type: List[str]
+        if process.processes > 1:
+            self._warnings.append(
+                "HAProxy runs %d processes, each with states of its own: this is one of them. Run the task for the"
+                " socket of each" % process.processes
+            )
+        self._failure = None  # type: Optional[str]
+
+    def find_recorded(
+        self, records: Sequence[Record], everything: Sequence[ServerState]
+    ) -> Tuple[List[Goal], Optional[str]]:
+        """Find what is to be restored, and say what of it there is no more."""
+        there = {(found.backend, found.server): found for found in everything}
+        goals = []
+        missing = []
+        for record in records:
+            found = there.get((record.backend, record.server))
+            if found is None:
+                missing.append("%s/%s" % (record.backend, record.server))
+                continue
+            goal = goal_of_record(record, found)
+            if goal is None:
+                self._warnings.append(
+                    "%s stays in maintenance: HAProxy's configuration has disabled it since it was taken out"
+                    % found.place
+                )
+                goal = Goal(found.backend, found.server, found.state)
+            goals.append(goal)
+        if not missing:
+            return goals, None
+        return goals, "restore: HAProxy at %s no longer has %s. It has %s. All others are as recorded" % (
+            self._api.address,
+            ", ".join(missing),
+            _listed({found.place for found in everything}, missing[0]),
+        )
+
+    def begin(self, goals: Sequence[Goal], everything: Sequence[ServerState]) -> None:
+        """Remember what was found."""
+        self._goals = list(goals)
+        chosen = {(goal.backend, goal.server) for goal in goals}
+        found = {(seen.backend, seen.server): seen for seen in everything if (seen.backend, seen.server) in chosen}
+        self._before = [record_of(found[goal.backend, goal.server]) for goal in goals]
+        self._last = _Look(found, {}, {})
+
+    def rehearse(self) -> None:
+        """Say what HAProxy would be told.
+
+        :raises Refused: if it would not do it
+        """
+        self._told = [command for goal in self._goals for command in commands_for(goal, self._find(goal))]
+        if self._told:
+            level = self._api.show("show cli level", str.strip)
+            if level in ("operator", "user"):
+                raise Refused(not_admin(self._api.address, self._told[0]), level)
+
+    def guarded(self, act: Callable[[], None]) -> None:
+        """Act; what goes wrong once something was changed is a part of the outcome.
+
+        :raises HaproxyError: if nothing was changed
+        """
+        try:
+            act()
+        except HaproxyError as error:
+            if not self._told:
+                raise
+            self._failure = str(error)
+
+    def change(self, goals: Sequence[Goal], order: Order) -> None:
+        """Set what is ordered, waiting for sessions to end where that is ordered."""
+        if not order.wait:
+            self._settle()
+        else:
+            deadline = Deadline(order.deadline, self._clock)
+            try:
+                self._run_empty(goals, order, deadline)
+            finally:
+                self._waited = order.deadline - deadline.remaining()
+        self.finish()
+
+    def _run_empty(self, goals: Sequence[Goal], order: Order, deadline: Deadline) -> None:
+        # What is in maintenance at once sends its clients away; drained first, it sends away nobody.
+        self._goals = [goal._replace(state=DRAIN) if self._find(goal).state != MAINTENANCE else goal for goal in goals]
+        self._settle()
+        empty = self._wait(deadline)
+        # In maintenance no client comes back to a session that is ended.
+        if order.state == MAINTENANCE and (empty or order.shutdown_sessions):
+            self._goals = list(goals)
+            self._settle()
+        if not empty and order.shutdown_sessions:
+            self._shut_down_sessions()
+            empty = self._wait(Deadline(GRACE, self._clock))
+        if not empty:
+            self._failure = self._still_busy(order)
+
+    def finish(self) -> None:
+        """See how it is now, and say what of it may surprise."""
+        self._last = self._look()
+        for goal in self._goals:
+            found = self._last.servers.get((goal.backend, goal.server))
+            if found is not None and found.effective_state != found.state:
+                self._warnings.append(
+                    "%s is set to %s, but in %s: it tracks another server, or its name does not resolve"
+                    " (srv_admin_state %d)" % (found.place, found.state, found.effective_state, found.admin_state)
+                )
+        if self._reloads and self._master is None:
+            self._warnings.append(
+                "HAProxy was reloaded meanwhile. The process before may still have sessions with the server, which this"
+                " socket does not tell of. Give master_socket to have them counted"
+            )
+
+    def outcome(self, missing: Optional[str]) -> Outcome:
+        """Sum up."""
+        return Outcome(
+            changed=bool(self._told),
+            before=self._before,
+            goals=self._goals,
+            servers=[self._seen(goal) for goal in self._goals if (goal.backend, goal.server) in self._last.servers],
+            commands=self._told,
+            waited=self._waited,
+            reloads=self._reloads,
+            set_again=self._set_again,
+            sessions_shut_down=self._shut_down,
+            warnings=self._warnings,
+            failure=self._failure or missing,
+        )
+
+    def _seen(self, goal: Goal) -> SeenServer:
+        place = (goal.backend, goal.server)
+        seen = self._last.sessions.get(place)
+        return SeenServer(
+            self._last.servers[place],
+            seen.current if seen else 0,
+            seen.queued if seen else 0,
+            None if self._master is None else self._last.old.get(place, 0),
+        )
+
+    def _find(self, goal: Goal) -> ServerState:
+        return self._last.servers[goal.backend, goal.server]
+
+    def _settle(self) -> None:
+        """Set what is not as it should be, and make sure that it stays."""
+        for _round in range(_ROUNDS):
+            if not self._set():
+                return
+            self._refresh()
+        if self._set():
+            raise Refused(
+                "HAProxy at %s took %r, and yet it is not so. Does an agent check, or somebody else, set it back, or"
+                " another process answer at this socket?" % (self._api.address, self._told[-1]),
+                "",
+            )
+
+    def _set(self) -> bool:
+        """Set what is not as it should be; False if all is."""
+        commands = []
+        for goal in self._goals:
+            found = self._last.servers.get((goal.backend, goal.server))
+            if found is not None:
+                commands += commands_for(goal, found)
+        for command in commands:
+            self._api.do(command)
+            self._told.append(command)
+        return bool(commands)
+
+    def _wait(self, deadline: Deadline) -> bool:
+        """Wait until no session is left; False if some are at the deadline."""
+        quiet = 0
+        while True:
+            left = deadline.remaining()
+            try:
+                self._last = look = self._look()
+                self._accept_maintenance(look)
+                again = self._set()
+            except Unreachable:
+                # HAProxy may be starting anew.
+                if left <= 0:
+                    raise
+                self._sleep(min(POLL_INTERVAL, left))
+                continue
+            if again:
+                self._set_again += 1
+                self._explain(look)
+            quiet = 0 if again or look.total else quiet + 1
+            if quiet == 2 or (quiet and left <= 0):
+                return True
+            if left <= 0:
+                return False
+            self._sleep(min(CONFIRM_INTERVAL if quiet or again else POLL_INTERVAL, left))
+
+    def _accept_maintenance(self, look: _Look) -> None:
+        """Leave what somebody has put in maintenance meanwhile: it is further out than it has to be."""
+        for number, goal in enumerate(self._goals):
+            if goal.state == DRAIN and look.servers[goal.backend, goal.server].state == MAINTENANCE:
+                self._goals[number] = goal._replace(state=MAINTENANCE)
+                self._warnings.append("%s was put in maintenance meanwhile, and is left so" % goal.place)
+
+    def _explain(self, look: _Look) -> None:
+        if self._set_again == 1:
+            agents = [found.place for found in look.servers.values() if found.agent_state & _ENABLED]
+            self._warnings.append(
+                "the state was gone and was set again: %s"
+                % (
+                    "HAProxy was reloaded or started anew, and forgot it"
+                    if self._reloads
+                    else "somebody else set it"
+                    + (", or the agent check of %s answered `ready`" % ", ".join(agents) if agents else "")
+                )
+            )
+
+    def _shut_down_sessions(self) -> None:
+        for place, seen in sorted(self._last.sessions.items()):
+            if seen.current + seen.queued:
+                self._api.do("shutdown sessions server %s/%s" % place)
+                self._told.append("shutdown sessions server %s/%s" % place)
+                self._shut_down += seen.current + seen.queued
+
+    def _still_busy(self, order: Order) -> str:
+        busy = [
+            "%s/%s has %d sessions and %d in its queue" % (seen.backend, seen.server, seen.current, seen.queued)
+            for _place, seen in sorted(self._last.sessions.items())
+            if seen.current + seen.queued
+        ]
+        busy += [
+            "%s/%s has %d sessions in processes that were replaced, which cannot be ended from here" % (*place, count)
+            for place, count in sorted(self._last.old.items())
+            if count
+        ]
+        advice = (
+            "A drained server still takes clients that are bound to it: set state to maintenance"
+            if order.shutdown_sessions and order.state == DRAIN
+            else "Raise the deadline, or set shutdown_sessions to end them"
+        )
+        return "at the deadline of %g s %s. %s. The server stays out until it is restored" % (
+            order.deadline,
+            ", ".join(busy),
+            advice,
+        )
+
+    def _look(self) -> _Look:
+        """See state and sessions of the servers that are meant."""
+        for _round in range(_ROUNDS):
+            self._refresh()
+            servers = self._last.servers
+            sessions = self._sessions(servers)
+            # Reloaded between the two questions, it may count its backends in another way.
+            if len(sessions) == len(servers):
+                return _Look(servers, sessions, self._old_sessions(servers))
+        raise Unintelligible(
+            "HAProxy at %s does not tell the sessions of %s"
+            % (self._api.address, ", ".join("%s/%s" % place for place in sorted(set(servers).difference(sessions))))
+        )
+
+    def _refresh(self) -> None:
+        """See the state of the servers that are meant, and whether it is still the same HAProxy that says so."""
+        pid = self._api.show("show info", read_process).pid
+        if pid != self._pid:
+            self._pid = pid
+            self._reloads += 1
+        chosen = {(goal.backend, goal.server) for goal in self._goals}
+        backends = sorted({goal.backend for goal in self._goals})
+        command = "show servers state" + (" %s" % backends[0] if len(backends) == 1 else "")
+        found = [seen for seen in self._api.show(command, _read_if_there) if (seen.backend, seen.server) in chosen]
+        gone = chosen.difference((seen.backend, seen.server) for seen in found)
+        if gone:
+            raise UnknownServer(
+                "HAProxy at %s no longer has %s: its configuration was changed meanwhile"
+                % (self._api.address, ", ".join("%s/%s" % place for place in sorted(gone)))
+            )
+        self._last = _Look({(seen.backend, seen.server): seen for seen in found}, self._last.sessions, self._last.old)
+
+    def _sessions(self, servers: Dict[_Place, ServerState]) -> Dict[_Place, Sessions]:
+        if len(servers) > _FEW:
+            commands = ["show stat -1 4 -1"]
+        else:
+            commands = ["show stat %d 4 %d" % (seen.backend_id, seen.server_id) for seen in servers.values()]
+        table = [row for command in commands for row in self._api.show(command, read_sessions)]
+        return {(row.backend, row.server): row for row in table if (row.backend, row.server) in servers}
+
+    def _old_sessions(self, servers: Dict[_Place, ServerState]) -> Dict[_Place, int]:
+        old = {}  # type: Dict[_Place, int]
+        if self._master is None:
+            return old
+        for pid in self._master.show("show proc", read_old_workers):
+            try:
+                table = self._master.show("@!%d show stat -1 4 -1" % pid, read_sessions)
+            except Unintelligible:
+                # It has ended since.
+                if pid in self._master.show("show proc", read_old_workers):
+                    raise
+                continue
+            for row in table:
+                place = (row.backend, row.server)
+                if place in servers:
+                    old[place] = old.get(place, 0) + row.current + row.queued
+        return old
+
+
+def _read_if_there(text: str) -> List[ServerState]:
+    """Read the servers of a backend that there may no longer be."""
+    return [] if text.startswith("Can't find") else read_servers(text)
+
+
+def report(outcome: Outcome) -> Dict[str, Any]:
+    """Put an outcome into words and numbers that a playbook can work with."""
+    return {
+        "changed": outcome.changed,
+        "before": [dict(record._asdict()) for record in outcome.before],
+        "servers": [
+            {
+                "backend": seen.found.backend,
+                "server": seen.found.server,
+                "state": seen.found.state,
+                "effective_state": seen.found.effective_state,
+                "admin_state": seen.found.admin_state,
+                "operational_state": _OPERATIONAL.get(seen.found.operational_state, "unknown"),
+                "weight": seen.found.weight,
+                "sessions": seen.sessions,
+                "queued": seen.queued,
+                "sessions_of_old_processes": seen.sessions_of_old_processes,
+            }
+            for seen in outcome.servers
+        ],
+        "commands": outcome.commands,
+        "waited": round(outcome.waited, 3),
+        "reloads": outcome.reloads,
+        "set_again": outcome.set_again,
+        "sessions_shut_down": outcome.sessions_shut_down,
+    }
+
+
+_OPERATIONAL = {0: "stopped", 1: "starting", 2: "running", 3: "stopping"}

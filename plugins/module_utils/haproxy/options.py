@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What may a user set?
+
+The options of haproxy_server, checked before HAProxy is asked anything. Every error names the option, its value and
+the remedy.
+"""
+
+import re
+from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+from .plan import DRAIN, LARGEST_WEIGHT, MAINTENANCE, READY, STATES, Record
+
+DEFAULT_SOCKET = "/run/haproxy/admin.sock"
+DEFAULT_TIMEOUT = 10  # seconds for one command; HAProxy ends an idle connection after as many
+DEFAULT_DEADLINE = 300  # seconds
+LONGEST_TIME = 86400  # seconds
+
+# What HAProxy accepts as a name. Anything else could end the command and begin another.
+_NAME = re.compile(r"[A-Za-z0-9_:.-]+\Z")
+_TCP = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})\Z")
+
+
+class OptionError(ValueError):
+    """An option has a value that cannot be meant. The message names the option, the value and the remedy."""
+
+
+class UnixAddress(NamedTuple):
+    """A socket in the file system."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class TcpAddress(NamedTuple):
+    """A host and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return ("[%s]:%d" if ":" in self.host else "%s:%d") % self
+
+
+Address = Union[UnixAddress, TcpAddress]
+
+
+class Order(NamedTuple):
+    """What is to be done. All times are in seconds."""
+
+    server: Optional[str] = None
+    """None: `restore` says which."""
+    backends: Optional[Tuple[str, ...]] = None
+    """None: every backend that the server is in."""
+    state: Optional[str] = None
+    """None, and nothing to restore: only read."""
+    restore: Optional[Tuple[Record, ...]] = None
+    keep_maintenance: bool = False
+    """Leave alone, rather than drain, what is in maintenance already."""
+    wait: bool = False
+    deadline: float = DEFAULT_DEADLINE
+    """How long to wait for sessions to end."""
+    shutdown_sessions: bool = False
+    """End those that remain at the deadline."""
+
+
+def read_order(options: Mapping[str, Any]) -> Order:
+    """Check the options that say what is to be done.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    state = options.get("state")
+    if state is not None and state not in STATES:
+        raise OptionError("state: %r is not one of %s" % (state, ", ".join(STATES)))
+    order = Order(
+        server=None if options.get("server") is None else _read_name("server", options["server"]),
+        backends=_read_backends(options.get("backend")),
+        state=state,
+        restore=_read_records(options.get("restore")),
+        keep_maintenance=bool(options.get("keep_maintenance")),
+        wait=bool(options.get("wait")),
+        deadline=read_seconds(options, "deadline"),
+        shutdown_sessions=bool(options.get("shutdown_sessions")),
+    )
+    _check_together(order)
+    return order
+
+
+def _check_together(order: Order) -> None:
+    if (order.server is None) == (order.restore is None):
+        raise OptionError("server, restore: give one of them: which server, or what was found before")
+    if order.restore is not None and (order.state is not None or order.backends is not None):
+        raise OptionError("restore: what was found before says the state and the backend. Leave out state and backend")
+    if order.wait and order.state not in (DRAIN, MAINTENANCE):
+        raise OptionError("wait: only a server that is taken out runs empty. Set state to drain or maintenance")
+    if order.shutdown_sessions and not order.wait:
+        raise OptionError("shutdown_sessions: ends what remains at the deadline. Set wait as well")
+    if order.keep_maintenance and order.state != DRAIN:
+        raise OptionError("keep_maintenance: says what drain leaves alone. Set state to drain, or leave it out")
+
+
+def read_address(option: str, text: str) -> Address:
+    """Check where HAProxy listens for commands.
+
+    :raises OptionError: if it is neither an absolute path nor a host with a port
+    """
+    if text.startswith("/") and "\0" not in text:
+        return UnixAddress(text)
+    match = _TCP.match(text)
+    if match and 0 < int(match.group("port")) < 65536:
+        return TcpAddress(match.group("v6") or match.group("host"), int(match.group("port")))
+    raise OptionError(
+        "%s: %r is neither the path of a socket nor a host and a port. Give %s, 127.0.0.1:9999 or [::1]:9999"
+        % (option, text, DEFAULT_SOCKET)
+    )
+
+
+def read_seconds(options: Mapping[str, Any], name: str) -> float:
+    """Check a time.
+
+    :raises OptionError: if it is not above 0 and at most a day
+    """
+    value = float(options[name])
+    # Written so that a NaN fails as well.
+    if not 0 < value <= LONGEST_TIME:
+        raise OptionError("%s: %g is not a time. Give seconds, above 0 and up to %d" % (name, value, LONGEST_TIME))
+    return value
+
+
+def _read_backends(names: Optional[List[str]]) -> Optional[Tuple[str, ...]]:
+    if names is None:
+        return None
+    if not names:
+        raise OptionError("backend: is empty. Name backends, or leave it out for every backend that the server is in")
+    return tuple(_read_name("backend", name) for name in names)
+
+
+def _read_records(records: Optional[List[Mapping[str, Any]]]) -> Optional[Tuple[Record, ...]]:
+    if records is None:
+        return None
+    return tuple(_read_record(record) for record in records)
+
+
+def _read_record(record: Mapping[str, Any]) -> Record:
+    weight = record.get("weight")
+    if weight is not None and not 0 <= weight <= LARGEST_WEIGHT:
+        raise OptionError("restore: weight %r is not one of HAProxy, 0 to %d" % (weight, LARGEST_WEIGHT))
+    state = record.get("state", READY)
+    if state not in STATES:
+        raise OptionError("restore: state %r is not one of %s" % (state, ", ".join(STATES)))
+    return Record(
+        backend=_read_name("restore: backend", record.get("backend")),
+        server=_read_name("restore: server", record.get("server")),
+        state=state,
+        admin_state=record.get("admin_state") or 0,
+        weight=weight,
+    )
+
+
+def _read_name(option: str, name: Any) -> str:
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise OptionError(
+            "%s: %r is not a name of HAProxy's configuration: those have letters, digits and any of - _ . :"
+            % (option, name)
+        )
+    return name

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where Ansible meets HAProxy: the arguments of haproxy_server and its way of failing."""
+
+from typing import Any, Dict
+
+from ansible.module_utils.basic import AnsibleModule
+
+from .haproxy.operations import Outcome, carry_out, report
+from .haproxy.options import (
+    DEFAULT_DEADLINE,
+    DEFAULT_SOCKET,
+    DEFAULT_TIMEOUT,
+    OptionError,
+    read_address,
+    read_order,
+    read_seconds,
+)
+from .haproxy.plan import STATES
+from .haproxy.runtime_api import HaproxyError, RuntimeApi
+
+ArgumentSpec = Dict[str, Dict[str, Any]]
+
+
+def server_arguments() -> ArgumentSpec:
+    """Make the argument spec of haproxy_server."""
+    return {
+        "socket": {"type": "str", "default": DEFAULT_SOCKET},
+        "master_socket": {"type": "str"},
+        "server": {"type": "str"},
+        "backend": {"type": "list", "elements": "str"},
+        "state": {"type": "str", "choices": list(STATES)},
+        "keep_maintenance": {"type": "bool", "default": False},
+        "restore": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "backend": {"type": "str", "required": True},
+                "server": {"type": "str", "required": True},
+                "state": {"type": "str", "choices": list(STATES), "required": True},
+                "admin_state": {"type": "int", "default": 0},
+                "weight": {"type": "int"},
+            },
+        },
+        "wait": {"type": "bool", "default": False},
+        "deadline": {"type": "float", "default": DEFAULT_DEADLINE},
+        "shutdown_sessions": {"type": "bool", "default": False},
+        "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
+    }
+
+
+def run_server(module: AnsibleModule) -> None:
+    """Do the work of haproxy_server: options, run, result."""
+    try:
+        order = read_order(module.params)
+        timeout = read_seconds(module.params, "timeout")
+        api = RuntimeApi(read_address("socket", module.params["socket"]), timeout)
+        master = None
+        if module.params["master_socket"] is not None:
+            address = read_address("master_socket", module.params["master_socket"])
+            master = RuntimeApi(address, timeout, is_master=True)
+        outcome = carry_out(api, master, order, dry_run=module.check_mode)
+    except (OptionError, HaproxyError) as error:
+        module.fail_json(msg=str(error))
+    for warning in outcome.warnings:
+        module.warn(warning)
+    result = report(outcome)
+    if module._diff:
+        result["diff"] = {"before": _before(outcome), "after": _after(outcome, module.check_mode)}
+    if outcome.failure is not None:
+        # What was changed is changed: the failure reports it like a success.
+        module.fail_json(msg=outcome.failure, **result)
+    module.exit_json(**result)
+
+
+def _before(outcome: Outcome) -> Dict[str, Any]:
+    return {
+        "%s/%s" % (record.backend, record.server): {"state": record.state, "weight": record.weight}
+        for record in outcome.before
+    }
+
+
+def _after(outcome: Outcome, predicted: bool) -> Dict[str, Any]:
+    after = {seen.found.place: {"state": seen.found.state, "weight": seen.found.weight} for seen in outcome.servers}
+    if predicted:
+        for goal in outcome.goals:
+            after[goal.place]["state"] = goal.state
+            if goal.weight is not None:
+                after[goal.place]["weight"] = goal.weight
+    return after
