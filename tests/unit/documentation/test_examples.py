@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the pages show is right: their YAML, the variables that they name, what they configure."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from azure_simulator import config as simulator_config
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(ROOT / ".cache" / "agent")]
+
+from foghorn_agent.config import parse_config  # noqa: E402 - found on the path set above
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "roles").glob("*/README.md"))]
+PREFIXES = ("graceful_shutdown", "handler_agent", "load_balancer_removal", "azure_simulator", "terminate_notifications")
+# Inventory groups and a playbook, which are named as variables are.
+NO_VARIABLES = {"handle_events_planned", "rehearse_machines", "rehearse_end"}
+
+
+class Example(NamedTuple):
+    """A block of YAML in a page."""
+
+    page: str
+    line: int
+    text: str
+
+    @property
+    def content(self) -> Any:
+        """What it says."""
+        return yaml.safe_load(self.text)
+
+
+def _examples() -> list[Example]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in re.finditer(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            found.append(Example(str(page.relative_to(ROOT)), text.count("\n", 0, block.start()) + 1, block.group(1)))
+    return found
+
+
+EXAMPLES = _examples()
+
+
+def values(content: Any, name: str) -> list[Any]:
+    """Return what stands under this name, at any depth."""
+    if isinstance(content, dict):
+        here = [content[name]] if name in content else []
+        return here + [value for one in content.values() for value in values(one, name)]
+    return [value for one in content for value in values(one, name)] if isinstance(content, list) else []
+
+
+def options(role: str) -> set[str]:
+    """Return the options of all entry points of a role."""
+    specs = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    return {name for entry in specs["argument_specs"].values() for name in entry["options"]}
+
+
+def named(prefix: str, text: str) -> set[str]:
+    """Return the public variables with this prefix that a text names."""
+    return set(re.findall(r"(?<![\w/.])%s_\w*[a-z]\b(?![/*])" % prefix, text)) - NO_VARIABLES
+
+
+def test_given_the_pages_when_their_examples_are_counted_then_they_were_found() -> None:
+    assert len(EXAMPLES) > 20
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: "%s:%d" % (example.page, example.line))
+def test_given_an_example_when_it_is_read_then_it_is_yaml_that_says_something(example: Example) -> None:
+    assert isinstance(example.content, (dict, list))
+
+
+@pytest.mark.parametrize("role", PREFIXES)
+def test_given_a_variable_of_a_role_when_a_page_names_it_then_the_role_has_it(role: str) -> None:
+    told = {name for page in PAGES for name in named(role, page.read_text(encoding="utf-8"))}
+
+    assert told - options(role) == set()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "page"),
+    [("handle_events", "handle_events.md"), ("rehearse", "game_day.md"), ("drain", "handle_events.md")],
+)
+def test_given_a_playbook_when_its_variables_are_looked_up_then_the_guide_has_a_row_for_each_and_no_other(
+    prefix: str, page: str
+) -> None:
+    playbooks = [path.read_text(encoding="utf-8") for path in (ROOT / "playbooks").rglob("*.yml")]
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert named(prefix, "\n".join(rows)) == named(prefix, "\n".join(playbooks))
+
+
+def test_given_examples_that_configure_the_agent_when_the_agent_reads_them_then_it_finds_no_mistake() -> None:
+    contents = [example.content for example in EXAMPLES]
+    seen = 0
+    for key in ("policies", "listen", "quorum", "webhooks", "imds"):
+        for value in values(contents, "handler_agent_%s" % key):
+            parse_config({key: value})
+            seen += 1
+
+    assert seen > 5
+
+
+def test_given_examples_that_configure_the_simulator_when_it_reads_them_then_it_finds_no_mistake() -> None:
+    configured = [value for example in EXAMPLES for value in values(example.content, "azure_simulator_config")]
+    started = [example.content for example in EXAMPLES if example.text.startswith("# fleet.yml")]
+    assert len(configured + started) > 2
+
+    for content in configured + started:
+        simulator_config.parse(content)
+
+
+def test_given_examples_that_are_playbooks_when_ansible_reads_them_then_their_syntax_is_right(tmp_path: Path) -> None:
+    paths = []
+    for number, example in enumerate(EXAMPLES):
+        content = example.content
+        # The collection awx.awx is not here.
+        is_readable = isinstance(content, list) and not values(content, "awx.awx.job_template")
+        if is_readable and {"hosts", "ansible.builtin.import_playbook"} & set(content[0]):
+            paths.append(tmp_path / ("%d.yml" % number))
+            paths[-1].write_text(example.text, encoding="utf-8")
+    assert len(paths) > 10
+
+    command = ["ansible-playbook", "--syntax-check", "-i", "localhost,", *map(str, paths)]
+    result = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stdout
