@@ -6,7 +6,7 @@ from typing import Any, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .haproxy.operations import Outcome, carry_out, report
+from .haproxy.operations import Outcome, carry_out
 from .haproxy.options import (
     DEFAULT_DEADLINE,
     DEFAULT_SOCKET,
@@ -18,6 +18,8 @@ from .haproxy.options import (
 )
 from .haproxy.plan import STATES
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
+
+_OPERATIONAL = {0: "stopped", 1: "starting", 2: "running", 3: "stopping"}
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
 
@@ -64,7 +66,7 @@ def run_server(module: AnsibleModule) -> None:
         module.fail_json(msg=str(error))
     for warning in outcome.warnings:
         module.warn(warning)
-    result = report(outcome)
+    result = _report(outcome)
     if module._diff:
         result["diff"] = {"before": _before(outcome), "after": _after(outcome, module.check_mode)}
     if outcome.failure is not None:
@@ -88,3 +90,31 @@ def _after(outcome: Outcome, predicted: bool) -> Dict[str, Any]:
             if goal.weight is not None:
                 after[goal.place]["weight"] = goal.weight
     return after
+
+
+def _report(outcome: Outcome) -> Dict[str, Any]:
+    """Put an outcome into words and numbers that a playbook can work with."""
+    return {
+        "changed": outcome.changed,
+        "before": [dict(record._asdict()) for record in outcome.before],
+        "servers": [
+            {
+                "backend": seen.found.backend,
+                "server": seen.found.server,
+                "state": seen.found.state,
+                "effective_state": seen.found.effective_state,
+                "admin_state": seen.found.admin_state,
+                "operational_state": _OPERATIONAL.get(seen.found.operational_state, "unknown"),
+                "weight": seen.found.weight,
+                "sessions": seen.sessions,
+                "queued": seen.queued,
+                "sessions_of_old_processes": seen.sessions_of_old_processes,
+            }
+            for seen in outcome.servers
+        ],
+        "commands": outcome.commands,
+        "waited": round(outcome.waited, 3),
+        "reloads": outcome.reloads,
+        "set_again": outcome.set_again,
+        "sessions_shut_down": outcome.sessions_shut_down,
+    }

@@ -8,7 +8,7 @@ goes wrong is in the outcome, together with what was found before, so that it ca
 
 import difflib
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..scheduled_events.deadline import Deadline
 from .answers import Process, Sessions, read_old_workers, read_process, read_servers, read_sessions, shared_sockets
@@ -486,34 +486,3 @@ class _Work:
 def _read_if_there(text: str) -> List[ServerState]:
     """Read the servers of a backend that there may no longer be."""
     return [] if text.startswith("Can't find") else read_servers(text)
-
-
-def report(outcome: Outcome) -> Dict[str, Any]:
-    """Put an outcome into words and numbers that a playbook can work with."""
-    return {
-        "changed": outcome.changed,
-        "before": [dict(record._asdict()) for record in outcome.before],
-        "servers": [
-            {
-                "backend": seen.found.backend,
-                "server": seen.found.server,
-                "state": seen.found.state,
-                "effective_state": seen.found.effective_state,
-                "admin_state": seen.found.admin_state,
-                "operational_state": _OPERATIONAL.get(seen.found.operational_state, "unknown"),
-                "weight": seen.found.weight,
-                "sessions": seen.sessions,
-                "queued": seen.queued,
-                "sessions_of_old_processes": seen.sessions_of_old_processes,
-            }
-            for seen in outcome.servers
-        ],
-        "commands": outcome.commands,
-        "waited": round(outcome.waited, 3),
-        "reloads": outcome.reloads,
-        "set_again": outcome.set_again,
-        "sessions_shut_down": outcome.sessions_shut_down,
-    }
-
-
-_OPERATIONAL = {0: "stopped", 1: "starting", 2: "running", 3: "stopping"}

@@ -11,7 +11,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.opera
     Outcome,
     UnknownServer,
     carry_out,
-    report,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import UnixAddress, read_order
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runtime_api import (
@@ -200,7 +199,7 @@ class TestSetting:
         outcome = run(server="web_0", state="drain", wait=True)
 
         assert (outcome.failure, states(haproxy)[0]) == (None, (8, 100))
-        assert report(outcome)["servers"][0]["operational_state"] == "stopped"
+        assert outcome.servers[0].found.operational_state == 0
 
     def test_given_check_mode_when_it_runs_then_it_predicts_and_neither_sets_nor_waits(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
@@ -412,7 +411,7 @@ class TestWaiting:
         outcome = run(server="web_0", state="drain", wait=True, shutdown_sessions=True, master=True)
 
         assert "web/web_0 has 1 sessions in processes that were replaced" in str(outcome.failure)
-        assert report(outcome)["servers"][0]["sessions_of_old_processes"] == 1
+        assert outcome.servers[0].sessions_of_old_processes == 1
 
     def test_given_a_process_that_ends_between_two_questions_when_it_is_asked_then_it_has_no_sessions(
         self, haproxy: ScriptedHaproxy, run: Run
@@ -539,7 +538,7 @@ class TestWaiting:
 
 class TestRestoring:
     def given_removed(self, run: Run) -> List[Dict[str, Any]]:
-        return list(report(run(server="web_0", state="maintenance"))["before"])
+        return [dict(record._asdict()) for record in run(server="web_0", state="maintenance").before]
 
     def test_given_what_was_found_when_it_is_restored_then_it_is_as_it_was_and_a_second_time_nothing_changes(
         self, haproxy: ScriptedHaproxy, run: Run
@@ -598,15 +597,6 @@ class TestRestoring:
 
         assert outcome.commands == ["set server web/web_0 state ready", "set server api/web_0 state ready"]
         assert haproxy.changes == told
-
-
-def test_given_an_outcome_when_it_is_reported_then_no_key_is_one_that_ansible_owns(run: Run) -> None:
-    owned = {
-        "skipped", "failed", "attempts", "retries", "results", "warnings", "deprecations", "exception", "diff",
-        "invocation",
-    }  # fmt: skip
-
-    assert not owned & set(report(run(server="web_0", state="drain")))
 
 
 def test_given_a_haproxy_that_does_not_answer_when_it_is_asked_first_then_nothing_is_waited_for(
