@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CONTRIBUTING's layout shows every room of the house, and no room that is not there."""
+"""CONTRIBUTING shows every room of the house, the README everything that is offered, and neither what is not there."""
 
 import re
 import subprocess
@@ -43,3 +43,19 @@ def test_given_the_layout_when_its_paths_are_looked_up_then_each_is_a_directory(
 
 def test_given_the_rooms_that_are_there_when_the_layout_is_read_then_it_shows_each_of_them() -> None:
     assert there() - set(shown()) == set()
+
+
+def test_given_what_the_collection_offers_when_the_readme_is_read_then_its_table_has_all_of_it_and_no_more() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.search(r"## What is in it\n\n(.*?)\n\n", readme, re.DOTALL)
+    assert table
+    told = {
+        name
+        for row in re.findall(r"^\|([^|]*)\|", table.group(1), re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row)
+    }
+
+    plugins = [path.stem for kind in ("lookup", "modules") for path in (ROOT / "plugins" / kind).glob("[!_]*.py")]
+    playbooks = [path.stem for path in (ROOT / "playbooks").glob("*.yml")]
+    roles = [path.parents[1].name for path in (ROOT / "roles").glob("*/meta/main.yml")]
+    assert told == {*plugins, *playbooks, *roles}
