@@ -19,8 +19,17 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .deadline import Deadline
-from .document import NEWEST_API_VERSION, Document, DocumentError, parse_date, parse_document, parse_json
+from .document import (
+    NEWEST_API_VERSION,
+    Document,
+    DocumentError,
+    parse_date,
+    parse_document,
+    parse_json,
+    parse_metadata,
+)
 from .http_connection import Answer, Connection, ProtocolError, TooLarge
+from .text import harmless_line, harmless_word
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 DEFAULT_TIMEOUT = 150.0
@@ -43,9 +52,11 @@ _HEADERS_WITH_BODY = dict(_HEADERS, **{"Content-Type": "application/json"})
 
 _FIRST_BACKOFF = 0.5  # seconds
 _LONGEST_BACKOFF = 10.0  # seconds
-# 10,000 events are about 4 MiB.
-_LARGEST_ANSWER = 16 * 1024 * 1024  # bytes
+# More than Azure will ever send: 2,500 events, of which each is told.
+_LARGEST_ANSWER = 1024 * 1024  # bytes
 _LONGEST_QUOTE = 300  # characters
+_LONGEST_VERSION = 20  # characters
+_MOST_VERSIONS = 10
 
 
 class ImdsError(Exception):
@@ -160,12 +171,9 @@ class ImdsClient:
         """
         answer = self._request("GET", COMPUTE_PATH, INSTANCE_API_VERSION, deadline)
         try:
-            content = parse_json(answer.body)
-            if not isinstance(content, dict):
-                raise DocumentError("not instance metadata: expected a JSON object")
+            return parse_metadata(answer.body)
         except DocumentError as error:
             raise self._unusable(error) from None
-        return content
 
     def read_vm_name(self, deadline: Deadline) -> str:
         """Ask for the Azure name of this VM, which events use. It is not the hostname.
@@ -184,7 +192,7 @@ class ImdsClient:
             ) from None
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS at %s does not say the name of this VM: set vm_name" % self.endpoint)
-        return name
+        return harmless_word(name)
 
     def _unusable(self, error: DocumentError) -> DocumentError:
         return DocumentError("The answer of IMDS at %s cannot be used: %s" % (self.endpoint, error))
@@ -291,7 +299,7 @@ def _describe_error(error: Exception) -> str:
 
 def _describe_answer(answer: Answer) -> str:
     said = _error_text(answer)
-    return "%d %s%s" % (answer.status, answer.reason, ": %s" % said if said else "")
+    return "%d %s%s" % (answer.status, harmless_line(answer.reason, _LONGEST_QUOTE), ": %s" % said if said else "")
 
 
 def _refused(asked: str, answer: Answer, attempts: int, outcome: str) -> Refused:
@@ -307,13 +315,14 @@ def _refused(asked: str, answer: Answer, attempts: int, outcome: str) -> Refused
 def _error_text(answer: Answer) -> str:
     said = _field_of(answer, "error")
     text = said if isinstance(said, str) else answer.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace")
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
+    return harmless_line(text, _LONGEST_QUOTE)
 
 
 def _supported_versions(answer: Answer) -> str:
     versions = _field_of(answer, "newest-versions")
-    return ", ".join(str(version) for version in versions) if isinstance(versions, list) else ""
+    if not isinstance(versions, list):
+        return ""
+    return ", ".join(harmless_line(str(version), _LONGEST_VERSION) for version in versions[:_MOST_VERSIONS])
 
 
 def _field_of(answer: Answer, name: str) -> Any:

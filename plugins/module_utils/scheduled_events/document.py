@@ -5,15 +5,18 @@
 The document that `GET /metadata/scheduledevents` answers, read strictly where a mistake could harm
 (what is not a document is never "no events") and generously where the service has varied over the
 years: both date forms, numbers as strings, fields that a version does not have yet, types, statuses
-and fields that it does not have yet today.
+and fields that it does not have yet today. Its texts are somebody else's: see `text`.
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 """
 
 import json
+import math
 import re
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+from .text import harmless_fields, harmless_name, harmless_prose, harmless_word
 
 # Oldest first. Each adds to the one before it.
 API_VERSIONS = (
@@ -55,6 +58,8 @@ _FIELDS = {
 # once more. Deeper than this nobody means it, and the writer's own recursion would end before the reader's did.
 _DEEPEST_VALUE = 32  # levels
 _LONGEST_NUMBER = 18  # digits
+# Of any number in JSON. Python takes time by the square of it, and 128 bits need 39.
+_LONGEST_NUMERAL = 100  # characters
 _LONGEST_QUOTE = 200
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -93,7 +98,7 @@ class Event(NamedTuple):
     duration_in_seconds: Optional[int] = None
     """Expected interruption; 0 is none, -1 is unknown to Azure."""
     other_fields: Mapping[str, Any] = {}
-    """Fields that this version does not know, as they came."""
+    """Fields that this version does not know, as they came but for what `text` replaces."""
 
     @property
     def is_scheduled(self) -> bool:
@@ -194,7 +199,7 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
         raise DocumentError("not a document of Scheduled Events: it has no DocumentIncarnation")
     return Document(
         incarnation=_integer(content["DocumentIncarnation"], "DocumentIncarnation"),
-        events=tuple(parse_event(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
+        events=_each_once(parse_event(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
     )
 
 
@@ -208,33 +213,50 @@ def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API
     """
     if not isinstance(content, dict):
         raise DocumentError("%s: expected an object, got %s" % (path, _quote(content)))
-    other_fields = {name: value for name, value in content.items() if name not in _FIELDS}
-    for name, value in other_fields.items():
-        if _is_deeper_than(_DEEPEST_VALUE, value):
-            raise DocumentError("%s.%s: nested deeper than %d levels" % (path, name, _DEEPEST_VALUE))
+    unknown = {name: value for name, value in content.items() if name not in _FIELDS}
     return Event(
-        event_id=_required_text(content, "EventId", path),
-        event_type=_required_text(content, "EventType", path),
-        event_status=_required_text(content, "EventStatus", path),
+        event_id=_required_word(content, "EventId", path),
+        event_type=_required_word(content, "EventType", path),
+        event_status=_required_word(content, "EventStatus", path),
         resources=_parse_resources(content, path, api_version),
         not_before=_optional_date(content, "NotBefore", path),
-        event_source=_optional_text(content, "EventSource", path),
-        resource_type=_optional_text(content, "ResourceType", path),
-        description=_optional_text(content, "Description", path),
+        event_source=_optional_word(content, "EventSource", path),
+        resource_type=_optional_word(content, "ResourceType", path),
+        description=_optional_prose(content, "Description", path),
         duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
-        other_fields=other_fields,
+        other_fields=_other_values(unknown, path + "."),
     )
+
+
+def parse_metadata(body: Union[bytes, str]) -> Dict[str, Any]:
+    """Read what IMDS says of the machine itself.
+
+    :raises DocumentError: if it is not a JSON object, or has in it what no event may have either
+    """
+    content = parse_json(body)
+    if not isinstance(content, dict):
+        raise DocumentError("not instance metadata: expected a JSON object, got %s" % _quote(content))
+    return _other_values(content, "")
 
 
 def parse_json(body: Union[bytes, str]) -> Any:
     """Read JSON from anything that a server may have sent.
 
-    :raises DocumentError: if it is not JSON in UTF-8, or nested beyond reason
+    What is no UTF-8 comes as U+FFFD: for one description that is written badly, no event is lost.
+
+    :raises DocumentError: if it is not JSON, has a field twice or a number that none can mean, or is nested beyond
+        reason
     """
     try:
         # Bytes are decoded here: json would guess UTF-16 and UTF-32 as well, which IMDS never sends.
-        text = body.decode("utf-8-sig") if isinstance(body, bytes) else body
-        return json.loads(text, parse_constant=_refuse_constant)
+        text = body.decode("utf-8-sig", "replace") if isinstance(body, bytes) else body
+        return json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+            object_pairs_hook=_parse_object,
+        )
     except RecursionError:
         raise DocumentError("not JSON that can be read: nested too deeply") from None
     except ValueError as error:
@@ -331,21 +353,30 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
     return parse_event(fields, path)
 
 
+def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:
+    by_id = {}  # type: Dict[str, Event]
+    for event in events:
+        if by_id.setdefault(event.event_id.lower(), event) != event:
+            # Which of the two an approval would start, nobody could say.
+            raise DocumentError("Events: there are two different ones with the EventId %s" % _quote(event.event_id))
+    return tuple(by_id.values())
+
+
 def _parse_resources(content: Dict[str, Any], path: str, api_version: str) -> Tuple[str, ...]:
     names = content.get("Resources")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DocumentError("%s.Resources: expected a list of VM names, got %s" % (path, _quote(names)))
     if api_version == UNDERSCORED_NAMES_API_VERSION:
         # No VM name begins with an underscore of its own, so nothing is lost.
-        return tuple(name[1:] if name.startswith("_") else name for name in names)
-    return tuple(names)
+        names = [name[1:] if name.startswith("_") else name for name in names]
+    return tuple(harmless_word(name) for name in names)
 
 
-def _required_text(content: Dict[str, Any], name: str, path: str) -> str:
+def _required_word(content: Dict[str, Any], name: str, path: str) -> str:
     value = content.get(name)
     if not isinstance(value, str) or not value:
         raise DocumentError("%s.%s: expected text, got %s" % (path, name, _quote(value)))
-    return value
+    return harmless_word(value)
 
 
 def _optional_text(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
@@ -353,6 +384,25 @@ def _optional_text(content: Dict[str, Any], name: str, path: str) -> Optional[st
     if value is not None and not isinstance(value, str):
         raise DocumentError("%s.%s: expected text, got %s" % (path, name, _quote(value)))
     return value
+
+
+def _optional_word(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
+    value = _optional_text(content, name, path)
+    return None if value is None else harmless_word(value)
+
+
+def _optional_prose(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
+    value = _optional_text(content, name, path)
+    return None if value is None else harmless_prose(value)
+
+
+def _other_values(fields: Dict[str, Any], prefix: str) -> Dict[str, Any]:
+    for name, value in fields.items():
+        if _is_deeper_than(_DEEPEST_VALUE, value):
+            raise DocumentError("%s: nested deeper than %d levels" % (prefix + harmless_name(name), _DEEPEST_VALUE))
+        if _has_no_number(value):
+            raise DocumentError("%s: has a number in it that JSON cannot write" % (prefix + harmless_name(name)))
+    return harmless_fields(fields)
 
 
 def _optional_integer(content: Dict[str, Any], name: str, path: str) -> Optional[int]:
@@ -378,6 +428,7 @@ def _integer(value: Any, path: str) -> int:
         if len(value) <= _LONGEST_NUMBER and _INTEGER.match(value.strip()):
             number = int(value)
     elif isinstance(value, float):
+        # Neither an infinity nor a NaN is.
         if value.is_integer():
             number = int(value)
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -395,12 +446,47 @@ def _utc(year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any) -
 def _is_deeper_than(levels: int, value: Any) -> bool:
     if not isinstance(value, (dict, list)):
         return False
-    children = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper_than(levels - 1, child) for child in children)
+    return levels == 0 or any(_is_deeper_than(levels - 1, child) for child in _children(value))
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether an infinity or a NaN is in it, where JSON was read by something that takes them."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return isinstance(value, (dict, list)) and any(_has_no_number(child) for child in _children(value))
+
+
+def _children(value: Union[Dict[str, Any], List[Any]]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError("%s is not a JSON number" % name)
+
+
+def _parse_int(numeral: str) -> int:
+    return int(_reasonable(numeral))
+
+
+def _parse_float(numeral: str) -> float:
+    number = float(_reasonable(numeral))
+    if math.isinf(number):
+        raise ValueError("%s is beyond any number" % numeral)
+    return number
+
+
+def _reasonable(numeral: str) -> str:
+    if len(numeral) > _LONGEST_NUMERAL:
+        raise ValueError("a number of %d characters" % len(numeral))
+    return numeral
+
+
+def _parse_object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        # Readers differ in which of the two they take.
+        raise ValueError("an object has a field twice")
+    return fields
 
 
 def _quote(value: Any) -> str:

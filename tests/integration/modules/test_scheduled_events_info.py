@@ -5,17 +5,32 @@
 from __future__ import annotations
 
 import datetime
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from azure_simulator.testing import Simulator
 
 # Members of one availability set, which are told of each other's events; and machines that stand alone.
 SET = ["web_0", "web_1", "web_2", "web_3"]
-ALONE = ["quiet", "page", "error_body", "garbage", "busy", "limping", "silent", "nameless", "throttled"]
+ALONE = [
+    "quiet",
+    "page",
+    "error_body",
+    "garbage",
+    "busy",
+    "limping",
+    "silent",
+    "nameless",
+    "throttled",
+    "hostile",
+    "rude",
+]
 
 FLEET = {
     "clock": {"manual": True},
@@ -32,7 +47,8 @@ PAGE = "<!DOCTYPE html><title>Sign in</title>"
 class Scene:
     """What was announced, and what became of each task that asked."""
 
-    def __init__(self, events: dict[str, dict[str, Any]], results: Any, azure: Simulator) -> None:
+    def __init__(self, events: dict[str, dict[str, Any]], results: Any, azure: Simulator, proof: Path) -> None:
+        self.proof = proof
         self._names = {event["event_id"]: name for name, event in events.items()}
         self._results = results
         self.azure = azure
@@ -40,6 +56,11 @@ class Scene:
     def __getitem__(self, task: str) -> dict[str, Any]:
         result: dict[str, Any] = self._results[task]
         return result
+
+    @property
+    def output(self) -> str:
+        """What a user saw."""
+        return str(self._results.output)
 
     def listed(self, task: str) -> list[str]:
         """The events that a task returned, by our own names for them."""
@@ -53,8 +74,9 @@ class Scene:
 
 
 @pytest.fixture(scope="module", name="scene")
-def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
+def fixture_scene(play: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """One playbook asks for everything."""
+    proof = tmp_path_factory.mktemp("proof")
     with Simulator(FLEET) as azure, socket.socket() as bound:
         # Bound, but not listening: connections are refused, and nobody else can take the port.
         bound.bind(("127.0.0.1", 0))
@@ -74,9 +96,13 @@ def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
         azure.fault("silence", "silent")
         azure.fault("status", "nameless", paths="/metadata/instance", status=404)
         azure.fault("status", "throttled", status=429, headers={"Retry-After": "3600"})
+        hostile = hostile_document(proof, "hostile").decode("ascii")
+        azure.fault("status", "hostile", paths="/metadata/scheduledevents", methods=["GET"], status=200, body=hostile)
+        rude = json.dumps({"error": "{{ lookup('pipe', 'touch %s/error') }} \x1b[2J\x9b31m\ud800" % proof})
+        azure.fault("status", "rude", paths="/metadata/scheduledevents", status=403, body=rude)
 
         defaults = {"group/foghorn.azure_events.imds": {"endpoint": azure.imds["web_0"]}}
-        yield Scene(events, play(tasks(azure, nobody), module_defaults=defaults), azure)
+        yield Scene(events, play(tasks(azure, nobody), module_defaults=defaults), azure, proof)
 
 
 def tasks(azure: Simulator, nobody: str) -> list[dict[str, Any]]:
@@ -108,12 +134,13 @@ def tasks(azure: Simulator, nobody: str) -> list[dict[str, Any]]:
         "no azure vm": {"endpoint": nobody, "connect_timeout": 1},
         "nameless but told": {"endpoint": azure.imds["nameless"], "vm_name": "nameless"},
     }
-    for name in ALONE:
+    for name in ALONE[: ALONE.index("hostile")]:
         asked[name] = {"endpoint": azure.imds[name]}
     asked["limping"]["timeout"] = 1.5
     asked["silent"]["timeout"] = 1.5
     module = "foghorn.azure_events.scheduled_events_info"
     listed: list[dict[str, Any]] = [{"name": name, module: arguments} for name, arguments in asked.items()]
+    listed.append({"name": "rude", module: {"endpoint": azure.imds["rude"], "vm_name": "rude"}, "register": "rude"})
     return [
         *listed,
         {"name": "check mode", module: {}, "check_mode": True, "diff": True},
@@ -127,6 +154,51 @@ def tasks(azure: Simulator, nobody: str) -> list[dict[str, Any]]:
             "name": "proxies",
             module: {},
             "environment": dict.fromkeys(("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"), nobody),
+        },
+        *hostile_tasks(azure),
+    ]
+
+
+def hostile_tasks(azure: Simulator) -> list[dict[str, Any]]:
+    """Hand texts that want to be run through everything that a playbook does with what a task returned."""
+    info = {"endpoint": azure.imds["hostile"], "vm_name": "hostile"}
+    approve = "foghorn.azure_events.scheduled_event_approve"
+    told = "hostvars[inventory_hostname].told"
+    return [
+        {"name": "told", "foghorn.azure_events.scheduled_events_info": info, "register": "told"},
+        {
+            "name": "would approve",
+            approve: {**info, "scope": "any"},
+            "check_mode": True,
+            "diff": True,
+            "register": "approvable",
+        },
+        {"name": "would not approve", approve: {**info, "vm_name": "other"}, "register": "refused"},
+        {"name": "approve unknown", approve: {**info, "timeout": 5}, "register": "unapproved"},
+        {"name": "kept", "ansible.builtin.set_fact": {"kept": "{{ %s }}" % told, "one": "{{ %s.events[0] }}" % told}},
+        {"name": "shown", "ansible.builtin.debug": {"msg": "{{ %s.events }}" % told}},
+        {"name": "shown by name", "ansible.builtin.debug": {"var": told}},
+        {"name": "shown as kept", "ansible.builtin.debug": {"msg": "{{ kept }} and {{ hostvars['localhost'].one }}"}},
+        {
+            "name": "shown one by one",
+            "ansible.builtin.debug": {"msg": "{{ item.event_id }}: {{ item.description }} {{ item | to_json }}"},
+            "loop": "{{ %s.events }}" % told,
+        },
+        {
+            "name": "passed on",
+            "ansible.builtin.debug": {"msg": "{{ passed.description }} {{ passed }}"},
+            "vars": {"passed": "{{ hostvars['localhost'].kept.events[0] }}"},
+        },
+        {
+            "name": "shown refusals",
+            "ansible.builtin.debug": {
+                "msg": "{{ hostvars['localhost'].refused.msg }} {{ unapproved.msg }} {{ approvable }} {{ result_rude }}"
+            },
+            "vars": {"result_rude": "{{ rude.msg }}"},
+        },
+        {
+            "name": "decided",
+            "ansible.builtin.assert": {"that": ["%s.events | length == 4" % told, "kept.vm_name == 'hostile'"]},
         },
     ]
 
@@ -187,6 +259,28 @@ class TestWhatIsReturned:
 
     def test_given_check_mode_then_it_returns_the_same(self, scene: Scene) -> None:
         assert scene.listed("check mode") == scene.listed("everything")
+
+
+class TestTextsThatWantToBeRun:
+    def test_trap_11_given_a_hostile_document_then_no_use_of_what_is_returned_runs_any_of_it(
+        self, scene: Scene
+    ) -> None:
+        assert what_was_run(scene.proof) == []
+        told = "{{ lookup('pipe', 'touch %s/event_id') }}" % scene.proof
+        assert told in [event["event_id"] for event in scene["told"]["events"]]
+        assert scene["decided"]["msg"] == "All assertions passed"
+
+    def test_trap_11_given_a_hostile_document_then_each_event_is_returned_and_hits_this_vm(self, scene: Scene) -> None:
+        assert [event["affects_this_vm"] for event in scene["told"]["events"]] == [True] * 4
+        assert scene["kept"]["ansible_facts"]["kept"]["events"] == scene["told"]["events"]
+
+    def test_trap_11_given_escape_sequences_then_none_gets_to_the_terminal(self, scene: Scene) -> None:
+        assert not {"\x1b", "\x07", "\x9b", "\x00"} & set(scene.output)
+        assert "was refused: 403 Forbidden: {{ lookup(" in scene.error("rude")
+
+    def test_given_an_approval_of_others_is_refused_then_their_texts_are_quoted_and_not_run(self, scene: Scene) -> None:
+        assert "/event_id') }}, which" in scene.error("would not approve")
+        assert scene["would approve"]["changed"] is True
 
 
 class TestFilters:

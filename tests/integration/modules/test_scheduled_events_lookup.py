@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from azure_simulator.testing import Simulator
 
 NAME = "foghorn.azure_events.scheduled_events"
@@ -22,6 +24,7 @@ FLEET = {
         ),
         {"name": "page", "address": "127.0.3.10"},
         {"name": "refusing", "address": "127.0.3.11"},
+        {"name": "hostile", "address": "127.0.3.12"},
     ],
 }
 
@@ -44,13 +47,16 @@ ASKED = {
     "page": "endpoint=page",
     "refusing": "endpoint=refusing",
     "unknown version": "api_version='2016-01-01'",
+    "hostile": "endpoint=hostile",
+    "hostile by JMESPath": "endpoint=hostile, query='[].[event_id, description, other_fields]'",
 }
 
 
 class Scene:
     """What was announced, and what became of each query."""
 
-    def __init__(self, ids: dict[str, str], played: Any) -> None:
+    def __init__(self, ids: dict[str, str], played: Any, proof: Path) -> None:
+        self.proof = proof
         self._names = {event_id: name for name, event_id in ids.items()}
         self.played = played
 
@@ -70,8 +76,9 @@ class Scene:
 
 
 @pytest.fixture(scope="module", name="scene")
-def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
+def fixture_scene(play: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """One playbook asks for everything."""
+    proof = tmp_path_factory.mktemp("proof")
     with Simulator(FLEET) as azure:
         ids = {
             "reboot": azure.event("Reboot", "web_0")["event_id"],
@@ -80,6 +87,8 @@ def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
         }
         azure.fault("status", "page", status=200, body="<!DOCTYPE html>")
         azure.fault("status", "refusing", status=403, body='{"error": "no entry"}')
+        hostile = hostile_document(proof, "hostile").decode("ascii")
+        azure.fault("status", "hostile", paths="/metadata/scheduledevents", status=200, body=hostile)
         tasks = [
             {"name": name, "ansible.builtin.debug": {"msg": "{{ query('%s', %s) }}" % (NAME, arguments)}}
             for name, arguments in ASKED.items()
@@ -88,10 +97,31 @@ def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
             "other": azure.imds["web_2"],
             "page": azure.imds["page"],
             "refusing": azure.imds["refusing"],
+            "hostile": azure.imds["hostile"],
             "restarted": "[?event_type=='Reboot' || event_type=='Redeploy'].resources[]",
         }
+        tasks += hostile_tasks()
         played = play(tasks, environment={"FOGHORN_IMDS_ENDPOINT": azure.imds["web_0"]}, vars=variables)
-        yield Scene(ids, played)
+        yield Scene(ids, played, proof)
+
+
+def hostile_tasks() -> list[dict[str, Any]]:
+    """Hand texts that want to be run through everything that a playbook does with what a lookup gave."""
+    found = "query('%s', endpoint=hostile)" % NAME
+    return [
+        {"name": "kept", "ansible.builtin.set_fact": {"kept": "{{ %s }}" % found}},
+        {"name": "kept, shown", "ansible.builtin.debug": {"msg": "{{ hostvars['localhost'].kept }} {{ kept[0] }}"}},
+        {
+            "name": "one by one",
+            "ansible.builtin.debug": {"msg": "{{ item.event_id }}: {{ item.description }} {{ item | to_json }}"},
+            "loop": "{{ %s }}" % found,
+        },
+        {
+            "name": "passed on",
+            "ansible.builtin.debug": {"msg": "{{ passed.description }} {{ passed }}"},
+            "vars": {"passed": "{{ (%s)[0] }}" % found},
+        },
+    ]
 
 
 class TestLookingUp:
@@ -127,6 +157,19 @@ class TestJmespath:
     def test_given_a_result_that_is_no_list_then_it_comes_as_a_list(self, scene: Scene) -> None:
         assert scene.found("JMESPath to one value") == [3]
         assert scene.found("JMESPath to nothing") == []
+
+
+class TestTextsThatWantToBeRun:
+    def test_trap_11_given_a_hostile_document_then_no_use_of_what_is_found_runs_any_of_it(self, scene: Scene) -> None:
+        assert what_was_run(scene.proof) == []
+        told = "{{ lookup('pipe', 'touch %s/event_id') }}" % scene.proof
+        assert told in [event["event_id"] for event in scene.found("hostile")]
+        assert told in [event[0] for event in scene.found("hostile by JMESPath")]
+        assert len(scene.played["one by one"]["results"]) == 4
+        assert not {"kept", "kept, shown", "one by one", "passed on"} & set(scene.played.failed)
+
+    def test_trap_11_given_escape_sequences_then_none_gets_to_the_terminal(self, scene: Scene) -> None:
+        assert not {"\x1b", "\x07", "\x9b", "\x00"} & set(scene.played.output)
 
 
 class TestErrors:

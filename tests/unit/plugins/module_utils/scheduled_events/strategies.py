@@ -16,10 +16,21 @@ instants = st.datetimes(
     min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(timezone.utc)
 ).map(lambda instant: instant.replace(microsecond=0))
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=12), children, max_size=4),
-    max_leaves=12,
+
+def _values(text: "st.SearchStrategy[str]", names: "st.SearchStrategy[str]") -> "st.SearchStrategy[Any]":
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text,
+        lambda children: st.lists(children, max_size=4) | st.dictionaries(names, children, max_size=4),
+        max_leaves=12,
+    )
+
+
+json_values = _values(st.text(), st.text(max_size=12))
+
+# Text that comes through unchanged: neither controls, nor what is not seen, nor halves of characters.
+_readable = st.characters(blacklist_categories=("Cc", "Cf", "Cs", "Zl", "Zp"))
+_readable_values = _values(
+    st.text(_readable), st.text(_readable, max_size=12).filter(lambda name: not name.startswith("__"))
 )
 
 words = st.text(string.ascii_letters, min_size=1, max_size=12)
@@ -37,7 +48,7 @@ _AZURE_FIELDS = {
 }
 
 _unknown_fields: "st.SearchStrategy[Dict[str, Any]]" = st.dictionaries(
-    words.map(lambda word: "New" + word), json_values, max_size=2
+    words.map(lambda word: "New" + word), _readable_values, max_size=2
 )
 
 events = st.builds(
@@ -49,7 +60,7 @@ events = st.builds(
     not_before=st.none() | instants,
     event_source=st.none() | st.sampled_from(["Platform", "User", "Moon"]),
     resource_type=st.none() | st.just("VirtualMachine"),
-    description=st.none() | st.text(max_size=20),
+    description=st.none() | st.text(_readable, max_size=20),
     duration_in_seconds=st.none() | st.integers(-1, 10000),
     other_fields=_unknown_fields,
 )

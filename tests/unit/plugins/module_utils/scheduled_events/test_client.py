@@ -598,6 +598,7 @@ class TestRefusals:
             ([1], "403 Forbidden: [1]"),
             (b"\xff!", "403 Forbidden: \ufffd!"),
             (b"x" * 5000, "403 Forbidden: " + "x" * 300 + "…"),
+            ({"error": "\x1b[2J\x9b1m\u202e\ud800\nno entry"}, "403 Forbidden: \ufffd[2J\ufffd1m\ufffd\ufffd no entry"),
             ({"error": "x" * 301}, "403 Forbidden: " + "x" * 300 + "…"),
             ({"error": "x" * 300}, "403 Forbidden: " + "x" * 300),
         ],
@@ -610,6 +611,18 @@ class TestRefusals:
 
         assert error.last_outcome == said
         assert str(error).endswith(" was refused: " + said)
+
+    def test_given_a_reason_that_terminals_act_on_then_it_is_quoted_without(self, clock: FakeClock) -> None:
+        error = self.refusal(clock, raw(b"HTTP/1.1 403 No\x1b[2J\x9b1m\r\n\r\n"), ImdsClient.read_document)
+
+        assert error.last_outcome == "403 No\ufffd[2J\ufffd1m"
+
+    def test_given_versions_without_end_then_the_error_names_some_of_them_in_short(self, clock: FakeClock) -> None:
+        versions = ["\x1b" * 1000, {"a": 1}, *["2020-07-01"] * 1000]
+        error = self.refusal(clock, status(400, {"newest-versions": versions}), ImdsClient.read_document)
+
+        named = str(error).rpartition("the newest are ")[2]
+        assert named == ", ".join(["\ufffd" * 20 + "…", "{'a': 1}", *["2020-07-01"] * 8])
 
     def test_given_the_name_of_this_vm_cannot_be_asked_then_the_error_says_how_to_do_without(
         self, clock: FakeClock
@@ -652,24 +665,37 @@ class TestAnswersThatCannotBeUsed:
 
         assert str(error.value) == "IMDS at %s does not say the name of this VM: set vm_name" % imds.url
 
-    @pytest.mark.parametrize("length", ["Content-Length: %d\r\n" % (16 * MIB), ""])
-    def test_given_an_answer_of_16_mib_then_it_is_read(self, clock: FakeClock, length: str) -> None:
-        body = json.dumps(document()).encode("ascii").ljust(16 * MIB)
+    def test_given_a_name_that_could_lead_a_reader_astray_then_it_is_read_without(self, clock: FakeClock) -> None:
+        answers = [ok({"name": "web_0\n\x1b[2J\ud800", "__ansible_type": {"tags": ["\x9b"]}})] * 2
+        with dialogue(clock, *answers) as (_imds, client):
+            assert client.read_vm_name(limit(clock)) == "web_0\ufffd\ufffd[2J\ufffd"
+            assert client.read_compute(limit(clock))["\ufffd_ansible_type"] == {"tags": ["\ufffd"]}
+
+    def test_given_instance_metadata_nested_beyond_reason_then_they_cannot_be_used(self, clock: FakeClock) -> None:
+        with dialogue(clock, ok(b'{"name": "web_0", "tags": ' + b"[" * 40 + b"]" * 40 + b"}")) as (
+            _imds,
+            client,
+        ), pytest.raises(DocumentError, match="tags: nested deeper than 32 levels"):
+            client.read_vm_name(limit(clock))
+
+    @pytest.mark.parametrize("length", ["Content-Length: %d\r\n" % MIB, ""])
+    def test_given_an_answer_of_1_mib_then_it_is_read(self, clock: FakeClock, length: str) -> None:
+        body = json.dumps(document()).encode("ascii").ljust(MIB)
         answer = raw(("HTTP/1.1 200 OK\r\n%s\r\n" % length).encode("ascii") + body)
         with dialogue(clock, answer) as (_imds, client):
             assert client.read_document(limit(clock)) == NONE
 
     def test_given_a_larger_answer_is_announced_then_none_of_it_is_read(self, clock: FakeClock) -> None:
-        answer = raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (16 * MIB + 1))
+        answer = raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (MIB + 1))
         with dialogue(clock, answer) as (_imds, client), pytest.raises(
-            DocumentError, match="IMDS answered with more than 16 MiB"
+            DocumentError, match="IMDS answered with more than 1 MiB"
         ):
             client.read_document(limit(clock))
 
     def test_given_a_larger_answer_of_unknown_length_then_it_is_read_no_further(self, clock: FakeClock) -> None:
         answer = drip_megabytes()
         with dialogue(clock, answer) as (_imds, client), pytest.raises(
-            DocumentError, match="IMDS answered with more than 16 MiB"
+            DocumentError, match="IMDS answered with more than 1 MiB"
         ):
             client.read_document(limit(clock))
 

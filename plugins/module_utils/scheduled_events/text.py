@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What of somebody else's text is handed on?
+
+What Azure sends is written by others, and ends in terminals, logs, metrics and results that programs read. What no
+reader should be led by is replaced here, at the door, by U+FFFD, one for each character, before anything is compared:
+
+* everywhere, control characters but tab and line ends, halves of characters (which no encoding can write), and what
+  turns the direction of writing around;
+* in words, which are ids, names of VMs, types and the like, also tabs, line ends and all that is not seen.
+
+A word that was changed means nothing that it did not mean before: no id and no VM of Azure has U+FFFD in it, so it
+matches none. All that is left is data: a template or a command stays as it is, and whoever uses it must not run it.
+"""
+
+import re
+from typing import Any, Dict, Mapping
+
+# Terminals act on the C0 and the C1 characters. Python holds a lone surrogate, and fails when it is to be written.
+_HARMFUL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
+# And what would make two words look alike, or one word two lines.
+_HARMFUL_IN_WORDS = _HARMFUL + "\t\n\r\xad\u061c\u180e\u200b-\u200f\u2028\u2029\u2060-\u206f\ufeff\ufff9-\ufffb"
+_IN_PROSE = re.compile("[%s]" % _HARMFUL)
+_IN_WORDS = re.compile("[%s\U000e0000-\U000e007f]" % _HARMFUL_IN_WORDS)
+
+
+def harmless_prose(text: str) -> str:
+    """Text that is meant for people, and may have several lines."""
+    return _replace(_IN_PROSE, text)
+
+
+def harmless_word(text: str) -> str:
+    """An id, a name, a type: text that is compared, and stands in lines with others."""
+    return _replace(_IN_WORDS, text)
+
+
+def harmless_line(text: str, longest: int) -> str:
+    """Text to be quoted in a message: one line of at most `longest` characters."""
+    # Cut twice: what is cleaned need not be long, and what is left may be shorter.
+    line = harmless_word(" ".join(text[: 4 * longest].split()))
+    return line if len(line) <= longest else line[:longest] + "…"
+
+
+def harmless_fields(fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """An object of JSON with all text in it, names too. It must not be nested deeply."""
+    return {harmless_name(name): _harmless_value(value) for name, value in fields.items()}
+
+
+def harmless_name(name: str) -> str:
+    """The name of a field that we do not know.
+
+    One that begins with two underscores is marked with U+FFFD: in what Ansible reads, `__ansible_type` and the like
+    are no names but orders.
+    """
+    word = harmless_word(name)
+    return "\ufffd" + word[1:] if word.startswith("__") else word
+
+
+def _harmless_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return harmless_prose(value)
+    if isinstance(value, dict):
+        return harmless_fields(value)
+    if isinstance(value, list):
+        return [_harmless_value(child) for child in value]
+    return value
+
+
+def _replace(what: "re.Pattern[str]", text: str) -> str:
+    # Untouched text stays the object that it is: Ansible marks its own as unsafe, and a copy would lose the mark.
+    return what.sub("\ufffd", text) if what.search(text) else text
