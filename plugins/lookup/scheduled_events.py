@@ -25,7 +25,9 @@ extends_documentation_fragment:
   - foghorn.azure_events.azure
 options:
   _terms:
-    description: Names of VMs in Azure, compared without case. None means the events of all VMs.
+    description:
+      - Names of VMs in Azure, compared without case. None means the events of all VMs.
+      - With O(source=resource_graph), ids of VMs as well. A name that several VMs have is refused.
     type: list
     elements: str
   source:
@@ -33,7 +35,8 @@ options:
       - Where the events are read. V(imds) is the metadata service of the controller itself, V(resource_graph) Azure
         Resource Graph.
       - The options O(endpoint), O(api_version), O(connect_timeout), O(vm_name) and O(affecting) belong to V(imds).
-        Those of the sign-in, O(subscriptions), O(finished) and O(inventory_variable) belong to V(resource_graph).
+        Those of the sign-in, O(subscriptions), O(resource_group), O(finished) and O(inventory_variable) belong to
+        V(resource_graph).
     type: str
     choices: [imds, resource_graph]
     default: imds
@@ -41,13 +44,19 @@ options:
     description: Ids of the subscriptions whose events are read. If not set, O(subscription_id).
     type: list
     elements: str
+  resource_group:
+    description: Only the events of this resource group. If not set, of all that the subscriptions hold.
+    type: str
   finished:
     description: Return events as well that are over, with the statuses V(Completed) and V(Canceled).
     type: bool
     default: false
   inventory_variable:
     description:
-      - The variable in which each host of the inventory has the name of its VM in Azure, which RV(_raw) is joined by.
+      - The variable in which each host of the inventory has the name or the id of its VM in Azure, which RV(_raw) is
+        joined by. The inventory plugin C(azure.azcollection.azure_rm) calls the id C(id).
+      - Names repeat, ids do not. A host that has a name only is refused when events hit VMs of that name in several
+        resource groups.
       - A host without it counts by its own name in the inventory.
     type: str
     default: azure_vm_name

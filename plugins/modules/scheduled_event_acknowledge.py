@@ -31,9 +31,14 @@ options:
     type: list
     elements: str
   vm_names:
-    description: Names in Azure of the VMs that are ready, which this task speaks for. Compared without case.
+    description:
+      - Names in Azure of the VMs that are ready, which this task speaks for, or their ids. Compared without case.
+      - Names repeat, ids do not. A name that VMs in several resource groups have is refused, and nothing is approved.
     type: list
     elements: str
+  resource_group:
+    description: Choose only events of this resource group. If not set, of all that the subscriptions hold.
+    type: str
   scope:
     description:
       - Which of the chosen events may be approved.
@@ -75,6 +80,7 @@ seealso:
 EXAMPLES = r"""
 - name: Approve what hits only these two VMs, once both are drained
   foghorn.azure_events.scheduled_event_acknowledge:
+    resource_group: shop
     vm_names: [web_0, web_1]
   delegate_to: localhost
   run_once: true

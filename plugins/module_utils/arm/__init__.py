@@ -12,6 +12,7 @@ only when a request is made, so that everything else here works, and is tested, 
 * What does its policy look like? `policy`
 * Which instances come next? `rollout`
 * Which events does Resource Graph list? `resource_graph`
+* Which VM does somebody mean, where names repeat? `machines`
 * Which hosts of the inventory do they hit? `inventory`
 * What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`
 * What may a user set? `options`

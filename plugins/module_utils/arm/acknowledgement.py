@@ -18,11 +18,13 @@ from typing import NamedTuple
 from ..scheduled_events.approval import ANY, LEADER, NOT_LISTED, OWN, waiting_terminates, why_over
 from ..scheduled_events.document import Event, event_as_dict, in_order_of_urgency, same_name
 from ..scheduled_events.selection import Selection
-from .client import POLL_INTERVAL, ArmClient, ArmError, Json, OutOfTime, Permission
+from .client import POLL_INTERVAL, ArmClient, ArmError, Json, OutOfTime, Permission, UnknownVersion
+from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant
 from .resource_graph import ListedEvent, list_events
 
-ONE_API_VERSION = "2023-10-01-preview"
-SEVERAL_API_VERSION = "2025-10-01-preview"
+# The newest that a cloud has is taken. A list of events is not in the oldest.
+LIST_API_VERSIONS = ("2025-11-01", "2025-10-01-preview")
+API_VERSIONS = (*LIST_API_VERSIONS, "2023-10-01-preview")
 ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", "ScheduledEventContributor")
 
 
@@ -67,25 +69,32 @@ def acknowledge(
     client: ArmClient,
     subscriptions: Sequence[str],
     selection: Selection,
-    vm_names: Sequence[str],
+    vms: Sequence[Reference],
     scope: str,
     wait: bool = False,
     dry_run: bool = False,
+    resource_group: str | None = None,
 ) -> Acknowledgement:
     """Approve the chosen events, as far as the scope allows.
 
-    :param vm_names: the VMs that the user speaks for
+    :param vms: those that the user speaks for
+    :param resource_group: only events of this one; None: of all that the subscriptions hold
     :param scope: see `judge`
     :param wait: until each approved event has started or is over, within the client's time limit
     :param dry_run: decide, but approve nothing
     :raises StillScheduled: if the wait ran out
+    :raises OptionError: if one of the VMs may be any of several; nothing was approved then
     :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
     """
-    listed = list_events(client, subscriptions, finished=True)
-    chosen = choose(listed, selection, vm_names)
-    judgement = judge(chosen, vm_names, scope)
+    everything = list_events(client, subscriptions, finished=True)
+    listed = in_group(everything, resource_group)
+    check_unambiguous(
+        vms, listed, "vm_names", "Give the id of the one that is ready in place of its name, or set resource_group"
+    )
+    chosen = choose(listed, selection, vms)
+    judgement = judge(chosen, vms, scope)
     if judgement.refused:
-        raise ArmError(_explain_refusal(judgement.refused, vm_names))
+        raise ArmError(_explain_refusal(judgement.refused, vms))
     before = {one.event.event_id: one.event.event_status for one in chosen}
     after = dict(before, **{one.event.event_id: "Scheduled, approved" for one in judgement.approve})
     late: list[str] = []
@@ -101,7 +110,7 @@ def acknowledge(
         approved=_as_dicts(judgement.approve),
         not_approved=[
             *(dict(_as_dict(one.listed), reason=one.reason) for one in judgement.not_approved),
-            *_unlisted(selection, chosen, listed),
+            *_unlisted(selection, chosen, everything),
         ],
         before=before,
         after=after,
@@ -109,7 +118,7 @@ def acknowledge(
             "Terminate %s will not start early before these are approved too, or have run out of time: %s"
             % (waiting.event.event_id, ", ".join(event.event_id for event in waiting.waits_for))
             for waiting in waiting_terminates(
-                [one.event for one in judgement.approve], [one.event for one in listed if not one.is_finished]
+                [one.event for one in judgement.approve], [one.event for one in everything if not one.is_finished]
             )
         ],
     )
@@ -122,20 +131,17 @@ def acknowledge(
     return result
 
 
-def choose(listed: Iterable[ListedEvent], selection: Selection, vm_names: Sequence[str]) -> list[ListedEvent]:
+def choose(listed: Iterable[ListedEvent], selection: Selection, vms: Sequence[Reference]) -> list[ListedEvent]:
     """The events that are meant: those that were named, else those that hit one of the VMs and are not over."""
     return [
         one
         for one in listed
         if selection.chooses(one.event, "")
-        and (
-            selection.event_ids is not None
-            or (not one.is_finished and (not vm_names or any(one.event.affects(name) for name in vm_names)))
-        )
+        and (selection.event_ids is not None or (not one.is_finished and (not vms or hits_any(vms, one))))
     ]
 
 
-def judge(chosen: Iterable[ListedEvent], vm_names: Sequence[str], scope: str) -> Judgement:
+def judge(chosen: Iterable[ListedEvent], vms: Sequence[Reference], scope: str) -> Judgement:
     """Decide which of the chosen events may be approved on behalf of these VMs.
 
     :param scope: `own`: only what hits no other VM than these, anything else is refused; `leader`: only what is
@@ -147,12 +153,12 @@ def judge(chosen: Iterable[ListedEvent], vm_names: Sequence[str], scope: str) ->
     by_event = {id(one.event): one for one in chosen}
     for event in in_order_of_urgency(one.event for one in by_event.values()):
         one = by_event[id(event)]
-        others = [name for name in event.resources if not _names(vm_names, name)]
+        others = [name for name in event.resources if not is_meant(vms, one, name)]
         if scope == OWN and (others or not event.resources):
             refused.append(Skipped(one, "hits %s as well" % ", ".join(others) if others else "names no VM"))
         elif not event.is_scheduled:
             not_approved.append(Skipped(one, why_over(event)))
-        elif scope == LEADER and not _names(vm_names, event.leader or ""):
+        elif scope == LEADER and not is_meant(vms, one, event.leader or ""):
             not_approved.append(Skipped(one, "led by %s" % (event.leader or "nobody")))
         else:
             approve.append(one)
@@ -177,11 +183,26 @@ def _send(client: ArmClient, approve: Sequence[ListedEvent]) -> None:
         by_resource.setdefault(key, []).append(one.event)
     for key, events in by_resource.items():
         path = of_resource[key] + "/providers/Microsoft.Maintenance/scheduledevents"
-        if len(events) == 1:
-            client.post("%s/%s/acknowledge" % (path, events[0].event_id), None, ACKNOWLEDGE, ONE_API_VERSION)
-        else:
-            body = {"value": [event.event_id for event in events]}
-            client.post(path, body, ACKNOWLEDGE, SEVERAL_API_VERSION)
+        if len(events) > 1:
+            try:
+                _post(client, path, {"value": [event.event_id for event in events]}, LIST_API_VERSIONS)
+                continue
+            except UnknownVersion:
+                # A cloud that knows no list yet may know the single form.
+                pass
+        for event in events:
+            _post(client, "%s/%s/acknowledge" % (path, event.event_id), None, API_VERSIONS)
+
+
+def _post(client: ArmClient, path: str, body: Json | None, versions: Sequence[str]) -> None:
+    """Send it in the newest of these versions that the cloud has."""
+    for version in versions[:-1]:
+        try:
+            client.post(path, body, ACKNOWLEDGE, version)
+            return
+        except UnknownVersion:
+            continue
+    client.post(path, body, ACKNOWLEDGE, versions[-1])
 
 
 def _wait_for_start(
@@ -224,21 +245,17 @@ def _unlisted(
     return unlisted
 
 
-def _explain_refusal(refused: Sequence[Skipped], vm_names: Sequence[str]) -> str:
+def _explain_refusal(refused: Sequence[Skipped], vms: Sequence[Reference]) -> str:
     return (
         "Nothing was approved, because scope is own, an approval lets Azure begin on every VM of the event, and chosen"
         " were: %s. Name all VMs that are ready in vm_names (now: %s), choose other events, or set scope to %s or %s"
         % (
             "; ".join("%s, which %s" % (one.listed.event.event_id, one.reason) for one in refused),
-            ", ".join(vm_names) or "none",
+            ", ".join(one.name for one in vms) or "none",
             LEADER,
             ANY,
         )
     )
-
-
-def _names(vm_names: Sequence[str], name: str) -> bool:
-    return any(same_name(one, name) for one in vm_names)
 
 
 def _as_dicts(listed: Iterable[ListedEvent]) -> list[Json]:

@@ -45,6 +45,10 @@ _BUSY_CODES = frozenset(
         "conflictingconcurrentwritenotallowed",
     ]
 )
+# As a rule its message lists those that there are.
+_UNKNOWN_VERSION_CODES = frozenset(
+    ["noregisteredproviderfound", "invalidapiversionparameter", "invalidresourcetype", "unsupportedapiversion"]
+)
 # These say the same, but also things that will never pass: here the message tells.
 _PERHAPS_BUSY_CODES = frozenset(["conflict", "operationnotallowed"])
 _BUSY_MESSAGE = re.compile(
@@ -85,6 +89,10 @@ class Changed(ArmError):
 
 class Busy(ArmError):
     """Another operation holds the resource (409), and will be over by itself."""
+
+
+class UnknownVersion(ArmError):
+    """This cloud does not have the api-version, or not for this."""
 
 
 class OperationFailed(ArmError):
@@ -369,6 +377,8 @@ class ArmClient:
                     ". Azure said: " + self._redact(message) if message else "",
                 )
             )
+        elif str(code).lower() in _UNKNOWN_VERSION_CODES:
+            kind = UnknownVersion
         elif answer.status == 404:
             kind = NotFound
             said += ". Check the names, resource_group and subscription_id"

@@ -14,20 +14,21 @@ from typing import Any
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.document import in_order_of_urgency
 from ..scheduled_events.options import OptionError, read_seconds
-from ..scheduled_events.selection import ANY, Selection, affecting_any_of
+from ..scheduled_events.selection import ANY, Selection
 from .acknowledgement import listed_as_dict
 from .client import ArmClient, Json
 from .credentials import choose
-from .options import read_subscriptions
+from .machines import Reference, check_unambiguous, hits_any, in_group, read_reference, read_references
+from .options import read_name, read_subscriptions
 from .resource_graph import ListedEvent, list_events
 
 
 def look_up(
-    options: Mapping[str, Any], selection: Selection, vm_names: Sequence[str], hosts: Mapping[str, Mapping[str, Any]]
+    options: Mapping[str, Any], selection: Selection, vms: Sequence[str], hosts: Mapping[str, Mapping[str, Any]]
 ) -> list[Json]:
     """Read the events of the subscriptions and choose among them.
 
-    :param vm_names: only events that hit one of these; none: all
+    :param vms: names or ids: only events that hit one of these; none: all
     :param hosts: the variables of each host of the inventory
     :raises OptionError: if an option cannot be meant
     :raises ArmError, DocumentError: see `resource_graph.list_events`
@@ -38,31 +39,50 @@ def look_up(
             % selection.affecting
         )
     subscriptions = read_subscriptions(options)
+    references = read_references(vms)
+    group = read_name(options, "resource_group") if options.get("resource_group") is not None else None
     timeout = read_seconds(options, "timeout")
     with ArmClient(choose(options), Deadline(timeout)) as client:
-        listed = list_events(client, subscriptions or [client.subscription_id], options["finished"])
-    chosen = {id(one.event): one for one in listed if selection.chooses(one.event, "")}
-    events = [one.event for one in chosen.values()]
-    ordered = in_order_of_urgency(affecting_any_of(events, vm_names) if vm_names else events)
+        everything = list_events(client, subscriptions or [client.subscription_id], finished=True)
+    listed = in_group(everything, group)
+    check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
+    chosen = {
+        id(one.event): one
+        for one in listed
+        if (options["finished"] or not one.is_finished)
+        and selection.chooses(one.event, "")
+        and (not references or hits_any(references, one))
+    }
+    ordered = in_order_of_urgency(one.event for one in chosen.values())
     return join([chosen[id(event)] for event in ordered], hosts, options["inventory_variable"])
 
 
 def join(listed: Sequence[ListedEvent], hosts: Mapping[str, Mapping[str, Any]], variable: str) -> list[Json]:
     """Write events as the lookup returns them, with the names in the inventory of the hosts that they hit.
 
-    :param variable: holds a host's name in Azure; a host without it counts by its name in the inventory
+    :param variable: holds a host's name or id in Azure; a host without it counts by its name in the inventory
+    :raises OptionError: if it holds a name, and several of the VMs have that
     """
     if not listed:
         # To template a variable of every host takes its time, and most of the time nothing is announced.
         return []
-    by_vm: dict[str, list[str]] = {}
+    by_name: dict[str, list[tuple[Reference, str]]] = {}
     for host in hosts:
-        by_vm.setdefault(str(hosts[host].get(variable) or host).lower(), []).append(host)
+        reference = read_reference(str(hosts[host].get(variable) or host))
+        by_name.setdefault(reference.name.lower(), []).append((reference, host))
+    hit = {name.lower() for one in listed for name in one.event.resources}
+    known = [reference for name in hit for reference, _host in by_name.get(name, ())]
+    check_unambiguous(known, listed, variable, "Let inventory_variable be one that holds the ids of VMs")
     now = datetime.now(timezone.utc)
     return [
         dict(
             listed_as_dict(one, now),
-            inventory_hosts=[host for vm in one.event.resources for host in by_vm.get(vm.lower(), ())],
+            inventory_hosts=[
+                host
+                for vm in one.event.resources
+                for reference, host in by_name.get(vm.lower(), ())
+                if reference.means(one, vm)
+            ],
         )
         for one in listed
     ]

@@ -14,11 +14,12 @@ from ..imds_module import filter_arguments
 from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.document import DocumentError
-from ..scheduled_events.options import OptionError, read_seconds, read_selection, read_vm_names
+from ..scheduled_events.options import OptionError, read_seconds, read_selection
 from . import acknowledgement, eviction, policy, scale_set, virtual_machine
 from .client import ArmClient, ArmError
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, MissingLibrary, choose
+from .machines import read_references
 from .notification import ENABLED, STATES, as_dict, read_wish
 from .options import read_name, read_subscriptions
 from .rollout import NONE, UPDATES, read_care
@@ -97,6 +98,7 @@ def acknowledgement_arguments() -> ArgumentSpec:
     return {
         "event_ids": {"type": "list", "elements": "str"},
         "vm_names": {"type": "list", "elements": "str"},
+        "resource_group": {"type": "str"},
         "scope": {"type": "str", "default": OWN, "choices": list(SCOPES)},
         **filter_arguments(),
         "subscriptions": {"type": "list", "elements": "str"},
@@ -215,7 +217,8 @@ def run_acknowledgement(module: AnsibleModule) -> None:
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
         selection = read_selection(options)
-        vm_names = read_vm_names(options["vm_names"] or ())
+        vms = read_references(options["vm_names"] or ())
+        group = read_name(options, "resource_group") if options["resource_group"] is not None else None
         subscriptions = read_subscriptions(options)
 
         def work(client: ArmClient) -> dict[str, Any]:
@@ -224,10 +227,11 @@ def run_acknowledgement(module: AnsibleModule) -> None:
                     client,
                     subscriptions or [client.subscription_id],
                     selection,
-                    vm_names,
+                    vms,
                     options["scope"],
                     options["wait"],
                     module.check_mode,
+                    group,
                 )
             except acknowledgement.StillScheduled as error:
                 # What was approved is approved: the failure reports it like a success.

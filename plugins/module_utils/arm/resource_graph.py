@@ -40,6 +40,16 @@ class ListedEvent(NamedTuple):
     zones: tuple[str, ...] = ()
 
     @property
+    def group_id(self) -> str:
+        """The id of the resource group that all of its VMs are in."""
+        start, _separator, _end = self.resource_id.partition("/providers/")
+        return start
+
+    def id_of(self, name: str) -> str:
+        """The id of one of its VMs. (Of an instance of a uniform scale set, the one that it would have as a VM.)"""
+        return "%s/providers/Microsoft.Compute/virtualMachines/%s" % (self.group_id, name)
+
+    @property
     def is_finished(self) -> bool:
         """Whether it is history."""
         return self.event.event_status.lower() in FINISHED

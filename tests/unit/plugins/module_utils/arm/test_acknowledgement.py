@@ -15,8 +15,10 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowled
     acknowledge,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     GROUP,
@@ -78,7 +80,7 @@ def approved() -> Step:
 
 
 def one(event_id: str, name: str = "web_0") -> str:
-    return "POST %s/providers/Microsoft.Maintenance/scheduledevents/%s/acknowledge?api-version=2023-10-01-preview" % (
+    return "POST %s/providers/Microsoft.Maintenance/scheduledevents/%s/acknowledge?api-version=2025-11-01" % (
         web(name),
         event_id,
     )
@@ -93,7 +95,7 @@ def run(
     **options: Any,
 ) -> tuple[ScriptedArm, Acknowledgement]:
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
-        return arm, acknowledge(client, [SUBSCRIPTION], selection, vm_names, scope, **options)
+        return arm, acknowledge(client, [SUBSCRIPTION], selection, read_references(vm_names), scope, **options)
 
 
 def ids(events: list[dict[str, Any]]) -> list[str]:
@@ -169,9 +171,7 @@ def test_given_an_event_of_the_vm_then_it_is_acknowledged_on_its_resource() -> N
 
 def test_given_several_events_of_one_resource_then_they_go_in_one_request() -> None:
     arm, result = run(page(row(A), row(B)), approved())
-    assert arm.lines[1] == (
-        "POST %s/providers/Microsoft.Maintenance/scheduledevents?api-version=2025-10-01-preview" % web()
-    )
+    assert arm.lines[1] == ("POST %s/providers/Microsoft.Maintenance/scheduledevents?api-version=2025-11-01" % web())
     assert json.loads(arm.sent("POST")[1]) == {"value": [A, B]}
     assert arm.sent("POST")[1] == b'{"value":["%s","%s"]}' % (A.encode(), B.encode())
     assert ids(result.approved) == [A, B]
@@ -260,6 +260,86 @@ def test_given_it_does_not_start_in_time_then_the_failure_tells_what_was_approve
 def test_given_terminates_that_wait_for_others_then_it_warns() -> None:
     _unused, result = run(page(row(A, kind="Terminate"), row(B, "web_1", kind="Terminate")), approved())
     assert B in result.warnings[0]
+
+
+def production(name: str = "web_0") -> str:
+    """A VM of the same name in another resource group."""
+    return web(name).replace("/shop/", "/production/")
+
+
+def in_both(**more: Any) -> Step:
+    """An event A of the web_0 in shop, and B of the one in production."""
+    return page(row(A), row(B, of=production(), **more))
+
+
+class TestNamesRepeat:
+    @pytest.mark.parametrize("scope", ["own", "leader", "any"])
+    @pytest.mark.parametrize("selection", [ANYTHING, Selection((A,))])
+    def test_given_a_name_in_two_groups_then_nothing_is_approved_and_both_are_named(
+        self, scope: str, selection: Selection
+    ) -> None:
+        with pytest.raises(OptionError) as error:
+            run(in_both(), scope=scope, selection=selection)
+        assert "vm_names: 'web_0' is the name of 2 VMs: %s and %s." % (production(), web()) in str(error.value)
+
+    def test_given_the_other_event_is_over_then_it_is_ambiguous_all_the_same(self) -> None:
+        with pytest.raises(OptionError, match="is the name of 2 VMs"):
+            run(in_both(status="Completed"))
+
+    @pytest.mark.parametrize("of", [web, production])
+    def test_given_an_id_then_only_the_event_of_that_vm_is_approved(self, of: Any) -> None:
+        arm, result = run(in_both(), approved(), vm_names=[of().upper().replace("/SUBSCRIPTIONS", "/subscriptions")])
+        assert ids(result.approved) == [A if of is web else B]
+        assert arm.lines[1].startswith("POST %s/providers/Microsoft.Maintenance" % of())
+
+    def test_given_the_resource_group_then_only_its_events_are_chosen(self) -> None:
+        arm, result = run(in_both(), approved(), resource_group="Production")
+        assert ids(result.approved) == [B]
+        assert len(arm.lines) == 2
+
+    def test_given_an_event_of_another_group_is_named_then_it_is_left_out(self) -> None:
+        _arm, result = run(in_both(), selection=Selection((B,)), resource_group="shop")
+        assert result.not_approved == [{"event_id": B, "reason": "left out by the other filters"}]
+
+    def test_given_the_id_of_one_when_the_event_hits_the_other_then_it_is_not_own(self) -> None:
+        with pytest.raises(ArmError, match="%s, which hits web_0 as well" % B):
+            run(in_both(), selection=Selection((B,)), vm_names=[web()])
+
+    def test_given_the_id_of_a_uniform_instance_then_it_is_known_by_the_name_that_azure_makes_of_it(self) -> None:
+        scale_set = "%s/providers/Microsoft.Compute/virtualMachineScaleSets/web" % GROUP
+        _arm, result = run(page(row(A, of=scale_set)), approved(), vm_names=[scale_set + "/virtualMachines/0"])
+        assert ids(result.approved) == [A]
+
+    @pytest.mark.parametrize(
+        "bad", ["/web_0", GROUP, web() + "/extensions/x", "/subscriptions/s/virtualMachines/web_0"]
+    )
+    def test_given_an_id_that_is_of_no_vm_then_it_is_refused(self, bad: str) -> None:
+        with pytest.raises(OptionError, match="is not the id of a VM"):
+            read_references([bad])
+
+
+def test_given_a_cloud_without_the_stable_version_then_the_previews_are_tried_in_turn() -> None:
+    unknown = refused(400, "NoRegisteredProviderFound", "No registered resource provider found")
+    arm, result = run(page(row(A)), unknown, unknown, approved())
+    assert [line.rpartition("=")[2] for line in arm.lines[1:]] == [
+        "2025-11-01",
+        "2025-10-01-preview",
+        "2023-10-01-preview",
+    ]
+    assert result.changed
+
+
+def test_given_a_cloud_that_takes_no_list_then_each_goes_alone() -> None:
+    unknown = refused(404, "InvalidResourceType", "The resource type could not be found")
+    arm, result = run(page(row(A), row(B)), unknown, unknown, approved(), approved())
+    assert arm.lines[3:] == [one(A), one(B)]
+    assert ids(result.approved) == [A, B]
+
+
+def test_given_a_cloud_without_any_of_the_versions_then_its_words_are_told() -> None:
+    unknown = refused(404, "InvalidResourceType", "The resource type could not be found")
+    with pytest.raises(ArmError, match="404 InvalidResourceType: The resource type could not be found"):
+        run(page(row(A)), unknown, unknown, unknown)
 
 
 def test_given_a_permission_is_missing_then_it_names_the_role() -> None:

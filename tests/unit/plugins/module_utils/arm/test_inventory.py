@@ -43,6 +43,33 @@ def test_given_two_hosts_for_one_vm_then_both_are_named() -> None:
     assert hosts_of(listed("web_1"), {"x": {VARIABLE: "web_1"}, "y": {VARIABLE: "web_1"}}) == ["x", "y"]
 
 
+def in_group(group: str, name: str = "web_0") -> str:
+    return "/subscriptions/s/resourceGroups/%s/providers/Microsoft.Compute/virtualMachines/%s" % (group, name)
+
+
+STAGING, PRODUCTION = (
+    ListedEvent(Event(group, "Reboot", "Scheduled", ("web_0",)), in_group(group)) for group in ("staging", "production")
+)
+
+
+def test_given_hosts_with_ids_then_each_is_found_by_its_own_event_only() -> None:
+    hosts = {"s.example": {VARIABLE: in_group("staging")}, "p.example": {VARIABLE: in_group("PRODUCTION", "WEB_0")}}
+    found = join([STAGING, PRODUCTION], hosts, VARIABLE)
+    assert [one["inventory_hosts"] for one in found] == [["s.example"], ["p.example"]]
+
+
+def test_given_a_host_with_a_name_that_two_vms_have_then_it_is_refused_and_both_are_named() -> None:
+    with pytest.raises(OptionError) as error:
+        join([STAGING, PRODUCTION], {"web_0": {}}, VARIABLE)
+    assert "%s and %s" % (in_group("production"), in_group("staging")) in str(error.value)
+    assert "Let inventory_variable be one that holds the ids" in str(error.value)
+
+
+def test_given_two_vms_of_a_name_that_no_host_has_then_nothing_is_ambiguous() -> None:
+    found = join([STAGING, PRODUCTION], {"db": {}}, VARIABLE)
+    assert [one["inventory_hosts"] for one in found] == [[], []]
+
+
 def test_given_nothing_is_announced_then_no_host_is_looked_at() -> None:
     class Untouched(dict[str, Any]):
         def __iter__(self) -> Any:

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which VM does somebody mean?
+
+A scheduled event names VMs, and names repeat: a subscription may hold a web_0 in each of its resource groups. A VM
+is known by the subscription and resource group of the resource that its event was published for, and its name. Who
+gives a name alone is understood as long as only one VM can be meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..scheduled_events.document import same_name
+from ..scheduled_events.options import OptionError, read_vm_names
+from .resource_graph import ListedEvent
+
+_ID = re.compile(
+    r"(?P<group>/subscriptions/[^/]+/resourceGroups/[^/]+)/providers/Microsoft\.Compute"
+    r"(?:/virtualMachineScaleSets/(?P<scale_set>[^/]+))?/virtualMachines/(?P<name>[^/]+)/?\Z",
+    re.IGNORECASE,
+)
+
+
+class Reference(NamedTuple):
+    """A VM, as somebody named it."""
+
+    name: str
+    """As in an event's Resources."""
+    group_id: str | None = None
+    """The id of its resource group; None: it was not said."""
+
+    def means(self, listed: ListedEvent, name: str) -> bool:
+        """Whether this is the VM of that name in the resource group of that event."""
+        return same_name(self.name, name) and (
+            self.group_id is None or self.group_id.lower() == listed.group_id.lower()
+        )
+
+
+def read_reference(text: str) -> Reference:
+    """Read the name of a VM, or its id.
+
+    An instance of a uniform scale set, whose id ends in a number, has the name that Azure makes of it: web_0.
+
+    :raises OptionError: if it begins like an id and is none of a VM
+    """
+    if not text.startswith("/"):
+        return Reference(text)
+    match = _ID.match(text)
+    if match is None:
+        raise OptionError(
+            "%r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
+            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % text
+        )
+    name, scale_set = match["name"], match["scale_set"]
+    return Reference("%s_%s" % (scale_set, name) if scale_set and name.isdecimal() else name, match["group"])
+
+
+def read_references(texts: Sequence[Any]) -> list[Reference]:
+    """Read names and ids of VMs.
+
+    :raises OptionError: on the first that cannot be one
+    """
+    return [read_reference(text) for text in read_vm_names(texts)]
+
+
+def is_meant(references: Iterable[Reference], listed: ListedEvent, name: str) -> bool:
+    """Whether one of these is the VM of that name in the resource group of that event."""
+    return any(one.means(listed, name) for one in references)
+
+
+def hits_any(references: Iterable[Reference], listed: ListedEvent) -> bool:
+    """Whether an event hits one of these VMs."""
+    references = list(references)
+    return any(is_meant(references, listed, name) for name in listed.event.resources)
+
+
+def in_group(listed: Iterable[ListedEvent], resource_group: str | None) -> list[ListedEvent]:
+    """The events of a resource group, in whatever subscription; None: all."""
+    return [
+        one for one in listed if resource_group is None or same_name(one.group_id.rsplit("/", 1)[-1], resource_group)
+    ]
+
+
+def check_unambiguous(references: Iterable[Reference], listed: Iterable[ListedEvent], option: str, remedy: str) -> None:
+    """Refuse a name that several VMs have.
+
+    :param listed: all events that are known of, those that are over as well: the more, the sooner it is found out
+    :param option: where the name was given, for the error
+    :param remedy: what to do, for the error
+    :raises OptionError: if a name without a resource group is that of VMs in several
+    """
+    listed = list(listed)
+    for reference in references:
+        if reference.group_id is not None:
+            continue
+        ids: dict[str, str] = {}
+        for one in listed:
+            for name in one.event.resources:
+                if reference.means(one, name):
+                    ids.setdefault(one.group_id.lower(), one.id_of(name))
+        if len(ids) > 1:
+            raise OptionError(
+                "%s: %r is the name of %d VMs: %s. %s"
+                % (option, reference.name, len(ids), " and ".join(sorted(ids.values())), remedy)
+            )
