@@ -103,7 +103,8 @@ $(INTEGRATION): integration-%: $(VENV)/.test
 
 # With the oldest ansible-core that is supported, and with the newest where there is a Python for it.
 integration-oldest integration-newest: integration-%: $(VENV)/.run
-	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* tests/integration/modules
+	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* tests/integration/modules \
+	  tests/integration/playbooks/test_hostile.py
 
 # Of ansible-core 2.16 without empty-init: that test, which newer ones have no more, wants a package of module_utils to
 # be without a docstring.

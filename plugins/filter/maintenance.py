@@ -23,6 +23,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import plain, untrusted
 
 
 def maintenance_plan(
@@ -36,7 +37,7 @@ def maintenance_plan(
     try:
         plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, together)
     except (DocumentError, PlanError) as error:
-        raise AnsibleFilterError("maintenance_plan: %s" % error) from error
+        raise AnsibleFilterError("maintenance_plan: %s" % plain(str(error))) from error
     return plan_as_dict(plan, instant)
 
 
@@ -62,7 +63,7 @@ def maintenance_progress(
     try:
         return watch(state, read_reading(reading), decided, instant, float(confirm_after))
     except DocumentError as error:
-        raise AnsibleFilterError("maintenance_progress: %s" % error) from error
+        raise AnsibleFilterError("maintenance_progress: %s" % plain(str(error))) from error
 
 
 def maintenance_report(
@@ -72,10 +73,14 @@ def maintenance_report(
 ) -> dict[str, list[str]]:
     """Tell a plan, or what became of it."""
     if results is None:
-        return {"lines": describe_plan(read_plan(plan), time.time() if now is None else now), "failures": []}
+        return _as_plain({"lines": describe_plan(read_plan(plan), time.time() if now is None else now), "failures": []})
     # A host that was lost on the way has none.
     told = {name: read_result(result) for name, result in results.items() if result}
-    return describe_results(read_plan(plan), told)
+    return _as_plain(describe_results(read_plan(plan), told))
+
+
+def _as_plain(report: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {name: [plain(line) for line in lines] for name, lines in report.items()}
 
 
 class FilterModule:
@@ -84,8 +89,8 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Name them."""
         return {
-            "maintenance_approvals": maintenance_approvals,
-            "maintenance_plan": maintenance_plan,
-            "maintenance_progress": maintenance_progress,
-            "maintenance_report": maintenance_report,
+            "maintenance_approvals": untrusted(maintenance_approvals),
+            "maintenance_plan": untrusted(maintenance_plan),
+            "maintenance_progress": untrusted(maintenance_progress),
+            "maintenance_report": untrusted(maintenance_report),
         }

@@ -19,6 +19,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehears
     make_rehearsal,
     silent_machines,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import plain, untrusted
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
 
@@ -40,12 +41,12 @@ def rehearsal_plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], 
     try:
         return make_rehearsal(known, given, endpoint)
     except RehearsalError as error:
-        raise AnsibleFilterError("%s" % error) from error
+        raise AnsibleFilterError(plain(str(error))) from error
 
 
 def rehearsal_progress(event: Mapping[str, Any]) -> dict[str, Any]:
     """Tell what has happened so far."""
-    return {"lines": describe_progress(event), "over": is_over(event)}
+    return {"lines": [plain(line) for line in describe_progress(event)], "over": is_over(event)}
 
 
 def rehearsal_report(
@@ -60,7 +61,8 @@ def rehearsal_report(
         name: [json.loads(line) for line in text.splitlines() if line.strip()]
         for name, text in (histories or {}).items()
     }
-    return judge(rehearsal, event or None, noted, expected, troubles)
+    report = judge(rehearsal, event or None, noted, expected, troubles)
+    return dict(report, **{name: [plain(line) for line in report[name]] for name in ("lines", "failures")})
 
 
 class FilterModule:
@@ -69,8 +71,8 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Name them."""
         return {
-            "rehearsal_plan": rehearsal_plan,
-            "rehearsal_progress": rehearsal_progress,
-            "rehearsal_report": rehearsal_report,
-            "rehearsal_silent": silent_machines,
+            "rehearsal_plan": untrusted(rehearsal_plan),
+            "rehearsal_progress": untrusted(rehearsal_progress),
+            "rehearsal_report": untrusted(rehearsal_report),
+            "rehearsal_silent": untrusted(silent_machines),
         }

@@ -58,6 +58,8 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
     """
     names: dict[str, str] = {}
     for machine in machines:
+        if not machine.vm_name.isprintable():
+            raise RehearsalError("rehearse_vm_name: %a of %s is no name of a VM" % (machine.vm_name, machine.name))
         other = names.setdefault(machine.vm_name.lower(), machine.name)
         if other != machine.name:
             raise RehearsalError(

@@ -52,6 +52,8 @@ class Host:
         self.state = directory / "state"
         self.breaks_at_stop = False
         self.agent: RealAgent | None = None
+        self.variables: dict[str, Any] = {}
+        """Those of the inventory for this host alone, above all others."""
         directory.mkdir(parents=True)
         with socket.socket() as chosen:
             chosen.bind((address, 0))
@@ -319,6 +321,7 @@ class Fleet:
                     "handle_events_endpoint": self.azure.imds[host.vm.lower()],
                     "rehearse_vm_name": host.vm.lower(),
                 }
+                | host.variables
                 for host in hosts
             },
         }

@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How is somebody else's text handed to a playbook, and to a person?
+
+Whoever can announce an event chooses its texts. Ansible must not take them for templates, nor a terminal for commands.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ansible import template
+
+
+def plain(text: str) -> str:
+    """Return the text on one line, an escape like `\\x1b` in place of each character that does not just show itself."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def untrusted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have all text in what a filter returns marked as none of ours, at any depth, so that it is never a template."""
+
+    @functools.wraps(function)
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        return _mark(function(*args, **kwargs))
+
+    return marked
+
+
+def _mark(value: Any) -> Any:
+    # Since 2.19 only text that is marked as trusted is a template, which a filter's never is; the marks of before are
+    # on their way out there.
+    if hasattr(template, "trust_as_template"):
+        return value
+    from ansible.utils.unsafe_proxy import wrap_var
+
+    return wrap_var(value)

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every playbook refuses, before anything else, an ansible-core that would execute what an event says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible.plugins.test.core import version_compare
+from jinja2 import Environment
+
+PLAYBOOKS = Path(__file__).parents[3] / "playbooks"
+CHECK = "tasks/check_ansible.yml"
+
+
+def is_accepted(version: str) -> bool:
+    """What the check's conditions say of a version."""
+    (task,) = yaml.safe_load((PLAYBOOKS / CHECK).read_text())
+    environment = Environment()
+    environment.tests["version"] = version_compare
+    conditions = [environment.compile_expression(text) for text in task["ansible.builtin.assert"]["that"]]
+    return all(condition(ansible_version={"full": version}) for condition in conditions)
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        *("2.14.18", "2.15.13", "2.16.0", "2.16.13", "2.16.14rc1"),
+        *("2.17.0b1", "2.17.0", "2.17.6", "2.17.7rc1"),
+        *("2.18.0b1", "2.18.0rc2", "2.18.0", "2.18.1rc1"),
+    ],
+)
+def test_given_a_version_that_executes_what_an_event_says_or_is_too_old_then_it_is_refused(version: str) -> None:
+    assert not is_accepted(version)
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["2.16.14", "2.16.19", "2.17.7", "2.17.14", "2.18.1", "2.18.12", "2.19.0b1", "2.19.0", "2.20.0rc1", "2.21.1"],
+)
+def test_given_a_version_in_which_that_is_mended_then_it_is_accepted(version: str) -> None:
+    assert is_accepted(version)
+
+
+@pytest.mark.parametrize("playbook", sorted(path.name for path in PLAYBOOKS.glob("*.yml")))
+def test_given_any_playbook_then_the_check_is_its_first_task(playbook: str) -> None:
+    first_play = yaml.safe_load((PLAYBOOKS / playbook).read_text())[0]
+
+    assert "roles" not in first_play
+    assert "pre_tasks" not in first_play
+    assert first_play["gather_facts"] is False
+    assert first_play["tasks"][0]["ansible.builtin.import_tasks"] == CHECK
+
+
+def test_given_a_version_that_is_refused_then_the_mended_ones_are_named() -> None:
+    (task,) = yaml.safe_load((PLAYBOOKS / CHECK).read_text())
+
+    for version in ("2.16.14", "2.17.7", "2.18.1", "2.19"):
+        assert version in task["ansible.builtin.assert"]["fail_msg"]

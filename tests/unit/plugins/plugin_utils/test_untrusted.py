@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is handed on is never a template, and never a terminal's command."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import plain
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Reboot of web_0 – soon", "Reboot of web_0 – soon"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\r\nb\tc", "a\\r\\nb\\tc"),
+        ("\x9b2J\x7f", "\\x9b2J\\x7f"),
+        ("\u202eevil\u2028", "\\u202eevil\\u2028"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_given_any_text_when_shown_then_it_is_one_line_that_a_terminal_only_shows(text: str, shown: str) -> None:
+    assert plain(text) == shown
+    assert plain(text).isprintable()
