@@ -31,14 +31,15 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
-OTHER_CORES := integration-oldest integration-newest sanity-oldest sanity-newest
-LONGEST := integration-playbooks integration-readme
-# Lanes side by side; those that work on the copy of the collection share one.
-STEPS := $(LINT) sanity unit -- $(LONGEST) -- unit-other-pythons $(OTHER_CORES) $(filter-out $(LONGEST),$(INTEGRATION))
+SANITY_OF_OTHERS := sanity-oldest sanity-newest
+# Lanes side by side. One for those that work on the copy of the collection, one that waits more than it works, one more;
+# what follows `++` goes to the lane that is free, what takes longest first.
+POOL := unit unit-other-pythons integration-demo integration-arm integration-newest integration-oldest
+STEPS := sanity $(LINT) -- integration-playbooks -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity docs changelog build bench clean $(filter-out --,$(STEPS)) venv collection copy
+.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity sanity-other-cores docs changelog build bench clean $(filter-out -- ++,$(STEPS)) $(SANITY_OF_OTHERS) venv collection copy
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -115,6 +116,9 @@ sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
 
 sanity: $(VENV)/.run copy ## ansible-test's sanity tests
 	@tools/sanity.sh $(VENV) $(CACHE)/ansible-test
+
+sanity-other-cores: $(VENV)/.run ## those of the oldest and of the newest ansible-core
+	@$(BIN)/python tools/run_steps.py "$(MAKE)" sanity-oldest -- sanity-newest
 
 docs: $(VENV)/.gates collection ## the plugins' documentation as HTML, in dist/docs
 	@tools/docs.sh $(VENV) $(CACHE)/docs dist/docs

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run targets of the Makefile in lanes side by side, all of them even if some fail, and end with a summary.
 
-usage: run_steps.py MAKE TARGET… [-- TARGET…]…
-The targets of one lane run one after the other; `--` begins the next lane. What a target prints appears in one piece
+usage: run_steps.py MAKE TARGET… [-- TARGET…]… [++ TARGET…]
+The targets of one lane run one after the other; `--` begins the next lane. The targets after `++` belong to none: a
+lane that has done its own takes the next of them, in their order. What a target prints appears in one piece
 when it has ended; until then a line now and then tells how far it is. A line of its output that begins with
 `skipped: ` tells what this machine cannot do; the summary shows all of them. Exits 1, naming them, if a target failed.
 """
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,9 +62,9 @@ def main() -> int:
     began = time.monotonic()
     screen = Screen()
     stop = threading.Event()
-    lanes = split(arguments)
+    lanes, shared = split(arguments)
     with TemporaryDirectory(prefix="run-steps-") as scratch, ThreadPoolExecutor(len(lanes)) as pool:
-        running = [pool.submit(run_lane, make, targets, Path(scratch), screen, stop) for targets in lanes]
+        running = [pool.submit(run_lane, make, targets, shared, Path(scratch), screen, stop) for targets in lanes]
         try:
             results = [result for lane in running for result in lane.result()]
         except KeyboardInterrupt:
@@ -72,20 +74,27 @@ def main() -> int:
     return summarise(results, "steps", time.monotonic() - began, "make ", screen)
 
 
-def split(arguments: Iterable[str]) -> list[list[str]]:
-    """The lanes that the arguments name."""
+def split(arguments: Iterable[str]) -> tuple[list[list[str]], deque[str]]:
+    """The lanes that the arguments name, and what any lane may do."""
     lanes: list[list[str]] = [[]]
+    shared: list[str] = []
+    targets = lanes[0]
     for argument in arguments:
         if argument == "--":
-            lanes.append([])
+            targets = []
+            lanes.append(targets)
+        elif argument == "++":
+            targets = shared
         else:
-            lanes[-1].append(argument)
-    return lanes
+            targets.append(argument)
+    return lanes, deque(shared)
 
 
-def run_lane(make: str, targets: list[str], scratch: Path, screen: Screen, stop: threading.Event) -> list[Result]:
+def run_lane(
+    make: str, own: list[str], shared: deque[str], scratch: Path, screen: Screen, stop: threading.Event
+) -> list[Result]:
     results = []
-    for target in targets:
+    for target in _one_by_one(own, shared):
         if stop.is_set():
             break
         output = scratch / target
@@ -93,6 +102,15 @@ def run_lane(make: str, targets: list[str], scratch: Path, screen: Screen, stop:
         screen.show("", f"=== {target}", *filter(None, [printed(output)]), result)
         results.append(result)
     return results
+
+
+def _one_by_one(own: list[str], shared: deque[str]) -> Iterator[str]:
+    yield from own
+    while True:
+        try:
+            yield shared.popleft()
+        except IndexError:
+            return
 
 
 def run_step(

@@ -75,6 +75,16 @@ def test_given_two_lanes_when_run_then_they_run_side_by_side(steps: list[str]) -
     assert "2 of 2 steps passed" in run.stdout
 
 
+def test_given_steps_of_no_lane_when_run_then_a_lane_that_has_done_its_own_takes_them(steps: list[str]) -> None:
+    # `second` ends `first`, whose lane would wait for ever for it otherwise.
+    run = subprocess.run(
+        [*steps, "first", "--", "++", "good", "second"], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert run.returncode == 0
+    assert "3 of 3 steps passed" in run.stdout
+
+
 def test_given_an_interrupt_when_running_then_no_further_step_begins(steps: list[str], tmp_path: Path) -> None:
     with subprocess.Popen(
         [*steps, "waits", "good"],
