@@ -14,6 +14,7 @@ description:
   - Sets the scheduled events policy of a VM, an availability set or a scale set. A VM in a set takes the set's policy.
   - Sends only what differs to a VM or an availability set. A scale set can be written back only as a whole, so there
     the module does that with nothing but the policy changed, and only if nobody has changed the set since it was read.
+    The image stays out of what is sent, for Azure keeps it, and would check the writer's access to it.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -64,6 +65,10 @@ attributes:
     support: full
 notes:
   - What is not set stays as it is.
+  - Needs the role C(Virtual Machine Contributor). For a scale set, Azure also checks the writer's access to what the
+    set is linked to - C(Microsoft.Network/virtualNetworks/subnets/join/action) on its subnets,
+    C(Microsoft.Network/loadBalancers/backendAddressPools/join/action) on its pools and, where it has user-assigned
+    identities, C(Microsoft.ManagedIdentity/userAssignedIdentities/assign/action) on those.
   - Publishing is a preview of Azure's, which needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
     C(Microsoft.Maintenance/ScheduledEventsActivity) in the subscription.
 seealso:

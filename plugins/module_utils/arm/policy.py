@@ -4,8 +4,8 @@
 
 The `scheduledEventsPolicy` of a VM, an availability set or a scale set says which events Azure approves by
 itself, and whether they are published to Event Grid and Resource Graph. In the PATCH model of a scale set it
-does not exist, so that there the whole resource is written back as it was read, but for the policy, and only
-if nobody has changed it since.
+does not exist, so that there the resource is written back as it was read, but for the policy and for what Azure
+would check without need, and only if nobody has changed it since.
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 """
@@ -177,8 +177,19 @@ def parts_to_send(wish: Wish, current: Mapping[str, Any]) -> Json:
 
 
 def with_policy(resource: Mapping[str, Any], parts: Mapping[str, Any]) -> Json:
-    """The resource as it was read, with these parts in its policy, and nothing else touched."""
+    """The resource as it was read, with these parts in its policy, and nothing else touched.
+
+    Left out is what Azure keeps where it is absent, and would check the writer's rights on where it is sent: the
+    image, which may be of another tenant, and what is read-only of identities.
+    """
     changed = copy.deepcopy(dict(resource))
+    storage = (changed.get("properties", {}).get("virtualMachineProfile") or {}).get("storageProfile") or {}
+    storage.pop("imageReference", None)
+    identity = changed.get("identity") or {}
+    for read_only in ("principalId", "tenantId"):
+        identity.pop(read_only, None)
+    if identity.get("userAssignedIdentities"):
+        identity["userAssignedIdentities"] = {one: {} for one in identity["userAssignedIdentities"]}
     policy = changed.setdefault("properties", {}).setdefault("scheduledEventsPolicy", {})
     for name, part in parts.items():
         if name == TARGETS:

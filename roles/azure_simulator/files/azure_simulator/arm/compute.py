@@ -12,7 +12,7 @@ from typing import Any
 from . import versions
 from .config import NOBODY, ScaleSetConfig, duration
 from .endings import FAILED, SUCCEEDED
-from .errors import ArmError, invalid, not_found, precondition_failed
+from .errors import ArmError, invalid, linked_forbidden, not_found, precondition_failed
 from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, enabled, iso, merge, network_id
 from .operations import Operation
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
@@ -26,6 +26,7 @@ _INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
 _VM = f"{_GROUP}/virtualMachines/{{vm}}"
 _AVAILABILITY_SET = f"{_GROUP}/availabilitySets/{{name}}"
 
+_SUBSCRIPTION = re.compile(r"/subscriptions/([^/]+)/", re.IGNORECASE)
 _MEMBERS_OF = re.compile(r"'virtualMachineScaleSet/id'\s+eq\s+(?P<quote>'?)(?P<id>/[^']*)(?P=quote)", re.IGNORECASE)
 _MEMBERS_OF_EXAMPLE = "'virtualMachineScaleSet/id' eq '{id of the scale set}'"
 """The one filter of VMs that Compute has."""
@@ -120,6 +121,7 @@ class Compute:
         existing = self._estate.sets.get(self._set_id(request))
         if existing is None:
             return self._create_set(request, document)
+        self._check_image(request, properties)
         self._match(request, existing)
         if document["location"].lower().replace(" ", "") != existing.location:
             raise ArmError(
@@ -140,7 +142,21 @@ class Compute:
         replaced.pop("provisioningState", None)
         replaced.setdefault("singlePlacementGroup", existing.properties.get("singlePlacementGroup"))
         replaced.setdefault("virtualMachineProfile", {})
+        _keep_image(replaced, existing.properties)
         return self._change_set(request, existing, replaced, {"tags": {}, **document})
+
+    def _check_image(self, request: ArmRequest, properties: Mapping[str, Any]) -> None:
+        """Refuse an image of somebody else's, as the check of what a resource is linked to does, changed or not."""
+        image = str(_image_of(properties).get("id", ""))
+        match = _SUBSCRIPTION.match(image)
+        if match is not None and match[1].lower() not in self._estate.subscriptions():
+            raise linked_forbidden(
+                request.caller,
+                "Microsoft.Compute/virtualMachineScaleSets/write",
+                request.path,
+                "Microsoft.Compute/galleries/images/versions/read",
+                image,
+            )
 
     def _change_set(
         self, request: ArmRequest, scale_set: ScaleSet, properties: dict[str, Any], document: Mapping[str, Any]
@@ -649,6 +665,18 @@ def _instance_view(machine: Machine, state: str) -> dict[str, Any]:
             {"code": f"PowerState/{power.split()[-1]}", "level": "Info", "displayStatus": power},
         ],
     }
+
+
+def _image_of(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    storage = (properties.get("virtualMachineProfile") or {}).get("storageProfile") or {}
+    return storage.get("imageReference") or {}
+
+
+def _keep_image(properties: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """A model that is written without its image keeps the one that it has."""
+    storage = properties["virtualMachineProfile"].get("storageProfile")
+    if isinstance(storage, dict) and "imageReference" not in storage and _image_of(before):
+        storage["imageReference"] = copy.deepcopy(_image_of(before))
 
 
 def _instance_ids(request: ArmRequest, required: bool) -> list[str]:

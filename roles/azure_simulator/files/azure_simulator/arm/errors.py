@@ -96,6 +96,17 @@ def forbidden(client: str, action: str, scope: str) -> ArmError:
     )
 
 
+def linked_forbidden(client: str, action: str, scope: str, linked_action: str, linked_scope: str) -> ArmError:
+    """A caller without a permission on what the resource is linked to."""
+    return ArmError(
+        403,
+        "LinkedAuthorizationFailed",
+        f"The client '{client}' with object id '{client}' has permission to perform action '{action}' on scope "
+        f"'{scope}'; however, it does not have permission to perform action(s) '{linked_action}' on the linked "
+        f"scope(s) '{linked_scope}' (respectively) or the linked scope(s) are invalid.",
+    )
+
+
 def conflict(message: str) -> ArmError:
     """Something else is going on with the resource."""
     return ArmError(409, "OperationNotAllowed", message)

@@ -151,6 +151,25 @@ def test_given_a_scale_set_then_it_is_written_back_as_it_was_but_for_the_policy(
     assert outcome.changed
 
 
+def test_given_an_image_and_identities_then_nothing_is_echoed_that_azure_would_check() -> None:
+    identities = {"/a/of": {"principalId": "p", "clientId": "c"}, "/b/of": {"principalId": "q", "clientId": "d"}}
+    storage = {"imageReference": {"id": "/subscriptions/of-another-tenant/galleries/g"}, "osDisk": {"diskSizeGB": 30}}
+    before = resource(VMSS, virtualMachineProfile={"storageProfile": storage})
+    before["identity"] = {
+        "type": "SystemAssigned, UserAssigned",
+        "principalId": "s",
+        "tenantId": "t",
+        "userAssignedIdentities": identities,
+    }
+    arm, _outcome = run(ok(before), ok(resource(VMSS, PUBLISHED)), kind=VMSS)
+    (sent,) = (json.loads(body) for body in arm.sent("PUT"))
+    assert sent["properties"]["virtualMachineProfile"] == {"storageProfile": {"osDisk": {"diskSizeGB": 30}}}
+    assert sent["identity"] == {
+        "type": "SystemAssigned, UserAssigned",
+        "userAssignedIdentities": {"/a/of": {}, "/b/of": {}},
+    }
+
+
 def test_given_somebody_changes_the_scale_set_meanwhile_then_their_change_is_in_what_is_written() -> None:
     theirs = resource(VMSS)
     theirs["sku"]["capacity"] = 9

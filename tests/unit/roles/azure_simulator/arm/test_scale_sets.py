@@ -253,3 +253,32 @@ def test_given_another_subscription_when_asked_then_404(cloud: Start) -> None:
     path = "/subscriptions/22222222-aaaa-4bbb-8ccc-555555555555/providers/Microsoft.Compute/virtualMachines"
     answer = azure.raw("GET", f"{path}?api-version=2026-04-01")
     assert (answer.status, answer.code) == (404, "SubscriptionNotFound")
+
+
+def _set_with_an_image_of_another_tenant() -> dict[str, Any]:
+    image = {"id": "/subscriptions/0f0f0f0f-0000-4000-8000-0f0f0f0f0f0f/galleries/g/images/i/versions/1.0.0"}
+    properties = {"virtualMachineProfile": {"storageProfile": {"imageReference": image}}}
+    return {"scale_sets": [{"name": "web", "properties": properties}]}
+
+
+def test_given_an_image_of_another_tenant_when_it_is_written_back_then_the_linked_access_check_refuses(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=_set_with_an_image_of_another_tenant())
+    sets = azure.compute.virtual_machine_scale_sets
+    with azure.refuses(403, "LinkedAuthorizationFailed") as refusal:
+        sets.begin_create_or_update("rg", "web", sets.get("rg", "web"))
+    assert "galleries/g" in str(refusal.value)
+
+
+def test_given_an_image_when_the_set_is_written_without_it_then_it_is_kept_and_the_model_is_no_other(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=_set_with_an_image_of_another_tenant())
+    sets = azure.compute.virtual_machine_scale_sets
+    found = sets.get("rg", "web")
+    image = found.virtual_machine_profile.storage_profile.image_reference
+    found.virtual_machine_profile.storage_profile.image_reference = None
+    written = sets.begin_create_or_update("rg", "web", found).result()
+    assert written.virtual_machine_profile.storage_profile.image_reference == image
+    assert azure.outdated() == []
