@@ -63,6 +63,8 @@ def pytest_configure() -> None:
     loopback_guard.install()
     os.environ[loopback_guard.LOG_VARIABLE] = _refusals.path
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(GUARD), os.environ.get("PYTHONPATH")]))
+    # The programs of the Python that runs the tests, also where that was called by its path.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     os.environ["ANSIBLE_CONFIG"] = str(ROOT / "tests" / "ansible.cfg")
     os.environ["ANSIBLE_PYTHON_INTERPRETER"] = sys.executable
     os.environ["ANSIBLE_REMOTE_TMP"] = str(CACHE / "ansible" / "tmp")

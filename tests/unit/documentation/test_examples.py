@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the pages show is right: their YAML, the variables that they name, what they configure."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -132,3 +134,20 @@ def test_given_examples_that_are_playbooks_when_ansible_reads_them_then_their_sy
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False
     )
     assert result.returncode == 0, result.stdout
+
+
+def test_given_pytest_when_it_is_called_by_path_as_contributing_says_then_it_finds_the_programs_beside_it() -> None:
+    find = "import shutil, tests.conftest as it; it.pytest_configure(); print(shutil.which('ansible-playbook'))"
+    find += "; it._refusals.remove()"
+
+    found = subprocess.run(
+        [sys.executable, "-c", find],
+        cwd=ROOT,
+        env={**os.environ, "PATH": os.defpath},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.strip()
+
+    assert found == str(Path(sys.executable).with_name("ansible-playbook")) == shutil.which("ansible-playbook")
