@@ -131,7 +131,7 @@ def run_step(
         finally:
             ended.set()
             heart.join()
-        # It has been waited for: Popen shall not do it again.
+        # It has been waited for: Popen must not wait again.
         process.returncode = os.waitstatus_to_exitcode(status)
     return Result(
         name,

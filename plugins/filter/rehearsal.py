@@ -36,7 +36,7 @@ def rehearsal_plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], 
         )
         for machine in machines
     ]
-    # Templates of ansible-core 2.16 turn none into an empty text, and numbers into text.
+    # Templates of ansible-core 2.16 make an empty text of none, and text of numbers.
     given = {name: _NUMBERS.get(name, str)(value) for name, value in event.items() if value not in (None, "")}
     try:
         return make_rehearsal(known, given, endpoint)

@@ -317,7 +317,7 @@ class _Work:
             left = {one.key for one in self.read()}
             if left.issuperset(keys):
                 raise
-            # An instance that was in the batch but not updated has not had its try.
+            # An instance that was in the batch but was not updated has not had its turn.
             self._attempts -= Counter(keys)
         except Busy as error:
             self._attempts -= Counter(keys)

@@ -138,7 +138,7 @@ class RuntimeApi:
             parts = []
             size = 0
             while True:
-                # Renewed for each part, so that an answer in drops is held to the same time.
+                # Renewed for each part, so that an answer in small pieces is held to the same time.
                 connection.settimeout(_time_left(deadline))
                 part = connection.recv(65536)
                 if not part:

@@ -64,7 +64,7 @@ _LONGEST_QUOTE = 200
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-# Mon, 19 Sep 2016 18:29:47 GMT. strptime would read the names by the locale of the machine.
+# Mon, 19 Sep 2016 18:29:47 GMT. strptime would read the names in the machine's locale.
 _RFC_1123 = re.compile(
     r"(?:[a-z]{3}, )?([0-9]{1,2}) ([a-z]{3}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) (?:gmt|utc|z|[+-]0000)\Z"
 )

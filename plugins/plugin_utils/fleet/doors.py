@@ -21,7 +21,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
     """
     return Host(
         name=content["name"],
-        # Templates of ansible-core 2.16 turn none into an empty text.
+        # Templates of ansible-core 2.16 make an empty text of none.
         vm_name=content.get("vm_name") or None,
         events=_read_events(content.get("events"), content["name"]),
         was_left=bool(content.get("was_left")),
@@ -93,7 +93,7 @@ def _entry_as_dict(entry: Entry, now: float) -> dict[str, Any]:
 
 def _read_case(content: Mapping[str, Any]) -> Case:
     lists = {name: tuple(content[name]) for name in ("hosts", "outsiders", "agents")}
-    # Templates of ansible-core 2.16 turn none into an empty text.
+    # Templates of ansible-core 2.16 make an empty text of none.
     return Case(**dict(content, **lists, event=event_from_dict(content["event"]), approver=content["approver"] or None))
 
 

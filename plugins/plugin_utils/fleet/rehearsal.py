@@ -22,7 +22,7 @@ PREPARED = "prepared"
 IGNORED = "ignored"
 EXPECTATIONS = (APPROVED, PREPARED, IGNORED)
 
-# A handler that has not asked for so many seconds is none: Azure's advice is once a second.
+# A handler that has not asked for so many seconds is not there: Azure's advice is once a second.
 _LONGEST_SILENCE = 30.0
 _STAGES = ("drain", "shutdown")
 

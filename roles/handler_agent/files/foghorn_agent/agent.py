@@ -477,7 +477,7 @@ class Agent:
 
     def _seconds_to_sleep(self, now: float) -> float:
         if self._running is not None:
-            # Limits, pauses and counts of connections are looked after twice a second or better.
+            # Limits, pauses and counts of connections are looked at at least twice a second.
             return 0.2
         if self._edges.poll.is_busy:
             # The next poll has to wait for the answer, which wakes the loop.

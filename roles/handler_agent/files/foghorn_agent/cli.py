@@ -82,7 +82,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         sys.stderr.write("foghorn-agent: %s\n" % error)
         return FAILED
     except BrokenPipeError:
-        # Whoever read along, `head` for one, has seen enough.
+        # Whoever was reading, `head` for one, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
 
@@ -124,7 +124,7 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
 
 
 def _run(asked: Arguments, _output: TextIO) -> int:
-    # Only here: the other commands need none of it, and start the faster.
+    # Only here: the other commands need none of it, and start faster.
     from .service import serve
 
     return serve(load_config(asked.config), os.environ)

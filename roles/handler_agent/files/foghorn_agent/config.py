@@ -37,7 +37,7 @@ DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
 DEFAULT_STATE_DIRECTORY = "/var/lib/foghorn"
 DEFAULT_PORT = 9797
 DEFAULT_STEP_TIMEOUT = 60.0  # seconds
-# Azure's load balancers probe from here, and a probe is no user.
+# Azure's load balancers probe from here, and a probe is not a user.
 AZURE_PROBE_ADDRESS = "168.63.129.16"
 
 _LONGEST_TIME = 86400.0

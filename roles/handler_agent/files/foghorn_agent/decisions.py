@@ -129,7 +129,7 @@ def next_work(state: State, rules: Sequence[Rule], seconds_left: Mapping[str, Op
             remaining += one.shutdown.left_of(plan.steps(SHUTDOWN))
         seconds = seconds_for([each for _key, each in remaining], seconds_left.get(one.event_id))
         if seconds <= 0 and stage == SHUTDOWN:
-            # Too late to be ready, not too late to stop as well as time allows: Azure ends it, not we.
+            # Too late to be ready, not too late to stop as well as time allows: it is Azure that ends it.
             seconds = step.timeout
         return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted)
     if state.restore.state == BEGUN and _may_restore(state, rules):

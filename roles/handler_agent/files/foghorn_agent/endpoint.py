@@ -84,7 +84,7 @@ class Endpoint:
         self._most_connections = most_connections
         self._seconds = seconds
         self._listeners: List[socket.socket] = []
-        # In the order of their coming, as dictionaries are.
+        # In the order in which they came, as dictionaries are.
         self._connections: Dict[int, _Connection] = {}
         self._paused_until: Optional[float] = None
         try:

@@ -46,7 +46,7 @@ def _to_journal(journal: socket.socket, priority: int, message: str, fields: Dic
     try:
         journal.send(b"".join(_as_entry(name, value) for name, value in entries.items()))
     except OSError:
-        # The journal is busy, or gone for a moment. To wait for it would cost more than the line is worth.
+        # The journal is busy, or away for a moment. Waiting for it would cost more than the line is worth.
         _to_stderr(priority, message, fields)
 
 

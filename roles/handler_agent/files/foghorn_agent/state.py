@@ -358,7 +358,7 @@ _CHANGES = {
     "approved": _approved,
 }
 
-# What others are told of: the stages, and the kinds of records that are no matter of the agent alone.
+# What others are told of: the stages, and the kinds of records that concern more than the agent.
 TOLD = (
     "seen",
     "changed",
