@@ -39,7 +39,7 @@ STEPS := sanity $(LINT) -- integration-playbooks -- ++ $(POOL) $(filter-out inte
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity sanity-other-cores docs changelog build bench clean $(filter-out -- ++,$(STEPS)) $(SANITY_OF_OTHERS) venv collection copy
+.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity sanity-other-cores docs changelog build bench clean $(filter-out -- ++,$(STEPS)) $(SANITY_OF_OTHERS) venv collection copy haproxy
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -98,6 +98,11 @@ unit-other-pythons: $(VENV)/.run
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
+
+integration integration-haproxy: haproxy
+
+haproxy:
+	@tools/find_haproxy.sh $(CACHE)/haproxy
 
 $(INTEGRATION): integration-%: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/integration/$*
