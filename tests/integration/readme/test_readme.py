@@ -149,7 +149,7 @@ class _Rolled(NamedTuple):
     record: dict[str, Any]
     """The simulator's, of the reboot."""
     steps: list[list[str]]
-    """What was done to the service, and when."""
+    """What was done to the service, when, and whether the machine was out of rotation then."""
     marker: Path
 
 
@@ -158,7 +158,8 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Rolled]:
     """One machine is rebooted, another frozen for some seconds."""
     directory = tmp_path_factory.mktemp("rolled")
     trace = directory / "trace"
-    script = 'echo "$0 $(date +%s.%N)" >> ' + str(trace)
+    marker = directory / "out_of_rotation"
+    script = f'echo "$0 $(date +%s.%N) $(test -e {marker} && echo out || echo in)" >> {trace}'
     with Simulator(CONFIG) as simulator:
         reboot = simulator.event(event_type="Reboot", resources=["web_0"], notice=7200, impact=30, linger=60)
         simulator.event(event_type="Freeze", resources=["web_1"], notice=7200)
@@ -176,20 +177,20 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Rolled]:
                 }
             ],
             load_balancer_removal_ports=[],
-            load_balancer_removal_health_probe_file="{{ playbook_dir }}/out_of_rotation",
-            handle_events_state_directory="{{ playbook_dir }}/{{ inventory_hostname }}",
+            load_balancer_removal_health_probe_file=str(marker),
+            handle_events_state_directory=f"{directory}/{{{{ inventory_hostname }}}}",
         )
         assert result.returncode == 0, result.stdout
         records = {event["event_id"]: event for event in simulator.status()["events"]}
         steps = [line.split() for line in trace.read_text().splitlines()]
-        yield _Rolled(result, records[reboot["event_id"]], steps, directory / "out_of_rotation")
+        yield _Rolled(result, records[reboot["event_id"]], steps, marker)
 
 
 def test_given_a_reboot_when_roll_runs_then_the_machine_is_out_before_it_begins_and_back_after_it(
     rolled: _Rolled,
 ) -> None:
-    assert [step for step, _at in rolled.steps] == ["stop", "start"]
-    stopped, started = (float(at) for _step, at in rolled.steps)
+    assert [(step, rotation) for step, _at, rotation in rolled.steps] == [("stop", "out"), ("start", "out")]
+    stopped, started = (float(at) for _step, at, _rotation in rolled.steps)
     assert stopped < rolled.record["started"] < rolled.record["ended"] < started
     assert rolled.record["started"] < rolled.record["not_before"]
     assert not rolled.marker.exists()
