@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from ..scheduled_events.deadline import Deadline
 from .cloud import Cloud, complete
@@ -35,6 +35,8 @@ POLL_INTERVAL = 5.0  # seconds
 _CONNECT_TIMEOUT = 10.0  # seconds
 _READ_TIMEOUT = 60.0  # seconds
 _MOST_RETRIES = 10
+_QUOTA_RESETS_AFTER = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
+_PORTS = {"http": 80, "https": 443}
 _LONGEST_QUOTE = 600  # characters
 # Another operation holds the resource: it will be over by itself.
 _BUSY_CODES = frozenset(
@@ -455,10 +457,27 @@ class _Transport:
             self.sleep(0)
         kwargs["connection_timeout"] = min(kwargs.get("connection_timeout", _CONNECT_TIMEOUT), remaining)
         kwargs["read_timeout"] = min(kwargs.get("read_timeout", _READ_TIMEOUT), remaining)
-        return self._inner.send(request, **kwargs)
+        response = self._inner.send(request, **kwargs)
+        _tell_when_to_retry(response)
+        return response
 
     def sleep(self, duration: float) -> None:
         self._client.wait(duration, "%s: Azure was not done" % self._client.asked)
+
+
+def _tell_when_to_retry(response: Any) -> None:
+    """Have a throttled answer say when to ask again in the way that azure-core's retries understand.
+
+    Resource Graph says when its quota is there again, and often nothing else; without a Retry-After no POST is sent
+    twice.
+
+    Source: https://learn.microsoft.com/azure/governance/resource-graph/concepts/guidance-for-throttled-requests
+    """
+    if response.status_code == 429 and not response.headers.get("Retry-After"):
+        match = _QUOTA_RESETS_AFTER.match(response.headers.get("x-ms-user-quota-resets-after") or "")
+        if match:
+            hours, minutes, seconds = (int(part) for part in match.groups())
+            response.headers["Retry-After"] = str(max(1, hours * 3600 + minutes * 60 + seconds))
 
 
 def _open_transport(client: ArmClient, verify: bool, through_proxy: bool) -> _Transport:
@@ -489,9 +508,27 @@ def _open_pipeline(client: ArmClient, cloud: Cloud, credential: Any = None) -> A
             policies.RequestIdPolicy(),
             policies.UserAgentPolicy(base_user_agent="foghorn.azure_events"),
             policies.RetryPolicy(retry_total=_MOST_RETRIES, retry_status=_MOST_RETRIES, retry_backoff_max=30),
+            policies.CustomHookPolicy(raw_request_hook=lambda request: _check_host(request, cloud)),
             *authentication,
         ],
     )
+
+
+def _check_host(request: Any, cloud: Cloud) -> None:
+    """Let no token go anywhere but to the cloud's own ARM, wherever a link in an answer leads.
+
+    :raises ArmError: if the request would
+    """
+    url = request.http_request.url
+    own, other = urlsplit(cloud.arm), urlsplit(url)
+    # ARM has a host for each region below its own.
+    is_below = own.scheme == "https" and (other.hostname or "").endswith("." + str(own.hostname))
+    same_port = (other.port or _PORTS.get(other.scheme)) == (own.port or _PORTS[own.scheme])
+    if other.scheme != own.scheme or not same_port or not (other.hostname == own.hostname or is_below):
+        raise ArmError(
+            "Azure's answer leads to %s://%s, which is not %s: nothing was sent there. Is base_url or"
+            " cloud_environment right?" % (other.scheme, other.netloc.rpartition("@")[2], cloud.arm)
+        )
 
 
 def _answer_of(response: Any) -> Answer:

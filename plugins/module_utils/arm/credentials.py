@@ -17,6 +17,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote, quote_plus
 
 from ..scheduled_events.options import OptionError
 from .cloud import Cloud, read_cloud
@@ -72,8 +73,11 @@ class SignIn(NamedTuple):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be seen anywhere."""
-        return (self.secret,) if self.secret else ()
+        """What must not be seen anywhere: the secret, also as a form or an address spells it, longest first."""
+        if not self.secret:
+            return ()
+        spellings = {self.secret, quote(self.secret), quote(self.secret, safe=""), quote_plus(self.secret)}
+        return tuple(sorted(spellings, key=len, reverse=True))
 
 
 class MissingLibrary(Exception):

@@ -25,6 +25,8 @@ _TABLE = "maintenanceresources"
 _MOST = 1000
 _OBJECTS_SINCE = "2021-03-01"
 _QUOTA = LimitConfig(15, 3)  # documented: 15 queries in 5 seconds
+_WINDOW = 5  # seconds
+_SUPPORT = "Please provide below info when asking for support: timestamp, correlationId."
 _COLUMNS = {str: "string", int: "integer", dict: "object", list: "object", type(None): "string"}
 
 
@@ -182,23 +184,35 @@ class Graph:
         now = self._real()
         bucket = self._quotas.setdefault(caller, Bucket(_QUOTA, now))
         left = bucket.take(now)
-        reset = {"x-ms-user-quota-resets-after": "00:00:05"}
         if left is None:
+            # No Retry-After: this is all that Resource Graph says.
             raise ArmError(
                 429,
                 "RateLimiting",
-                "Client application has been throttled and should not attempt to repeat the request until an amount of "
-                "time has elapsed. Please see https://aka.ms/resourcegraph-throttling for help.",
-                headers={"Retry-After": str(bucket.wait()), "x-ms-user-quota-remaining": "0", **reset},
+                _SUPPORT,
+                details=[
+                    {
+                        "code": "RateLimiting",
+                        "message": "Client application has been throttled and should not attempt to repeat the request "
+                        "until an amount of time has elapsed. Please see https://aka.ms/resourcegraph-throttling for "
+                        "help.",
+                    }
+                ],
+                headers={"x-ms-user-quota-remaining": "0", **_resets_after(bucket.wait())},
             )
-        return {"x-ms-user-quota-remaining": str(left), **reset}
+        return {"x-ms-user-quota-remaining": str(left), **_resets_after(_WINDOW)}
+
+
+def _resets_after(seconds: int) -> dict[str, str]:
+    minutes, rest = divmod(seconds, 60)
+    return {"x-ms-user-quota-resets-after": f"00:{minutes:02}:{rest:02}"}
 
 
 def _bad_query(message: str) -> ArmError:
     return ArmError(
         400,
         "BadRequest",
-        "Please provide below info when asking for support: timestamp, correlationId.",
+        _SUPPORT,
         details=[
             {
                 "code": "InvalidQuery",

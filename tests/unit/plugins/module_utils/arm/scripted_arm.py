@@ -98,6 +98,10 @@ class ScriptedArm:
         """The bodies that were sent with this method."""
         return [request.body for request in self.requests if request.method == method]
 
+    def expect(self, *script: Step) -> None:
+        """More steps, for a script that needs to know an address first."""
+        self._script.extend(script)
+
     def answer(self, request: Request) -> Step:
         """Record the request; return what answers it."""
         with self._lock:

@@ -159,6 +159,25 @@ class TestResourceGraph:
             assert [one.event.event_id for one in list_events(client, [SUBSCRIPTION])] == [A, B]
         assert time.slept == [5.0]
 
+    @pytest.mark.parametrize(("said", "seconds"), [("00:00:03", 3.0), ("00:01:05", 65.0), ("00:00:00", 1.0)])
+    def test_given_its_quota_is_used_up_then_it_waits_until_it_is_there_again(self, said: str, seconds: float) -> None:
+        time = FakeTime()
+        headers = {"x-ms-user-quota-remaining": "0", "x-ms-user-quota-resets-after": said}
+        throttled = Step(429, {"error": {"code": "RateLimiting", "message": "m", "details": []}}, headers)
+        with ScriptedArm(throttled, page(row(A))) as arm, client_of(arm, time) as client:
+            assert len(list_events(client, [SUBSCRIPTION])) == 1
+        assert time.slept == [seconds]
+
+    def test_given_it_throttles_without_a_word_of_when_then_its_error_is_told(self) -> None:
+        details = [{"code": "RateLimiting", "message": "Client application has been throttled"}]
+        throttled = Step(429, {"error": {"code": "RateLimiting", "message": "m", "details": details}})
+        with (
+            ScriptedArm(throttled) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(ArmError, match="429 RateLimiting: m; RateLimiting: Client application has been throttled"),
+        ):
+            list_events(client, [SUBSCRIPTION])
+
 
 def test_given_an_event_of_the_vm_then_it_is_acknowledged_on_its_resource() -> None:
     arm, result = run(page(row(A), row(B, "other_0")), approved())

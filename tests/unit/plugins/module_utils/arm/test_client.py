@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
@@ -330,3 +331,38 @@ def test_given_a_conflict_that_stays_then_it_is_an_error_at_once(code: str, mess
         pytest.raises(ArmError, match="409 %s" % code),
     ):
         client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))
+
+
+@contextmanager
+def elsewhere() -> Iterator[tuple[ScriptedArm, ArmClient, ScriptedArm]]:
+    """A client of one ARM, and another host that must never be asked."""
+    with ScriptedArm() as other, ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+        yield arm, client, other
+
+
+@pytest.mark.parametrize("address", ["{other}/next", "http://localhost:{port}/next", "http://user@127.0.0.1/next"])
+def test_given_a_next_link_to_another_host_then_it_is_not_followed(address: str) -> None:
+    with elsewhere() as (arm, client, other):
+        link = address.format(other=other.url, port=arm.url.rpartition(":")[2])
+        arm.expect(ok({"value": [1], "nextLink": link}))
+        with pytest.raises(
+            ArmError, match=r"Azure's answer leads to http://[^@]*, which is not .*nothing was sent there"
+        ):
+            list(client.list_all("/things", NEEDS))
+        assert other.requests == []
+
+
+@pytest.mark.parametrize("header", ["Azure-AsyncOperation", "Location"])
+def test_given_an_operation_at_another_host_then_it_is_not_polled(header: str) -> None:
+    with elsewhere() as (arm, client, other):
+        arm.expect(Step(202, None, {header: other.url + "/operations/1"}))
+        with pytest.raises(ArmError, match="nothing was sent there"):
+            client.post("/thing/do", {}, NEEDS)
+        assert other.requests == []
+
+
+def test_given_a_secret_that_comes_back_encoded_then_it_is_not_shown() -> None:
+    for spelling in (quote(SECRET, safe=""), quote(SECRET), quote_plus(SECRET)):
+        with pytest.raises(ArmError) as error:
+            ask(refused(400, "BadRequest", "client_secret=%s is wrong" % spelling))
+        assert "client_secret=******** is wrong" in str(error.value)
