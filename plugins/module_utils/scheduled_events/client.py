@@ -28,7 +28,7 @@ from .document import (
     parse_json,
     parse_metadata,
 )
-from .http_connection import Answer, Connection, ProtocolError, TooLarge
+from .http_connection import Answer, HttpConnection, ProtocolError, TooLarge
 from .text import harmless_line, harmless_word
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
@@ -126,7 +126,7 @@ class ImdsClient:
         self._sleep = sleep
         self._jitter = jitter
         self._was_reached = False
-        self._connection = Connection(host, port)
+        self._connection = HttpConnection(host, port)
         # Most answers are the one before: who asks every second need not understand each anew.
         self._latest: Optional[Tuple[bytes, Document]] = None
 
@@ -206,7 +206,7 @@ class ImdsClient:
         attempts = 0
         while True:
             attempts += 1
-            reused = self._connection.is_open
+            reused = self._connection.is_ready()
             wait = self._backoff(attempts)
             retry_after = 0.0
             try:

@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How is one request sent and its answer read?
 
-As much of HTTP/1.1 (RFC 9112) as a client of one plain server needs, in place of `http.client`: that one reads headers
-with the parser for e-mail, which for something that asks every second, on every machine, is most of the cost of asking
-and a third of the memory. A read never lasts longer than the caller allows, which a socket timeout alone cannot
-promise: a server that sends a byte now and then would have its reader for ever.
+As much of HTTP/1.1 (RFC 9112) as a client of one plain server needs, in place of `http.client`. Measured on Python
+3.11, two cores, an answer of 37 bytes over a kept connection: resident memory of a process that does nothing else 12.3
+MiB instead of 17.5 MiB (10.7 MiB before either is loaded); processor time of an exchange 0.02 ms instead of 0.045 ms
+one after the other, 0.35 ms instead of 0.46 ms at ten a second, when caches are cold. The agent does this every second,
+on every machine, and is to take 16 MiB and 0.4 ms for it, which leaves no room for the 5 MiB. Nor does `http.client`
+bound a read in time, which a socket timeout alone cannot do: a server that sends a byte now and then would have its
+reader for ever. Here the deadline is for the whole exchange.
+
+What `http.client` holds is held: lines, headers and what comes before the answer have limits, here one in all; framing
+that contradicts itself is refused. The tests give both the same bytes and compare.
 """
 
 import re
@@ -15,9 +21,16 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional
 from .deadline import Deadline
 
 _CHUNK = 64 * 1024  # bytes
-_LONGEST_LINE = 64 * 1024  # bytes
+# Of one answer, without its body: status lines, headers, lengths of chunks, trailers, and all that came before it.
+_MOST_IN_LINES = 256 * 1024  # bytes
 _MOST_HEADERS = 100
-_STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([0-9]{3})(?: (.*))?\Z")
+_MOST_INTERIM_ANSWERS = 10
+_SWITCHING_PROTOCOLS = 101
+_STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\x00]*))?\Z")
+# A token of RFC 9110. Of anything else before the colon readers differ in whether it is a header at all.
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+# A lone carriage return would be the end of a line for some.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _TARGET = re.compile(r"[!-~]+\Z")
 _LENGTH = re.compile(r"[0-9]{1,18}\Z")
 _CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
@@ -43,8 +56,10 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class Connection:
+class HttpConnection:
     """To one server, for one request after the other. After an error, and where the server wants it, it is closed.
+
+    For one answer it holds the body and 320 KiB at most, and it reads no longer than the deadline.
 
     :param host: a name or an IP address, in ASCII
     """
@@ -61,6 +76,13 @@ class Connection:
     def is_open(self) -> bool:
         """Whether it stands, as far as is known on this side."""
         return self._stream is not None
+
+    def is_ready(self) -> bool:
+        """Look whether another request can go over it. If it cannot, it is closed."""
+        if self._stream is not None and not self._stream.is_quiet():
+            # The end of the connection; or an answer to nothing, which would be taken for that to the next request.
+            self.close()
+        return self.is_open
 
     def open(self, seconds: float) -> None:
         """Connect.
@@ -132,11 +154,23 @@ class _Stream:
         self._deadline = Deadline(0)
         self._buffer = bytearray()
         self._at = 0
+        self._left_for_lines = 0
 
     @property
     def has_more(self) -> bool:
         """Whether more came than was read."""
         return self._at < len(self._buffer)
+
+    def is_quiet(self) -> bool:
+        """Whether nothing came since the last answer, not even the end."""
+        self._connection.settimeout(0)
+        try:
+            self._connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
 
     def close(self) -> None:
         """Hang up."""
@@ -151,6 +185,7 @@ class _Stream:
     def begin(self) -> None:
         """Wait for the first bytes of an answer."""
         self._forget()
+        self._left_for_lines = _MOST_IN_LINES
         if not self._more():
             raise ConnectionResetError("closed without an answer")
 
@@ -159,12 +194,14 @@ class _Stream:
         searched = self._at
         while True:
             end = self._buffer.find(b"\n", searched)
+            length = (len(self._buffer) if end < 0 else end + 1) - self._at
+            if length > self._left_for_lines:
+                raise ProtocolError("more than %d KiB besides the body" % (_MOST_IN_LINES // 1024))
             if end >= 0:
                 break
             searched = len(self._buffer)
-            if searched - self._at > _LONGEST_LINE:
-                raise ProtocolError("a line without an end")
             self._expect_more()
+        self._left_for_lines -= length
         line = self._buffer[self._at : end]
         self._at = end + 1
         return (line[:-1] if line.endswith(b"\r") else line).decode("latin-1")
@@ -211,18 +248,28 @@ class _Stream:
 def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
     """The answer, and whether the connection can be used for another."""
     stream.begin()
-    while True:
+    for _number in range(_MOST_INTERIM_ANSWERS + 1):
         line = stream.line()
         words = _STATUS_LINE.match(line)
         if words is None:
             raise ProtocolError("%r is no status line of HTTP/1.1" % line[:100])
         minor_version, status, reason = words.group(1), int(words.group(2)), words.group(3) or ""
+        if status == _SWITCHING_PROTOCOLS:
+            raise ProtocolError("another protocol, which was not asked for")
         headers = _read_headers(stream)
-        # Before the answer itself, any number of these may come.
+        # Before the answer itself, some of these may come.
         if not 100 <= status < 200:
             break
+    else:
+        raise ProtocolError("more than %d interim answers" % _MOST_INTERIM_ANSWERS)
     body = _read_body(stream, status, headers, largest)
-    is_kept = body is not None and minor_version == "1" and "close" not in headers.get("connection", "").lower()
+    is_kept = (
+        body is not None
+        and minor_version == "1"
+        and "close" not in headers.get("connection", "").lower()
+        # Both are a trace of somebody who hides one answer in another (RFC 9112, section 6.1).
+        and not all(name in headers for name in _FRAMING)
+    )
     if body is None:
         body = stream.rest(largest)
     return Answer(status, reason.strip(), headers, body), is_kept
@@ -230,14 +277,21 @@ def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
 
 def _read_headers(stream: _Stream) -> "Dict[str, str]":
     headers: Dict[str, str] = {}
+    name = ""
     for _number in range(_MOST_HEADERS + 1):
         line = stream.line()
         if not line:
             return headers
+        if _CONTROL.search(line):
+            raise ProtocolError("%r has control characters in a header" % line[:100])
+        if name and line[0] in " \t":
+            # A header that was folded, which servers no longer should do and clients must still unfold.
+            headers[name] = ("%s %s" % (headers[name], line.strip())).strip()
+            continue
         name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip():
+        if not colon or not _HEADER_NAME.match(name):
             raise ProtocolError("%r is no header" % line[:100])
-        name, value = name.lower(), value.strip()
+        name, value = name.lower(), value.strip(" \t")
         if name in _FRAMING and headers.get(name, value) != value:
             raise ProtocolError("two different headers %s" % name)
         headers[name] = value

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Tuple
 from foghorn_core.client import ImdsError, split_endpoint
 from foghorn_core.deadline import Deadline
 from foghorn_core.document import DocumentError, parse_json
-from foghorn_core.http_connection import Answer, Connection, ProtocolError, TooLarge
+from foghorn_core.http_connection import Answer, HttpConnection, ProtocolError, TooLarge
 
 _PATH = "/status"
 _LARGEST_ANSWER = 1024 * 1024  # bytes
@@ -32,7 +32,7 @@ def ask_member(url: str, timeout: float, clock: Callable[[], float] = time.monot
     """
     host, port, prefix = split_endpoint(url)
     deadline = Deadline(timeout, clock)
-    connection = Connection(host, port)
+    connection = HttpConnection(host, port)
     try:
         connection.open(deadline.remaining())
         answer = connection.exchange("GET", prefix + _PATH, _HEADERS, None, deadline, _LARGEST_ANSWER)

@@ -335,7 +335,7 @@ class TestRetries:
             clock.while_asleep[7] = imds.accept_connections
             assert client.read_document(limit(clock)) == NONE
 
-        assert clock.slept == [0.0, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0]
+        assert clock.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0]
 
     def test_given_connections_are_refused_at_first_then_it_is_tried_within_the_connect_timeout(
         self, clock: FakeClock

@@ -7,14 +7,17 @@ it is read, so that nothing waits.
 """
 
 import http.client
+import re
 import socket
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+import struct
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.http_connection import (
     Answer,
-    Connection,
+    HttpConnection,
     ProtocolError,
     TooLarge,
 )
@@ -38,9 +41,9 @@ class Server:
     def close(self) -> None:
         self.listener.close()
 
-    def play(self, content: bytes, connection: Optional[Connection] = None, **options: Any) -> Answer:
+    def play(self, content: bytes, connection: Optional[HttpConnection] = None, **options: Any) -> Answer:
         """What a request is answered that gets these bytes, and then the end of the connection."""
-        client = Connection("127.0.0.1", self.port) if connection is None else connection
+        client = HttpConnection("127.0.0.1", self.port) if connection is None else connection
         client.open(PATIENCE)
         peer, _address = self.listener.accept()
         try:
@@ -56,7 +59,7 @@ class Server:
                 client.close()
 
 
-def ask(client: Connection, **options: Any) -> Answer:
+def ask(client: HttpConnection, **options: Any) -> Answer:
     fields: Dict[str, Any] = {"method": "GET", "target": "/", "headers": {}, "body": None, "largest": LARGEST}
     fields.update(options)
     return client.exchange(deadline=Deadline(PATIENCE), **fields)
@@ -81,7 +84,7 @@ def test_given_a_request_then_exactly_this_is_sent(server: Server) -> None:
 
 @pytest.mark.parametrize("target", ["", "/a b", "/a\r\nX: y", "/\u00e4", "/\n"])
 def test_given_a_target_that_would_be_more_than_a_target_then_nothing_is_sent(server: Server, target: str) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     with pytest.raises(ValueError, match="cannot be asked for over HTTP"):
         ask(client, target=target)
 
@@ -106,7 +109,7 @@ def test_a_host_is_called_by_what_is_in_its_url(
         return connect(("127.0.0.1", server.port), timeout)
 
     monkeypatch.setattr(socket, "create_connection", elsewhere)
-    client = Connection(host, port)
+    client = HttpConnection(host, port)
     server.play(b"HTTP/1.1 204\r\n\r\n", client)
     client.close()
 
@@ -115,7 +118,7 @@ def test_a_host_is_called_by_what_is_in_its_url(
 
 
 def test_given_no_time_then_no_connection_is_begun(server: Server) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     with pytest.raises(socket.timeout):
         client.open(0)
     assert not client.is_open
@@ -128,6 +131,17 @@ def test_given_no_time_then_no_connection_is_begun(server: Server) -> None:
         (b"HTTP/1.1 200 OK\nContent-Length:2\n\nab", Answer(200, "OK", {"content-length": "2"}, b"ab"), True),
         (b"HTTP/1.1 200\r\nX:  y \r\nx:\tz\r\nContent-Length: 0\r\n\r\n", None, True),
         (b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\nHTTP/1.1 204 None\r\n\r\n", Answer(204, "None", {}, b""), True),
+        (b"HTTP/1.1 103 Early\r\n\r\n" * 10 + b"HTTP/1.1 204 None\r\n\r\n", Answer(204, "None", {}, b""), True),
+        (
+            b"HTTP/1.1 204 None\r\nX: a\r\n\tb:  c \r\n  \r\nY:\r\n d\r\n\r\n",
+            Answer(204, "None", {"x": "a b:  c", "y": "d"}, b""),
+            True,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+            Answer(200, "OK", {"content-length": "3", "transfer-encoding": "chunked"}, b"ab"),
+            False,
+        ),
         (b"HTTP/1.1 304 \xfc\r\n\r\n", Answer(304, "\u00fc", {}, b""), True),
         (b"HTTP/1.1 200 OK\r\n\r\nab", Answer(200, "OK", {}, b"ab"), False),
         (b"HTTP/1.1 200 OK\r\n\r\n", Answer(200, "OK", {}, b""), False),
@@ -151,7 +165,7 @@ def test_given_no_time_then_no_connection_is_begun(server: Server) -> None:
 def test_answers_of_every_form_are_read(
     server: Server, content: bytes, answer: Optional[Answer], is_open: bool
 ) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     got = server.play(content, client)
 
     assert answer is None or got == answer
@@ -173,12 +187,33 @@ def test_of_a_header_that_came_twice_the_last_counts_without_the_space_around_it
         (b"HTTP/1.1 2000\r\n\r\n", "is no status line"),
         (b"HTTP/1.1 200 OK\r\nX: y\r\n", "the answer broke off"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", "the answer broke off"),
-        (b"HTTP/1.1 200 OK" + b"k" * 70000, "a line without an end"),
+        (b"HTTP/1.1 099 Low\r\n\r\n", "is no status line"),
+        (b"HTTP/1.1 200 O\rK\r\n\r\n", "is no status line"),
+        (
+            b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nHTTP/1.1 204 None\r\n\r\n",
+            "another protocol, which was not asked",
+        ),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 11 + b"HTTP/1.1 204 None\r\n\r\n", "more than 10 interim answers"),
+        (b"HTTP/1.1 200 OK" + b"k" * 300000, "more than 256 KiB besides the body"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: %s\r\n" % (b"x" * 5000) * 60 + b"\r\n", "more than 256 KiB besides the body"),
+        ((b"HTTP/1.1 103 Early\r\nX: %s\r\n\r\n" % (b"x" * 50000)) * 6, "more than 256 KiB besides the body"),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1;%s\r\na\r\n" % (b"x" * 40000) * 7,
+            "more than 256 KiB besides the body",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: x\r\n" * 101 + b"\r\n",
+            "more than 100 headers",
+        ),
+        (b"HTTP/1.1 200 OK\r\n folded\r\n\r\n", "' folded' is no header"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\n" + b"a" * 12, "Content-Length: 1 2"),
+        (b"HTTP/1.1 200 OK\r\nX: y\rContent-Length: 1\r\n\r\nab", "has control characters in a header"),
+        (b"HTTP/1.1 200 OK\r\nX: \x00\r\n\r\nab", "has control characters in a header"),
+        (b"HTTP/1.1 200 OK\r\n\xe4: y\r\nContent-Length: 1\r\n\r\nab", "is no header"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 101 + b"\r\n", "more than 100 headers"),
         (b"HTTP/1.1 200 OK\r\nnothing\r\n\r\n", "'nothing' is no header"),
         (b"HTTP/1.1 200 OK\r\n: y\r\n\r\n", "': y' is no header"),
         (b"HTTP/1.1 200 OK\r\nX : y\r\n\r\n", "'X : y' is no header"),
-        (b"HTTP/1.1 200 OK\r\nX: y\r\n folded: z\r\n\r\n", "' folded: z' is no header"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\ncontent-length: 2\r\n\r\nab",
             "two different headers content-length",
@@ -196,7 +231,7 @@ def test_of_a_header_that_came_twice_the_last_counts_without_the_space_around_it
 def test_given_what_is_no_answer_then_the_error_says_what_is_wrong_and_the_connection_is_closed(
     server: Server, content: bytes, complaint: str
 ) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     with pytest.raises(ProtocolError) as raised:
         server.play(content, client)
 
@@ -213,14 +248,14 @@ def test_given_what_is_no_answer_then_the_error_says_what_is_wrong_and_the_conne
     ],
 )
 def test_given_more_than_the_caller_takes_then_it_is_read_no_further(server: Server, content: bytes) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     with pytest.raises(TooLarge):
         server.play(content, client)
     assert not client.is_open
 
 
 def test_given_another_request_over_a_connection_that_was_kept_then_its_answer_is_its_own(server: Server) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     client.open(PATIENCE)
     peer, _address = server.listener.accept()
     for body in (b"first", b"second"):
@@ -231,10 +266,50 @@ def test_given_another_request_over_a_connection_that_was_kept_then_its_answer_i
 
 
 def test_given_a_connection_that_was_closed_then_nothing_can_be_asked_over_it(server: Server) -> None:
-    client = Connection("127.0.0.1", server.port)
+    client = HttpConnection("127.0.0.1", server.port)
     client.close()
     with pytest.raises(OSError, match="closed"):
         ask(client)
+
+
+@pytest.mark.parametrize("unasked", [b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb", b"\n", b""])
+def test_given_an_answer_to_nothing_or_the_end_then_the_next_request_goes_over_another_connection(
+    server: Server, unasked: bytes
+) -> None:
+    client = HttpConnection("127.0.0.1", server.port)
+    client.open(PATIENCE)
+    peer, _address = server.listener.accept()
+    peer.sendall(b"HTTP/1.1 204 None\r\n\r\n")
+    ask(client)
+    assert client.is_ready()
+
+    peer.sendall(unasked)
+    peer.shutdown(socket.SHUT_WR)
+    peer.close()
+
+    assert eventually(lambda: not client.is_ready())
+    assert not client.is_open
+
+
+def test_given_a_connection_that_was_reset_then_it_is_not_ready(server: Server) -> None:
+    client = HttpConnection("127.0.0.1", server.port)
+    client.open(PATIENCE)
+    peer, _address = server.listener.accept()
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+
+    assert eventually(lambda: not client.is_ready())
+    assert not client.is_ready()
+
+
+def eventually(is_so: Callable[[], bool]) -> bool:
+    """Whether it comes about while the kernel hands on what was sent."""
+    limit = Deadline(PATIENCE)
+    while not is_so():
+        if limit.remaining() <= 0:
+            return False
+        time.sleep(0.001)
+    return True
 
 
 def test_given_the_end_before_an_answer_then_it_is_a_hang_up(server: Server) -> None:
@@ -244,16 +319,21 @@ def test_given_the_end_before_an_answer_then_it_is_a_hang_up(server: Server) -> 
 
 TOKENS = st.text("abcXYZ-", min_size=1, max_size=8)
 VALUES = st.text("abc XYZ:;,=/\u00e4", max_size=12)
+# A header may go on in the next line.
+FOLDED = st.lists(VALUES.map(str.strip).filter(bool), min_size=1, max_size=3).map("\r\n \t".join) | VALUES
 
 
 @given(
     version=st.integers(0, 1),
     status=st.integers(200, 599),
     reason=VALUES,
-    headers=st.lists(st.tuples(TOKENS.map("X-".__add__), VALUES), max_size=5),
+    headers=st.lists(st.tuples(TOKENS.map("X-".__add__), FOLDED), max_size=5),
     body=st.binary(max_size=300),
     framing=st.sampled_from(["length", "chunks", "end"]),
     sizes=st.lists(st.integers(1, 50), min_size=1, max_size=5),
+    extension=st.sampled_from([b"", b";x", b' ; x="y"']),
+    trailers=st.lists(TOKENS, max_size=3),
+    interim=st.integers(0, 10),
 )
 def test_any_answer_is_understood_as_the_standard_library_does(
     server: Server,
@@ -264,14 +344,18 @@ def test_any_answer_is_understood_as_the_standard_library_does(
     body: bytes,
     framing: str,
     sizes: List[int],
+    extension: bytes,
+    trailers: List[str],
+    interim: int,
 ) -> None:
     lines = ["HTTP/1.%d %d %s" % (version, status, reason)] + ["%s: %s" % header for header in headers]
     if framing == "length":
         lines.append("Content-Length: %d" % len(body))
     elif framing == "chunks":
         lines.append("Transfer-Encoding: chunked")
-    content = "\r\n".join([*lines, "", ""]).encode("latin-1")
-    content += in_chunks(body, sizes) if framing == "chunks" else body
+    content = b"HTTP/1.1 100 Continue\r\nX-Early: y\r\n\r\n" * interim
+    content += "\r\n".join([*lines, "", ""]).encode("latin-1")
+    content += in_chunks(body, sizes, extension, trailers) if framing == "chunks" else body
 
     judge = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     answer = server.play(content)
@@ -283,14 +367,70 @@ def test_any_answer_is_understood_as_the_standard_library_does(
     assert answer.headers == expected.headers
 
 
-def in_chunks(body: bytes, sizes: List[int]) -> bytes:
-    """The body in chunks of these sizes, over and over."""
+# Good and bad, in any order: where the two readers could come to differ about where an answer ends.
+PARTS = st.sampled_from(
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.0 200 OK\r\n",
+        b"HTTP/1.1 204 None\r\n",
+        b"Content-Length: 3\r\n",
+        b"Content-Length: 4\r\n",
+        b"Content-Length: +3\r\n",
+        b"Content-Length: 3_0\r\n",
+        b"Content-Length : 3\r\n",
+        b"Content-Length: 3, 3\r\n",
+        b"Content-Length:\r\n 3\r\n",
+        b"Content-Length: 3\x0b\r\n",
+        b"Content-Length: 3\xa0\r\n",
+        b"X: y\rContent-Length: 5\r\n",
+        b"X: y\x85Content-Length: 5\r\n",
+        b"\xe4: y\r\n",
+        b"No colon\r\n",
+        b" folded\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: CHUNKED\r\n",
+        b"Transfer-Encoding: gzip, chunked\r\n",
+        b"Transfer-Encoding: identity\r\n",
+        b"Connection: close\r\n",
+        b"\r\n",
+        b"\n",
+        b"3\r\nabc\r\n",
+        b"0x3\r\nabc\r\n",
+        b"3;x\r\nabc\r\n",
+        b"03 \r\nabc\r\n",
+        b"-3\r\nabc\r\n",
+        b"0\r\n\r\n",
+        b"0\r\nT: u\r\n\r\n",
+        b"abc",
+        b"abcdef",
+    ]
+)
+
+
+@given(st.lists(PARTS, max_size=6), st.sampled_from([b"HTTP/1.1 200 OK\r\n", b""]))
+def test_whatever_comes_is_refused_or_understood_as_the_standard_library_does(
+    server: Server, parts: List[bytes], start: bytes
+) -> None:
+    content = start + b"".join(parts)
+    try:
+        answer = server.play(content)
+    except (ProtocolError, TooLarge, OSError):
+        return
+
+    judge = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    assert answer == judged(server, judge, content)
+
+
+def in_chunks(body: bytes, sizes: List[int], extension: bytes, trailers: List[str]) -> bytes:
+    """The body in chunks of these sizes, over and over, with headers after it."""
     parts: List[bytes] = []
     while body:
         size = sizes[len(parts) % len(sizes)]
-        parts.append(b"%x\r\n%s\r\n" % (len(body[:size]), body[:size]))
+        parts.append(b"%x%s\r\n%s\r\n" % (len(body[:size]), extension, body[:size]))
         body = body[size:]
-    return b"".join(parts) + b"0\r\n\r\n"
+    ends = "".join("%s: y\r\n" % name for name in trailers).encode("ascii")
+    return b"".join(parts) + b"0%s\r\n%s\r\n" % (extension, ends)
 
 
 def judged(server: Server, judge: http.client.HTTPConnection, content: bytes) -> Answer:
@@ -302,7 +442,9 @@ def judged(server: Server, judge: http.client.HTTPConnection, content: bytes) ->
         peer.shutdown(socket.SHUT_WR)
         judge.request("GET", "/")
         response = judge.getresponse()
-        headers = {name.lower(): value.strip() for name, value in response.getheaders()}
+        headers = {
+            name.lower(): re.sub(r"\s*\r?\n\s*", " ", value).strip(" \t") for name, value in response.getheaders()
+        }
         return Answer(response.status, response.reason, headers, response.read())
     finally:
         peer.close()
