@@ -79,12 +79,14 @@ def read_cloud(
     base_url: str | None = None,
     authority: str | None = None,
     cert_validation_mode: str | None = None,
+    authority_name: str = "adfs_authority_url",
 ) -> Cloud:
     """Find the cloud that these options describe.
 
     :param name: one of `CLOUDS`, without regard to case, or the address of another one's ARM; None: the public one
     :param base_url: ARM's address in place of the cloud's own
-    :param authority: the sign-in address in place of the cloud's own
+    :param authority: the sign-in address in place of the cloud's own; https is meant where it has no scheme
+    :param authority_name: what an error calls it
     :returns: the cloud; with `endpoints` set, see `complete`
     :raises OptionError: on the first that cannot be meant
     """
@@ -107,7 +109,10 @@ def read_cloud(
         arm = read_url("base_url", base_url)
         cloud = cloud._replace(arm=arm)
     if authority:
-        cloud = _sign_in_at(cloud, read_url("adfs_authority_url", authority))
+        authority = authority.strip()
+        cloud = _sign_in_at(
+            cloud, read_url(authority_name, authority if "://" in authority else "https://" + authority)
+        )
     return cloud._replace(verify=cert_validation_mode != IGNORE)
 
 

@@ -51,6 +51,8 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
 AUTH_SOURCE_VARIABLE = "ANSIBLE_AZURE_AUTH_SOURCE"
 DEFAULT_PROFILE = "default"
 
+# One of these makes a service principal of a client's id in the environment.
+_BESIDE_A_CLIENT = frozenset(["subscription_id", "secret", "x509_certificate_path", "federated_token_file"])
 _PRINCIPAL = "the credentials of a service principal"
 _CLI_TIMEOUT = 60  # seconds
 _MSI = "managed identity"
@@ -131,6 +133,7 @@ def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = N
         surrounding("base_url"),
         surrounding("adfs_authority_url"),
         surrounding("cert_validation_mode"),
+        _name_of_authority(environment, surrounding("adfs_authority_url")),
     )
     if _read_flag("disable_instance_discovery", surrounding("disable_instance_discovery")):
         cloud = cloud._replace(asks_microsoft=False)
@@ -160,7 +163,16 @@ def make_credential(sign_in: SignIn, transport: Any, import_identity: Callable[[
     identity = (import_identity or _import_identity)()
     cloud = sign_in.cloud
     if sign_in.source == CLI:
-        return identity.AzureCliCredential(process_timeout=_CLI_TIMEOUT)
+        # Without it the CLI gives a token of whatever tenant it is in just now.
+        chosen = {"subscription": sign_in.subscription_id} if sign_in.subscription_id else {}
+        try:
+            return identity.AzureCliCredential(process_timeout=_CLI_TIMEOUT, **chosen)
+        except TypeError:
+            raise MissingLibrary(
+                "azure-identity 1.21 or later, to ask the Azure CLI for a subscription's token"
+            ) from None
+        except ValueError as error:
+            raise OptionError("subscription_id: %r: %s" % (sign_in.subscription_id, error)) from None
     if sign_in.source == MSI:
         chosen = {"client_id": sign_in.client_id} if sign_in.client_id else {}
         return identity.ManagedIdentityCredential(transport=transport, **chosen)
@@ -207,10 +219,17 @@ def _first_of_all(
         if not found:
             raise OptionError("AZURE_PROFILE: %r is not in ~/.azure/credentials" % set_there["profile"])
         return CREDENTIAL_FILE, found
-    if "client_id" in set_there or "ad_user" in set_there:
+    # A client's id alone is no credential: it may be there for a managed identity.
+    if "ad_user" in set_there or ("client_id" in set_there and not _BESIDE_A_CLIENT.isdisjoint(set_there)):
         return ENV, set_there
     found = from_file(DEFAULT_PROFILE)
     return (CREDENTIAL_FILE, found) if found else (CLI, {})
+
+
+def _name_of_authority(environment: Mapping[str, str], value: Any) -> str:
+    """Where the sign-in address was set, for an error."""
+    variables = [name for name in VARIABLES["adfs_authority_url"] if value and environment.get(name) == value]
+    return variables[0] if variables else "adfs_authority_url"
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -63,7 +63,7 @@ class Arm:
         self._throttle = Throttle(arm, real)
         self._sign_in = SignIn(arm, config.seed, wall)
         self._router = Router()
-        pager = Pager(arm.page_size)
+        self._pager = pager = Pager(arm.page_size)
         self.estate = Estate(
             arm, config.vms, world, self.operations, self.faults, config.seed, lambda names: pools_of(arm, names), adopt
         )
@@ -73,6 +73,7 @@ class Arm:
         Maintenance(world, publisher).routes(self._router)
         Graph(publisher, arm, real).routes(self._router)
         self._router.add("GET", _POLLING, "", self._poll)
+        self._router.add("GET", "/subscriptions", "Microsoft.Resources", self._subscriptions)
 
     # -- one request --------------------------------------------------------------------------------------
 
@@ -153,6 +154,22 @@ class Arm:
         if group is not None and group.lower() not in self.estate.groups(subscription):
             message = f"Resource group '{group}' could not be found."
             raise ArmError(404, "ResourceGroupNotFound", message)
+
+    def _subscriptions(self, request: ArmRequest) -> ArmAnswer:
+        """All that somebody who has signed in may see, which here is all that there are."""
+        listed = [
+            {
+                "id": f"/subscriptions/{subscription}",
+                "subscriptionId": subscription,
+                "tenantId": self.config.tenant_id,
+                "displayName": f"Simulated {subscription}",
+                "state": "Enabled",
+                "authorizationSource": "RoleBased",
+                "managedByTenants": [],
+            }
+            for subscription in sorted(self.estate.subscriptions())
+        ]
+        return self._pager.page(request, listed)
 
     def _poll(self, request: ArmRequest) -> ArmAnswer:
         """How an operation goes on: its status, or with ``monitor`` the answer that was put off."""

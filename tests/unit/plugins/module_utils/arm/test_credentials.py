@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,6 +95,30 @@ class TestAuto:
         sign_in = signed_in({}, {}, with_file)
         assert (sign_in.source, sign_in.client_id, sign_in.subscription_id) == ("credential_file", "file-c", "file-s")
         assert sign_in.secret == SECRET
+
+    @pytest.mark.parametrize("more", [{}, {"AZURE_TENANT_ID": "t"}])
+    def test_given_only_a_clients_id_in_the_environment_then_that_is_no_credential(
+        self, with_file: Path, more: dict[str, str]
+    ) -> None:
+        assert signed_in({}, {"AZURE_CLIENT_ID": "c", **more}, with_file).source == "credential_file"
+
+    def test_given_a_clients_id_and_a_subscription_then_the_environment_is_meant(self, with_file: Path) -> None:
+        with pytest.raises(OptionError, match=r"auth_source env: .* are not complete, missing: tenant and secret"):
+            signed_in({}, {"AZURE_CLIENT_ID": "c", "AZURE_SUBSCRIPTION_ID": "s"}, with_file)
+
+    def test_given_an_authority_host_without_a_scheme_then_https_is_meant(self, home: Path) -> None:
+        sign_in = signed_in({}, {**AWX, "AZURE_AUTHORITY_HOST": "login.microsoftonline.com"}, home)
+        assert sign_in.cloud.authority == "https://login.microsoftonline.com"
+        assert sign_in.cloud.asks_microsoft
+
+    @pytest.mark.parametrize("name", ["AZURE_AUTHORITY_HOST", "AZURE_ADFS_AUTHORITY_URL"])
+    def test_given_an_authority_that_cannot_be_then_the_error_names_where_it_was_set(
+        self, home: Path, name: str
+    ) -> None:
+        with pytest.raises(OptionError, match="^%s: 'http://login.example' would send tokens" % name):
+            signed_in({}, {**AWX, name: "http://login.example"}, home)
+        with pytest.raises(OptionError, match=r"^adfs_authority_url: 'http://login\.example' would send tokens"):
+            signed_in({"adfs_authority_url": "http://login.example"}, {**AWX, name: "https://other.example"}, home)
 
     def test_given_nothing_at_all_then_the_cli_is_left(self, home: Path) -> None:
         assert signed_in({}, {}, home).source == "cli"
@@ -291,6 +316,21 @@ class TestCredential:
             (),
             {"process_timeout": 60},
         )
+
+    def test_given_the_cli_and_a_subscription_then_its_token_is_asked_for(self) -> None:
+        assert make_credential(SignIn("cli", PUBLIC, "s"), TRANSPORT, Identity)[2]["subscription"] == "s"
+
+    def test_given_a_library_that_cannot_ask_for_a_subscription_then_the_error_says_which_can(self) -> None:
+        def old(*, process_timeout: int) -> Any:
+            raise AssertionError(process_timeout)
+
+        library = SimpleNamespace(AzureCliCredential=old)
+        with pytest.raises(MissingLibrary, match=r"azure-identity 1\.21 or later"):
+            make_credential(SignIn("cli", PUBLIC, "s"), TRANSPORT, lambda: library)
+
+    def test_given_a_subscription_that_cannot_be_then_the_cli_is_not_asked(self) -> None:
+        with pytest.raises(OptionError, match="subscription_id: 's;rm'"):
+            make_credential(SignIn("cli", PUBLIC, "s;rm"), TRANSPORT)
 
     def test_given_no_certificate_file_then_the_error_names_it(self) -> None:
         sign_in = SignIn("env", PUBLIC, None, "c", "t", certificate_path="/no/such.pem")

@@ -126,3 +126,16 @@ def test_given_any_answer_when_read_then_it_has_the_headers_of_resource_manager(
     assert answer.headers["x-ms-correlation-request-id"] == answer.headers["x-ms-request-id"]
     assert int(answer.headers["x-ms-ratelimit-remaining-subscription-reads"]) > 0
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+
+
+def test_given_subscriptions_when_listed_then_all_that_hold_something_are_there(cloud: Start) -> None:
+    other = "22222222-aaaa-4bbb-8ccc-555555555555"
+    azure = cloud(
+        vms=[{"name": "db", "address": "127.0.78.1"}, {"name": "x", "address": "127.0.78.2", "subscription_id": other}],
+        arm={"page_size": 1},
+    )
+    first = azure.raw("GET", "/subscriptions?api-version=2022-12-01").json
+    assert [one["subscriptionId"] for one in first["value"]] == ["11111111-aaaa-4bbb-8ccc-555555555555"]
+    second = azure.raw("GET", first["nextLink"].removeprefix(azure.azure.arm)).json
+    assert [(one["id"], one["state"]) for one in second["value"]] == [(f"/subscriptions/{other}", "Enabled")]
+    assert azure.raw("GET", "/subscriptions?api-version=1999-01-01").code == "NoRegisteredProviderFound"
