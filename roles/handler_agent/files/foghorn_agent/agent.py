@@ -8,7 +8,7 @@ slow step, a silent IMDS or a hostile client cannot keep an eviction from being 
 
 import json
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.client import OutOfTime
 from foghorn_core.document import Document
@@ -19,6 +19,8 @@ from .config import Config
 from .decisions import (
     SECONDS_OF_DOUBT,
     SECONDS_ONCE_STARTED,
+    SECONDS_TO_SURVIVE,
+    Word,
     Work,
     ended,
     next_work,
@@ -97,6 +99,8 @@ class Agent:
         self._counted_polls = 0
         """Of the answers that told nothing new."""
         self._doubt_until: Optional[float] = None
+        self._ended_since: Dict[str, float] = {}
+        """Since when events that were to take this machine away have been over."""
         self._deadlines: Dict[str, Optional[float]] = {}
         self._starts: Dict[str, Optional[datetime]] = {}
         self._running: Optional[Running] = None
@@ -108,7 +112,8 @@ class Agent:
         self._approving: Sequence[str] = ()
         self._approve_again: Dict[str, Tuple[float, float]] = {}
         self._restore_again = (0.0, 0.0)
-        self._ready_members: Dict[str, Set[str]] = {}
+        self._words: Dict[str, Dict[str, Word]] = {}
+        """By event id in lower case, what other members have said about it last, by their names in lower case."""
         self._heard_from: Dict[str, float] = {}
         self._next_members = 0.0
         self._next_write = 0.0
@@ -198,6 +203,7 @@ class Agent:
         if (poll.vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
             self._commit({"kind": "identity", "vm_id": poll.vm_id, "vm_name": poll.vm_name})
         self._commit(*observe(self.state, poll.document, wall, self._is_in_doubt(poll.document, now)))
+        self._note_survival(now)
         self._document = poll.document
         if self._is_quiet:
             self._next_poll = poll.began + self.config.imds.poll_interval
@@ -208,15 +214,25 @@ class Agent:
         return not self.state.tracked and self._doubt_until is None and self._health.trouble is None
 
     def _is_in_doubt(self, document: Document, now: float) -> bool:
-        if not restarted(self.state, document):
-            self._doubt_until = None
-            return False
-        if self._doubt_until is None:
+        before = self.state.incarnation if self._document is None else self._document.incarnation
+        if restarted(before, document):
             self._doubt_until = now + SECONDS_OF_DOUBT
-            self._edges.log(
-                levels.NOTICE, "scheduled events were enabled anew: what is not listed may only be not listed yet"
-            )
-        return now < self._doubt_until
+            if not self.state.in_doubt:
+                self._commit({"kind": "doubt"})
+        elif self.state.in_doubt and self._doubt_until is None:
+            # How long it had lasted when the agent ended is not known, nor how long ago that was.
+            self._doubt_until = now + SECONDS_OF_DOUBT
+        # It has its full length, whatever is listed in the meantime, and under which number.
+        if self._doubt_until is not None and now >= self._doubt_until:
+            self._doubt_until = None
+        return self._doubt_until is not None
+
+    def _note_survival(self, now: float) -> None:
+        ended_events = [one for one in self.state.tracked if one.is_final]
+        self._ended_since = {one.event_id: self._ended_since.get(one.event_id, now) for one in ended_events}
+        for event_id, since in self._ended_since.items():
+            if now - since >= SECONDS_TO_SURVIVE:
+                self._commit({"kind": "survived", "event_id": event_id})
 
     def _set_deadlines(self, now: float, wall: float) -> None:
         deadlines: Dict[str, Optional[float]] = {}
@@ -358,7 +374,7 @@ class Agent:
             return
         due = [
             event
-            for event in to_approve(self.state, self.config.rules, self._frozen_ready(), self._silent(now))
+            for event in to_approve(self.state, self.config.rules, self._words, self._silent(now))
             if now >= self._approve_again.get(event.event_id, (0.0, 0.0))[0]
         ]
         if not due:
@@ -418,18 +434,16 @@ class Agent:
             for name, status in result.items():
                 if not isinstance(status, dict):
                     continue
-                ready: Set[str] = set()
+                words: Dict[str, Word] = {}
                 if str(status.get("vm_name")).lower() == name:
                     self._heard_from[name] = now
-                    events = [event for event in status["events"] if event.get("ready") is True]
-                    ready = {str(event.get("event_id")).lower() for event in events}
-                # What it does not list, or somebody else in its place, it is not ready for any more.
-                for event_id in ready.union(self._ready_members):
-                    names = self._ready_members.setdefault(event_id, set())
-                    (names.add if event_id in ready else names.discard)(name)
-
-    def _frozen_ready(self) -> Dict[str, FrozenSet[str]]:
-        return {event_id: frozenset(names) for event_id, names in self._ready_members.items()}
+                    words = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
+                # Only of what is known here: a member may make up as many events as it likes. What it does not list,
+                # or somebody else in its place, it is not ready for any more.
+                for event_id in [one.event_id.lower() for one in self.state.tracked]:
+                    self._words.setdefault(event_id, {}).pop(name, None)
+                    if event_id in words:
+                        self._words[event_id][name] = words[event_id]
 
     def _silent(self, now: float) -> FrozenSet[str]:
         patience = self.config.quorum.silent_after
@@ -453,7 +467,7 @@ class Agent:
         listed = {one.event_id for one in self.state.tracked}
         self._approve_again = {key: value for key, value in self._approve_again.items() if key in listed}
         lowered = {event_id.lower() for event_id in listed}
-        self._ready_members = {key: value for key, value in self._ready_members.items() if key in lowered}
+        self._words = {key: value for key, value in self._words.items() if key in lowered}
 
     def _write(self, *records: Record) -> None:
         trouble = self._edges.journal.append(*records)
@@ -486,6 +500,10 @@ class Agent:
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
 
 
+def _word_of(event: Mapping[str, Any]) -> Word:
+    return Word(event.get("ready") is True, event.get("willing") is True, event.get("approves") is True)
+
+
 def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
     kind = record["kind"]
     fields: Dict[str, Any] = {"event_id": record.get("event_id")}
@@ -503,6 +521,10 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
         return "%s: %s, for %g s at most" % (record["stage"], record["name"], record["seconds"]), fields
     if kind == "identity":
         return "this machine is %s" % record["vm_name"], fields
+    if kind == "survived":
+        return "the machine runs on %d s after it was to be taken away: it is alive" % SECONDS_TO_SURVIVE, fields
+    if kind == "doubt":
+        return "scheduled events were enabled anew: what is not listed may only be not listed yet", fields
     if kind == "boot":
         return "the machine has booted", fields
     return "%s %s" % (kind, ", ".join(record.get("event_ids", ()))), fields

@@ -22,6 +22,8 @@ _STAGES_BEFORE = (DRAIN, SHUTDOWN)
 SECONDS_ONCE_STARTED = 30.0
 # After the service was disabled and enabled again, events take up to five minutes to be listed once more.
 SECONDS_OF_DOUBT = 300.0
+# A machine that still runs so long after the end of what was to take it away has not been taken away.
+SECONDS_TO_SURVIVE = 300.0
 
 
 class Work(NamedTuple):
@@ -45,6 +47,25 @@ class Work(NamedTuple):
             and same_name(self.event.event_id, other.event.event_id)
             and (self.stage, self.key) == (other.stage, other.key)
         )
+
+
+class Word(NamedTuple):
+    """What another VM says about a shared event."""
+
+    ready: bool
+    """It has done all that it wants to do before."""
+    willing: bool
+    """Its own plan lets the event be approved."""
+    approves: bool
+    """Its own plan lets it approve the event for all."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the event may be approved, as far as this VM is concerned."""
+        return self.ready and self.willing
+
+
+_UNHEARD = Word(False, False, True)
 
 
 # --- what a document tells ------------------------------------------------------------------------
@@ -74,14 +95,17 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
             if one.over is None and one.event_id.lower() not in listed:
                 how = ENDED if one.started else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
-        if document.incarnation != state.incarnation:
+        if document.incarnation != state.incarnation or state.in_doubt:
             records.append({"kind": "incarnation", "incarnation": document.incarnation})
     return records
 
 
-def restarted(state: State, document: Document) -> bool:
-    """Whether the service counts its documents anew: it was disabled in the meantime, and has forgotten."""
-    return state.incarnation is not None and document.incarnation < state.incarnation
+def restarted(incarnation: Optional[int], document: Document) -> bool:
+    """Whether the service counts its documents anew: it was disabled in the meantime, and has forgotten.
+
+    :param incarnation: of the document before
+    """
+    return incarnation is not None and document.incarnation < incarnation
 
 
 # --- what comes next ------------------------------------------------------------------------------
@@ -192,11 +216,11 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
 
 
 def to_approve(
-    state: State, rules: Sequence[Rule], ready_members: Mapping[str, FrozenSet[str]], silent: FrozenSet[str]
+    state: State, rules: Sequence[Rule], words: Mapping[str, Mapping[str, Word]], silent: FrozenSet[str]
 ) -> List[Event]:
     """The events that this VM should let begin now.
 
-    :param ready_members: by event id in lower case, the names in lower case of other VMs that have said they are ready
+    :param words: by event id in lower case, what other VMs have said about it last, by their names in lower case
     :param silent: names in lower case of VMs that no longer answer
     """
     me = (state.vm_name or "").lower()
@@ -211,10 +235,11 @@ def to_approve(
             events.append(one.event)
         elif plan.approve == QUORUM:
             members = [name.lower() for name in one.event.resources]
-            ready = ready_members.get(one.event_id.lower(), frozenset())
-            before_me = members[: members.index(me)] if me in members else members
-            everybody = all(name in ready or name == me for name in members)
-            if everybody and all(name in silent for name in before_me):
+            heard = words.get(one.event_id.lower(), {})
+            if me not in members or not all(name == me or heard.get(name, _UNHEARD).agrees for name in members):
+                continue
+            # One that would not approve is passed over, however alive it is.
+            if all(name in silent or not heard[name].approves for name in members[: members.index(me)]):
                 events.append(one.event)
     return in_order_of_urgency(events)
 

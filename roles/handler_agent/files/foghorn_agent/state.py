@@ -65,6 +65,8 @@ class Tracked(NamedTuple):
     rebooted: bool = False
     """Whether the machine has booted since it was last listed as scheduled."""
     over: Optional[str] = None
+    survived: bool = False
+    """Whether the machine has run on for minutes after the event that was to take it away had ended."""
 
     @property
     def event_id(self) -> str:
@@ -85,8 +87,8 @@ class Tracked(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """Whether it has deleted this machine, as far as anybody knows."""
-        return self.over == ENDED and self.event.is_final
+        """Whether it has taken this machine away, as far as anybody knows. A machine that boots again is alive."""
+        return self.over == ENDED and self.event.is_final and not (self.rebooted or self.survived)
 
 
 class State(NamedTuple):
@@ -99,6 +101,8 @@ class State(NamedTuple):
     tracked: Tuple[Tracked, ...] = ()
     """In the order in which they were first seen."""
     restore: Progress = Progress()
+    in_doubt: bool = False
+    """Whether the service counts its documents anew, and may not yet list what it listed before."""
 
     @property
     def is_out(self) -> bool:
@@ -129,11 +133,18 @@ class _Draft:
         self.boot_id = state.boot_id
         self.incarnation = state.incarnation
         self.restore = state.restore
+        self.in_doubt = state.in_doubt
         self.tracked = {one.event_id.lower(): one for one in state.tracked}
 
     def as_state(self) -> State:
         return State(
-            self.vm_id, self.vm_name, self.boot_id, self.incarnation, tuple(self.tracked.values()), self.restore
+            self.vm_id,
+            self.vm_name,
+            self.boot_id,
+            self.incarnation,
+            tuple(self.tracked.values()),
+            self.restore,
+            self.in_doubt,
         )
 
     def change(self, event_id: str, change: Callable[[Tracked], Tracked]) -> None:
@@ -190,6 +201,7 @@ def summarise(state: State) -> List[Record]:
             "boot_id": state.boot_id,
             "incarnation": state.incarnation,
             "restore": list(state.restore),
+            "in_doubt": state.in_doubt,
         }
     ]
     for one in state.tracked:
@@ -208,7 +220,10 @@ def summarise(state: State) -> List[Record]:
 def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     # All of it is read before anything is changed, here and below: a record counts as a whole or not at all.
     restore = _progress(record["restore"])
-    draft.begin(State(record["vm_id"], record["vm_name"], record["boot_id"], record["incarnation"], (), restore))
+    in_doubt = bool(record.get("in_doubt", False))
+    draft.begin(
+        State(record["vm_id"], record["vm_name"], record["boot_id"], record["incarnation"], (), restore, in_doubt)
+    )
 
 
 def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -239,7 +254,7 @@ def _boot(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _after_boot(one: Tracked) -> Tracked:
-    if one.over:
+    if one.over and not one.is_final:
         return one
     # Most likely by the event itself, which the next document will tell. If it is still only scheduled, the machine
     # has booted for another reason, and its services are up again: then nothing of what was done holds.
@@ -265,6 +280,15 @@ def _begun_again(progress: Progress) -> Progress:
 
 def _incarnation(draft: _Draft, record: Mapping[str, Any]) -> None:
     draft.incarnation = record["incarnation"]
+    draft.in_doubt = False
+
+
+def _doubt(draft: _Draft, _record: Mapping[str, Any]) -> None:
+    draft.in_doubt = True
+
+
+def _survived(draft: _Draft, record: Mapping[str, Any]) -> None:
+    draft.change(record["event_id"], lambda one: one._replace(survived=True))
 
 
 def _seen(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -281,7 +305,7 @@ def _changed(draft: _Draft, record: Mapping[str, Any]) -> None:
         # It was over, and perhaps half restored, or has booted since: what was done for it does not hold any more.
         if event.is_scheduled and (one.rebooted or one.over):
             one = _anew(one)
-        return one._replace(event=event, started=one.started or event.is_started, over=None)
+        return one._replace(event=event, started=one.started or event.is_started, over=None, survived=False)
 
     draft.change(event.event_id, change)
 
@@ -348,6 +372,8 @@ _CHANGES = {
     "identity": _identity,
     "boot": _boot,
     "incarnation": _incarnation,
+    "doubt": _doubt,
+    "survived": _survived,
     "seen": _seen,
     "changed": _changed,
     "over": _over,

@@ -10,7 +10,7 @@ from foghorn_core.document import event_as_dict, format_date
 from . import __version__
 from .decisions import Work, is_ready, plan_of
 from .plain import plain
-from .policy import Rule
+from .policy import NEVER, QUORUM, Rule
 from .state import BEGUN, State, Tracked
 
 JsonObject = Dict[str, Any]
@@ -49,7 +49,8 @@ def phase(one: Tracked, rules: Sequence[Rule]) -> str:
 
 
 def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: Health, now: datetime) -> JsonObject:
-    """The document that `/status` answers. Other agents read `vm_name` and `events[].ready` of it."""
+    """The document that `/status` answers. Other agents read `vm_name` and, of each of the
+    `events`, `event_id`, `ready`, `willing` and `approves`."""
     vm_name = state.vm_name or ""
     return {
         "version": __version__,
@@ -65,19 +66,23 @@ def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: 
         "step": None
         if work is None
         else {"event_id": work.event.event_id, "stage": work.stage, "name": work.step.name, "seconds": work.seconds},
-        "events": [
-            dict(
-                event_as_dict(one.event, vm_name, now),
-                phase=phase(one, rules),
-                rule=plan_of(rules, one).rule,
-                # Nobody may count on what a crash would make this agent forget.
-                ready=one.over is None and health.journal_trouble is None and is_ready(one, plan_of(rules, one)),
-                approvals=one.approvals,
-                rebooted=one.rebooted,
-            )
-            for one in state.tracked
-        ],
+        "events": [_describe_event(one, rules, vm_name, health, now) for one in state.tracked],
     }
+
+
+def _describe_event(one: Tracked, rules: Sequence[Rule], vm_name: str, health: Health, now: datetime) -> JsonObject:
+    plan = plan_of(rules, one)
+    return dict(
+        event_as_dict(one.event, vm_name, now),
+        phase=phase(one, rules),
+        rule=plan.rule,
+        # Nobody may count on what a crash would make this agent forget.
+        ready=one.over is None and health.journal_trouble is None and is_ready(one, plan),
+        willing=plan.approve != NEVER,
+        approves=plan.approve == QUORUM,
+        approvals=one.approvals,
+        rebooted=one.rebooted,
+    )
 
 
 def as_table(status: Mapping[str, Any]) -> str:

@@ -26,6 +26,10 @@ from foghorn_core.document import Document, Event
 VM_NAME = "web_0"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)
 LONGEST_REHEARSAL = 2000  # seconds
+# What becomes of a machine that Azure takes away.
+DELETED = "deleted"
+DEALLOCATED = "deallocated"  # and started again some time later, with its disk
+UNHARMED = "unharmed"
 
 STEP_SECONDS = {"deregister": 3.0, "wait": 2.0, "stop": 4.0, "flush": 3.0, "start": 3.0, "register": 2.0}
 POLICY: Dict[str, Any] = {
@@ -54,6 +58,8 @@ class Life(NamedTuple):
     announced_at: float = 3.0
     resources: Tuple[str, ...] = (VM_NAME,)
     event_id: str = "E-1"
+    fate: str = DELETED
+    """What a Preempt or a Terminate does."""
 
 
 class Happening:
@@ -430,7 +436,10 @@ class Rehearsal:
 
     def suffer(self, life: Life) -> None:
         """An event begins."""
-        if life.event_type in ("Preempt", "Terminate"):
+        is_final = life.event_type in ("Preempt", "Terminate")
+        if is_final and life.fate == UNHARMED:
+            return
+        if is_final and life.fate == DELETED:
             self.deleted = True
         if life.event_type == "Freeze":
             self._down_until = self.now + life.impact

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import pytest
 from foghorn_agent.config import parse_config
 from foghorn_agent.decisions import (
+    Word,
     Work,
     ended,
     is_ready,
@@ -32,6 +33,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 NOW = START.timestamp() - 900.0
 RULES = parse_config({"policies": [POLICY]}).rules
 NOBODY: Any = frozenset()
+AGREES = Word(True, True, True)
 
 
 def event(event_id: str = "E-1", **details: Any) -> Event:
@@ -101,7 +103,7 @@ def test_given_doubt_when_an_event_is_not_listed_then_it_is_not_over_and_the_inc
 def test_given_an_incarnation_when_it_is_smaller_then_the_service_was_enabled_anew(
     before: Optional[int], after: int, is_anew: bool
 ) -> None:
-    assert restarted(State(incarnation=before), document(incarnation=after)) is is_anew
+    assert restarted(before, document(incarnation=after)) is is_anew
 
 
 def test_given_an_event_that_was_not_touched_when_it_is_over_then_it_is_forgotten() -> None:
@@ -338,7 +340,7 @@ def test_given_a_shared_event_when_this_machine_is_the_second_then_it_approves_o
     ready: Sequence[str], silent: Sequence[str], is_approved: bool
 ) -> None:
     state = ready_for(event(resources=SHARED))
-    approved = to_approve(state, RULES, {"e-1": frozenset(ready)}, frozenset(silent))
+    approved = to_approve(state, RULES, {"e-1": dict.fromkeys(ready, AGREES)}, frozenset(silent))
     assert bool(approved) is is_approved
 
 
@@ -346,8 +348,24 @@ def test_given_a_name_that_is_no_longer_in_the_event_when_all_others_are_ready_t
     state = ready_for(event(resources=SHARED))
     moved = event(resources=("web_1", "web_2"))
     state = state._replace(tracked=tuple(one._replace(event=moved) for one in state.tracked))
-    everybody = frozenset(["web_1", "web_2"])
-    assert to_approve(state, RULES, {"e-1": everybody}, NOBODY) == []
+    everybody = dict.fromkeys(["web_1", "web_2"], AGREES)
+    assert to_approve(state, RULES, {"e-1": everybody}, frozenset(everybody)) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "is_approved"),
+    [
+        (Word(True, True, False), True),
+        (Word(True, False, False), False),
+        (Word(False, True, False), False),
+        (Word(True, True, True), False),
+    ],
+)
+def test_given_a_leader_that_would_not_approve_when_asked_then_the_next_does_if_the_leader_is_ready_and_willing(
+    word: Word, is_approved: bool
+) -> None:
+    state = ready_for(event(resources=("web_1", VM_NAME)))
+    assert bool(to_approve(state, RULES, {"e-1": {"web_1": word}}, NOBODY)) is is_approved
 
 
 def test_given_several_events_that_are_ready_when_approved_then_all_of_them_in_order_of_urgency() -> None:

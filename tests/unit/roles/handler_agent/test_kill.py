@@ -7,7 +7,7 @@ middle of maintenance, no restore of what was not removed. What is left to asser
 """
 
 import pytest
-from rehearsal import Life, Rehearsal
+from rehearsal import DEALLOCATED, POLICY, UNHARMED, Life, Rehearsal
 
 LIVES = {
     "freeze": Life("Freeze"),
@@ -15,12 +15,19 @@ LIVES = {
     "redeploy": Life("Redeploy"),
     "terminate": Life("Terminate"),
     "preempt": Life("Preempt", notice=30.0),
+    "preempt of a machine that is started again later": Life("Preempt", notice=30.0, impact=60.0, fate=DEALLOCATED),
+    "preempt that is over before the machine is back": Life(
+        "Preempt", notice=30.0, impact=60.0, linger=30.0, fate=DEALLOCATED
+    ),
     "terminate withdrawn during its shutdown": Life("Terminate", withdrawn_after=7.0),
     "preempt withdrawn during its drain": Life("Preempt", notice=30.0, withdrawn_after=2.0),
     "reboot withdrawn, just when it was approved": Life("Reboot", withdrawn_after=10.0),
     "reboot that takes a minute to come back": Life("Reboot", impact=60.0, linger=90.0),
     "reboot that is over before the machine is back": Life("Reboot", impact=60.0, linger=30.0),
 }
+MANY_OF_OTHERS = [
+    Life("Freeze", announced_at=20.0 + 5.0 * n, resources=("db_1",), event_id="X-%d" % n) for n in range(9)
+]
 # Back as fast as systemd brings it back; and only after the event has gone its way without it.
 BACK_AFTER = (1.0, 150.0)
 
@@ -59,6 +66,40 @@ def test_given_no_kill_when_a_reboot_goes_its_way_then_each_step_runs_once_and_i
     ]
     assert len(rehearsal.approvals) == 1
     assert rehearsal.restored == 1
+
+
+def test_given_a_machine_that_ended_when_it_boots_long_after_then_it_is_alive_and_comes_back() -> None:
+    rehearsal = Rehearsal([Life("Preempt", notice=30.0, fate=UNHARMED)])
+    rehearsal.run_until(5.0)
+    rehearsal.tick_until(lambda: any(one.over for one in rehearsal.state.tracked))
+    rehearsal.reboot(7200.0)
+    rehearsal.run_until(rehearsal.now + 7200.0)
+    assert rehearsal.restored == 0
+    rehearsal.run_until(rehearsal.now + 10.0)
+    assert rehearsal.restored == 1
+    assert not rehearsal.state.is_out
+
+
+def test_given_a_machine_that_ended_when_it_boots_again_and_the_event_is_still_listed_then_it_stays_out() -> None:
+    rehearsal = Rehearsal([Life("Preempt", notice=30.0, impact=10.0, linger=100.0, fate=DEALLOCATED)])
+    rehearsal.tick_until(lambda: rehearsal.boots == 1)
+    rehearsal.run_until(rehearsal.now + 80.0)
+    assert rehearsal.state.is_out
+    assert rehearsal.steps("restore") == []
+    rehearsal.run_until(rehearsal.now + 30.0)
+    assert rehearsal.restored == 1
+
+
+def test_given_a_machine_that_runs_on_for_minutes_after_it_ended_then_it_comes_back_and_says_so() -> None:
+    rehearsal = Rehearsal([Life("Terminate", notice=60.0, fate=UNHARMED)])
+    rehearsal.run_until(5.0)
+    rehearsal.tick_until(lambda: any(one.over for one in rehearsal.state.tracked))
+    ended_at = rehearsal.now
+    rehearsal.run_until(ended_at + 290.0)
+    assert rehearsal.steps("restore") == []
+    rehearsal.run_until(ended_at + 320.0)
+    assert rehearsal.restored == 1
+    assert [message for _priority, message in rehearsal.log if "runs on" in message]
 
 
 def test_given_a_preempt_during_a_slow_drain_when_it_is_announced_then_it_takes_over_within_a_second() -> None:
@@ -147,6 +188,28 @@ def test_given_the_service_was_enabled_anew_when_a_known_event_is_not_listed_the
     assert rehearsal.azure.listed
 
     assert not [step for step in rehearsal.steps_begun if step[1] == "restore"]
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_given_the_service_was_enabled_anew_when_another_event_follows_then_the_doubt_keeps_its_full_length(
+    is_killed: bool,
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=290.0), *MANY_OF_OTHERS], policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(8.0)
+    assert rehearsal.state.incarnation == 3
+    rehearsal.azure.forget(2.0)
+    hidden = rehearsal.happenings[0]
+    hidden.affects = lambda _name: False  # type: ignore[method-assign]
+    show = hidden.as_event
+    hidden.as_event = lambda: show()._replace(resources=("web_9",))  # type: ignore[method-assign]
+    # Its number is soon greater than it ever was.
+    rehearsal.run_until(100.0)
+    assert rehearsal.azure.incarnation > 3
+    if is_killed:
+        rehearsal.kill()
+    rehearsal.run_until(290.0)
+    assert rehearsal.state.is_out
+    assert rehearsal.steps("restore") == []
 
 
 def test_given_an_image_of_another_machine_when_the_agent_starts_then_what_was_known_there_is_forgotten() -> None:

@@ -116,13 +116,51 @@ def test_given_members_that_cannot_be_asked_at_all_when_ready_then_it_is_logged_
     assert any("the other members could not be asked" in message for _priority, message in machine.log)
 
 
+def with_approval(machine: Rehearsal, approve: str) -> None:
+    rule = machine.config.rules[0]
+    machine.config = machine.config._replace(rules=(rule._replace(plan=rule.plan._replace(approve=approve)),))
+
+
+@pytest.mark.parametrize("name", [0, 1])
+def test_given_a_member_that_must_not_be_approved_when_all_are_ready_then_nobody_approves_for_it(name: int) -> None:
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    with_approval(fleet[name], "never")
+    tick_all(fleet, 95)
+    assert approvers(fleet) == []
+
+
+def test_given_a_leader_that_approves_its_own_events_only_when_all_are_ready_then_the_next_approves() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    with_approval(fleet[0], "when_ready")
+    tick_all(fleet, 60)
+    assert approvers(fleet) == ["web_1"]
+
+
+def test_given_a_member_that_makes_up_events_when_it_is_heard_then_nothing_is_remembered_of_them() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    fleet[2].step_seconds["stop"] = 50.0
+    honest = fleet[0]._ask_members
+
+    def with_lies(job: Any) -> Dict[str, Any]:
+        answers = honest(job)
+        for answer in answers.values():
+            if isinstance(answer, dict):
+                answer["events"] += [{"event_id": "LIE-%d" % number, "ready": True} for number in range(1000)]
+        return answers
+
+    fleet[0]._ask_members = with_lies  # type: ignore[method-assign]
+    tick_all(fleet, 20)
+    agent = fleet[0].agent
+    assert agent is not None
+    assert set(agent._words) == {"e-1"}
+    assert set(agent._words["e-1"]) == {"web_1", "web_2"}
+
+
 @pytest.mark.parametrize("approve", ["when_ready", "never"])
 def test_given_a_plan_without_quorum_when_an_event_is_shared_then_it_is_not_approved(approve: str) -> None:
     fleet = fleet_of(NAMES, [shared(notice=100.0)])
     for machine in fleet:
-        machine.config = machine.config._replace(
-            rules=(machine.config.rules[0]._replace(plan=machine.config.rules[0].plan._replace(approve=approve)),)
-        )
+        with_approval(machine, approve)
     tick_all(fleet, 95)
     assert approvers(fleet) == []
     assert all(not machine.members_worker.jobs for machine in fleet)

@@ -91,6 +91,7 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         accepted=st.booleans(),
         started=st.booleans(),
         rebooted=st.booleans(),
+        survived=st.booleans(),
         over=st.sampled_from((None, ENDED, WITHDRAWN)),
     )
     state = data.draw(
@@ -102,6 +103,7 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
             incarnation=st.one_of(st.none(), st.integers(0, 99)),
             tracked=st.lists(tracked, max_size=3, unique_by=lambda one: one.event_id.lower()).map(tuple),
             restore=progress,
+            in_doubt=st.booleans(),
         )
     )
     assert replay(json.loads(json.dumps(summarise(state)))) == state
@@ -124,6 +126,25 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
 def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_changes_nothing(record: Any) -> None:
     records = [{"kind": "identity", "vm_id": "id", "vm_name": VM_NAME}, {"kind": "boot", "boot_id": "boot-0"}]
     assert replay([records[0], record, records[1]]) == NAMED
+
+
+def test_given_the_journal_of_a_version_that_knew_less_when_replayed_then_what_it_did_not_know_is_as_it_was() -> None:
+    event = event_as_azure(Event("E-1", "Preempt", "Started", (VM_NAME,)))
+    summary = {"kind": "summary", "vm_id": "id", "vm_name": VM_NAME, "boot_id": "boot-0", "incarnation": 4}
+    tracked = {
+        "kind": "tracked", "first": event, "event": event, "notice": 30.0, "seen_at": 5.0, "drain": [SUCCEEDED, ["a"]],
+        "shutdown": [FAILED, ["b"]], "began": True, "flawed": True, "halted": True, "approvals": 1, "accepted": True,
+        "started": True, "rebooted": False, "over": ENDED,
+    }  # fmt: skip
+    state = replay([dict(summary, restore=["pending", []]), tracked])
+    assert not state.in_doubt
+    assert state.tracked[0].is_final
+    assert state.tracked[0].drain == Progress(SUCCEEDED, ("a",))
+    assert (
+        not replay([dict(summary, restore=["pending", []]), tracked, {"kind": "boot", "boot_id": "b"}])
+        .tracked[0]
+        .is_final
+    )
 
 
 def test_given_a_field_of_a_later_version_when_a_tracked_event_is_read_then_it_is_left_out() -> None:

@@ -13,7 +13,7 @@ import os
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
-from rehearsal import POLICY, STEP_SECONDS, VM_NAME, Happening, Life, Rehearsal
+from rehearsal import DEALLOCATED, DELETED, POLICY, STEP_SECONDS, UNHARMED, VM_NAME, Happening, Life, Rehearsal
 
 RESOURCES = {"own": (VM_NAME,), "shared": (VM_NAME, "web_1"), "others": ("web_1",), "likely": ("web_01", "web_")}
 DOUBT = 300
@@ -42,10 +42,12 @@ class AnythingHappens(RuleBasedStateMachine):
         linger=st.sampled_from((1.0, 20.0, 90.0)),
         withdrawn_after=st.sampled_from((None, None, None, 2.0, 7.0, 10.0, 40.0)),
         whose=st.sampled_from(("own", "own", "own", "shared", "others", "likely")),
+        fate=st.sampled_from((DELETED, DEALLOCATED, UNHARMED)),
     )
-    def announce(self, event_type, notice, impact, linger, withdrawn_after, whose):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    def announce(self, event_type, notice, impact, linger, withdrawn_after, whose, fate):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
         self.count += 1
-        life = Life(event_type, notice, impact, linger, withdrawn_after, 0.0, RESOURCES[whose], "E-%d" % self.count)
+        event_id = "E-%d" % self.count
+        life = Life(event_type, notice, impact, linger, withdrawn_after, 0.0, RESOURCES[whose], event_id, fate)
         self.world.happenings.append(Happening(life))
 
     @precondition(lambda self: self.is_there)
@@ -111,7 +113,7 @@ class AnythingHappens(RuleBasedStateMachine):
         world.step_seconds = dict(STEP_SECONDS)
         # Until the last event is over, the last doubt, and the last wait before a restore is tried again.
         quiet = 0
-        while quiet < 2 * DOUBT and not world.deleted:
+        while quiet < 3 * DOUBT and not world.deleted:
             world.tick()
             quiet = quiet + 1 if world.azure.is_over else 0
         if world.deleted:
