@@ -27,8 +27,10 @@ from .decisions import (
     observe,
     plan_of,
     restarted,
+    seconds_before_start,
     to_approve,
     transitions,
+    tried,
 )
 from .imds_desk import Heard, Poll
 from .journal import Journal
@@ -36,7 +38,7 @@ from .log import Log
 from .metrics import Counters, render
 from .policy import QUORUM, RESTORE
 from .running import Running
-from .state import BEGUN, TOLD, Record, State, apply, occasion, summarise
+from .state import TOLD, Record, State, Tracked, apply, occasion, summarise
 from .status import Health, describe
 from .steps import StepOutcome
 from .workers import Worker
@@ -49,10 +51,24 @@ _ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has
 _LONGEST_OBEDIENCE = 15.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, half is left
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
 _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
+_STEP_RETRY = 1.0  # seconds after another step that failed
 _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
 # The one is of no interest, the other has been logged with all that is known of it.
-_UNANNOUNCED = ("incarnation", "step_ended")
+_UNANNOUNCED = ("incarnation", "step_ended", "step_tried")
+
+
+class Retry(NamedTuple):
+    """A step that failed, and is to be tried again."""
+
+    work: Work
+    outcome: StepOutcome
+    again_at: float
+    """On the monotonic clock."""
+    wait: float
+    """Seconds from the failure to then."""
+    ends: float
+    """When its time is over, on the monotonic clock."""
 
 
 class Edges(NamedTuple):
@@ -103,15 +119,21 @@ class Agent:
         """Since when events that were to take this machine away have been over."""
         self._deadlines: Dict[str, Optional[float]] = {}
         self._starts: Dict[str, Optional[datetime]] = {}
+        self._begin_at: Dict[str, float] = {}
+        """When the work for events begins that is not to begin at once."""
         self._running: Optional[Running] = None
         self._running_until: Optional[float] = None
         self._settled: Optional[State] = None
-        """The state in which there was nothing left to do."""
+        """The state in which there was nothing left to do, """
+        self._settled_waiting: FrozenSet[str] = frozenset()
+        """and the events for which it was too early then."""
         self._is_taken_over = False
         """Whether what is running was told to end, to be run again or never."""
         self._approving: Sequence[str] = ()
         self._approve_again: Dict[str, Tuple[float, float]] = {}
-        self._restore_again = (0.0, 0.0)
+        self._retry: Optional[Retry] = None
+        self._tries_end = 0.0
+        """Until when the step that is running may be tried."""
         self._words: Dict[str, Dict[str, Word]] = {}
         """By event id in lower case, what other members have said about it last, by their names in lower case."""
         self._heard_from: Dict[str, float] = {}
@@ -236,6 +258,7 @@ class Agent:
 
     def _set_deadlines(self, now: float, wall: float) -> None:
         deadlines: Dict[str, Optional[float]] = {}
+        begin_at: Dict[str, float] = {}
         for one in self.state.tracked:
             key = one.event_id
             start = one.event.not_before
@@ -248,11 +271,17 @@ class Agent:
             elif key in self._deadlines and self._starts.get(key) == start:
                 # By the clock that cannot be set, from when the event was first seen.
                 deadlines[key] = kept
+                if key in self._begin_at:
+                    begin_at[key] = self._begin_at[key]
             else:
-                margin = plan_of(self.config.rules, one).margin
-                deadlines[key] = now + start.timestamp() - wall - margin
+                plan = plan_of(self.config.rules, one)
+                left = start.timestamp() - wall
+                deadlines[key] = now + seconds_before_start(left, plan.margin)
+                if plan.begin_before is not None and left > plan.begin_before:
+                    begin_at[key] = now + left - plan.begin_before
         self._starts = {one.event_id: one.event.not_before for one in self.state.tracked}
         self._deadlines = deadlines
+        self._begin_at = begin_at
 
     def _note_trouble(self, error: BaseException) -> None:
         if self._health.trouble is None:
@@ -283,6 +312,35 @@ class Agent:
         one = self.state.find(work.event.event_id)
         if one is None:
             return
+        again_in = self._schedule_retry(work, outcome)
+        if again_in is not None and work.stage != RESTORE:
+            self.counters.add("foghorn_steps_total", stage=work.stage, result="tried again")
+            self._commit(tried(work, outcome))
+            self._edges.log(
+                levels.WARNING,
+                "%s: %s failed: %s; it is tried again in %g s" % (work.stage, work.step.name, outcome.reason, again_in),
+                event_id=work.event.event_id,
+                output=outcome.output or None,
+            )
+            return
+        self._conclude(one, work, outcome)
+
+    def _schedule_retry(self, work: Work, outcome: StepOutcome) -> Optional[float]:
+        """Have a step tried again that failed by itself, as long as its time allows; a restore for ever."""
+        waited = self._retry.wait if self._retry is not None and self._retry.work.is_same_as(work) else 0.0
+        self._retry = None
+        if outcome.succeeded or outcome.cut_off:
+            return None
+        is_restore = work.stage == RESTORE
+        shortest, longest = (_RESTORE_RETRY, _LONGEST_RESTORE_RETRY) if is_restore else (_STEP_RETRY, _LONGEST_RETRY)
+        wait = min(longest, max(shortest, 2 * waited))
+        again_at = self._clocks.monotonic() + wait
+        if not is_restore and again_at >= self._tries_end:
+            return None
+        self._retry = Retry(work, outcome, again_at, wait, self._tries_end)
+        return wait
+
+    def _conclude(self, one: Tracked, work: Work, outcome: StepOutcome) -> None:
         result = "succeeded" if outcome.succeeded else "failed"
         self.counters.add("foghorn_steps_total", stage=work.stage, result=result)
         plan = plan_of(self.config.rules, one)
@@ -294,22 +352,25 @@ class Agent:
             event_id=work.event.event_id,
             output=outcome.output or None,
         )
-        if work.stage == RESTORE:
-            wait = min(_LONGEST_RESTORE_RETRY, max(_RESTORE_RETRY, 2 * self._restore_again[1]))
-            wait = 0.0 if outcome.succeeded else wait
-            self._restore_again = (self._clocks.monotonic() + wait, wait)
 
     # --- deciding and acting ------------------------------------------------------------------
 
     def _decide(self, now: float) -> None:
-        if self.state is self._settled:
+        waiting = frozenset(key for key, begin_at in self._begin_at.items() if now < begin_at)
+        if self.state is self._settled and waiting == self._settled_waiting:
             return
         rules = self.config.rules
         while True:
-            self._commit(*transitions(self.state, rules))
-            work = next_work(self.state, rules, {key: self._left(key, now) for key in self._deadlines})
-            if work is not None and work.stage == RESTORE and now < self._restore_again[0]:
-                work = None
+            self._commit(*transitions(self.state, rules, waiting))
+            work = next_work(self.state, rules, {key: self._left(key, now) for key in self._deadlines}, waiting)
+            is_waiting = False
+            if work is not None and self._retry is not None and self._retry.work.is_same_as(work):
+                if work.stage != RESTORE and now >= self._retry.ends:
+                    # Another event had its turn in the meantime.
+                    self._give_up(self._retry)
+                    continue
+                is_waiting = now < self._retry.again_at
+                work = None if is_waiting else self._within_its_time(work, self._retry, now)
             if self._running is not None:
                 if self._running.work.is_same_as(work) and not self._is_taken_over:
                     self._tighten(now)
@@ -320,7 +381,7 @@ class Agent:
                 self._let_go()
             if work is None:
                 # Until something new is known, there is nothing to decide. A restore may only be waiting.
-                self._settled = None if self.state.restore.state == BEGUN else self.state
+                self._settled, self._settled_waiting = None if is_waiting else self.state, waiting
                 return
             running = self._begin(work)
             outcome = running.poll()
@@ -329,6 +390,16 @@ class Agent:
             # It took no time at all, so that the next may begin in this very turn.
             self._let_go()
             self._note_outcome(work, outcome)
+
+    def _give_up(self, retry: Retry) -> None:
+        one = self.state.find(retry.work.event.event_id)
+        self._retry = None
+        if one is not None:
+            self._conclude(one, retry.work, retry.outcome)
+
+    def _within_its_time(self, work: Work, retry: Retry, now: float) -> Work:
+        """The same, with no more time than the tries before have left it."""
+        return work if work.stage == RESTORE else work._replace(seconds=min(work.seconds, retry.ends - now))
 
     def _left(self, event_id: str, now: float) -> Optional[float]:
         deadline = self._deadlines.get(event_id)
@@ -344,6 +415,11 @@ class Agent:
                 "seconds": round(work.seconds, 3),
             }
         )
+        is_retried = self._retry is not None and self._retry.work.is_same_as(work)
+        if self._retry is None or not is_retried:
+            self._tries_end = self._clocks.monotonic() + work.seconds
+        else:
+            self._tries_end = self._retry.ends
         self._running = self._edges.start_step(work, self.state.vm_name or "")
         self._running_until = self._deadlines.get(work.event.event_id)
         self._edges.watch(self._running.fileno)
@@ -493,6 +569,8 @@ class Agent:
         if self._running is not None:
             # Limits, pauses and counts of connections are looked at at least twice a second.
             return 0.2
+        if self._retry is not None and now < self._retry.again_at:
+            return min(_LONGEST_SLEEP, self._retry.again_at - now)
         if self._edges.poll.is_busy:
             # The next poll has to wait for the answer, which wakes the loop.
             is_idle = self._is_quiet and not self._edges.journal.unwritten

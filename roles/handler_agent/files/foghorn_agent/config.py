@@ -15,14 +15,15 @@ from .paths import UnsafePath, check_path
 from .policy import (
     APPROVALS,
     COMMAND,
+    DEFAULT_BEGIN_BEFORE,
     DEFAULT_HOOKS_TIMEOUT,
     DEFAULT_MARGIN,
     FAILURES,
+    FINISH,
     HOOKS,
     NEVER,
     PAUSE,
     STAGES,
-    STOP,
     WAIT_CONNECTIONS,
     Match,
     Plan,
@@ -41,6 +42,7 @@ DEFAULT_STEP_TIMEOUT = 60.0  # seconds
 AZURE_PROBE_ADDRESS = "168.63.129.16"
 
 _LONGEST_TIME = 86400.0
+_LONGEST_NOTICE = 7 * 86400.0  # seconds: of a hardware failure that Azure foresees
 _LARGEST_FILE = 1024 * 1024  # bytes
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
@@ -196,13 +198,13 @@ class _Section:
         self.mistake(name, value, expected)
         return default
 
-    def seconds(self, name: str, default: float, least: float = 0.001) -> float:
+    def seconds(self, name: str, default: float, least: float = 0.001, most: float = _LONGEST_TIME) -> float:
         return float(
             self.checked(
                 name,
                 default,
-                "seconds from %g to %d" % (least, _LONGEST_TIME),
-                lambda value: _is_number(value) and least <= value <= _LONGEST_TIME,
+                "seconds from %g to %d" % (least, most),
+                lambda value: _is_number(value) and least <= value <= most,
             )
         )
 
@@ -292,11 +294,16 @@ def _parse_listen(top: _Section) -> Tuple[Tuple[str, int], ...]:
 
 def _parse_rule(section: _Section, index: int, margin: float) -> Rule:
     stages: Dict[str, Any] = {stage: _parse_stage(section, stage) for stage in STAGES}
+    approve = section.word("approve", NEVER, APPROVALS)
+    begin_before: Optional[float] = None
+    if section.has("begin_before") or approve == NEVER:
+        begin_before = section.seconds("begin_before", DEFAULT_BEGIN_BEFORE, least=0.0, most=_LONGEST_NOTICE)
     plan = Plan(
         rule=section.text("name") or "policies[%d]" % index,
-        approve=section.word("approve", NEVER, APPROVALS),
+        approve=approve,
+        begin_before=begin_before,
         margin=section.seconds("margin", margin, least=0.0),
-        on_failure=section.word("on_failure", STOP, FAILURES),
+        on_failure=section.word("on_failure", FINISH, FAILURES),
         **stages,
     )
     return Rule(_parse_match(section.section("match")), plan)

@@ -8,11 +8,25 @@ tested at every point of an event's life:
     seen → drain → shutdown → ready → approved → started → over → restore
 """
 
-from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import AbstractSet, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.document import Document, Event, event_as_azure, in_order_of_urgency, same_name
 
-from .policy import CONTINUE, DRAIN, NEVER, QUORUM, RESTORE, SHUTDOWN, Plan, Rule, Step, keyed, plan_for, seconds_for
+from .policy import (
+    DRAIN,
+    IGNORE,
+    NEVER,
+    QUORUM,
+    RESTORE,
+    SHUTDOWN,
+    STOP,
+    Plan,
+    Rule,
+    Step,
+    keyed,
+    plan_for,
+    seconds_for,
+)
 from .state import BEGUN, ENDED, FAILED, PENDING, SUCCEEDED, WITHDRAWN, Record, State, Tracked
 from .steps import StepOutcome
 
@@ -111,15 +125,18 @@ def restarted(incarnation: Optional[int], document: Document) -> bool:
 # --- what comes next ------------------------------------------------------------------------------
 
 
-def transitions(state: State, rules: Sequence[Rule]) -> List[Record]:
-    """The stages that begin or end now, in order. They cost no time; apply them, and there are no more."""
+def transitions(state: State, rules: Sequence[Rule], waiting: AbstractSet[str] = frozenset()) -> List[Record]:
+    """The stages that begin or end now, in order. They cost no time; apply them, and there are no more.
+
+    :param waiting: ids of events for which it is too early to begin
+    """
     records: List[Record] = []
-    may_restore = _may_restore(state, rules)
+    may_restore = _may_restore(state, rules, waiting)
     if state.restore.state == BEGUN and not may_restore:
         # Before anything else is done to the machine: a later restore has to undo that, too, and begins anew.
         records.append({"kind": "stage", "stage": RESTORE, "state": FAILED})
     halted = None
-    for one, plan, stage in _stages_to_do(state, rules):
+    for one, plan, stage in _stages_to_do(state, rules, waiting):
         if one is halted:
             continue
         record = {"kind": "stage", "event_id": one.event_id, "stage": stage}
@@ -132,7 +149,7 @@ def transitions(state: State, rules: Sequence[Rule]) -> List[Record]:
         elif progress.left_of(plan.steps(stage)):
             return records
         else:
-            records.append(dict(record, state=SUCCEEDED))
+            records.append(dict(record, state=FAILED if progress.flawed else SUCCEEDED))
     if may_restore:
         if state.restore.state == PENDING:
             records.append({"kind": "stage", "stage": RESTORE, "state": BEGUN})
@@ -141,12 +158,18 @@ def transitions(state: State, rules: Sequence[Rule]) -> List[Record]:
     return records
 
 
-def next_work(state: State, rules: Sequence[Rule], seconds_left: Mapping[str, Optional[float]]) -> Optional[Work]:
+def next_work(
+    state: State,
+    rules: Sequence[Rule],
+    seconds_left: Mapping[str, Optional[float]],
+    waiting: AbstractSet[str] = frozenset(),
+) -> Optional[Work]:
     """The step that should be running now, once the transitions have been applied.
 
     :param seconds_left: by event id, seconds until its stages must be done; None where there is no deadline
+    :param waiting: ids of events for which it is too early to begin
     """
-    for one, plan, stage in _stages_to_do(state, rules):
+    for one, plan, stage in _stages_to_do(state, rules, waiting):
         remaining = one.progress(stage).left_of(plan.steps(stage))
         key, step = remaining[0]
         if stage == DRAIN:
@@ -156,7 +179,7 @@ def next_work(state: State, rules: Sequence[Rule], seconds_left: Mapping[str, Op
             # Too late to be ready, not too late to stop as well as time allows: it is Azure that ends it.
             seconds = step.timeout
         return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted)
-    if state.restore.state == BEGUN and _may_restore(state, rules):
+    if state.restore.state == BEGUN and _may_restore(state, rules, waiting):
         key, step = _restore_left(state, rules)[0]
         latest = [one for one in state.tracked if one.took_out][-1]
         return Work(latest.event, RESTORE, key, step, step.timeout, False, latest.rebooted)
@@ -164,8 +187,8 @@ def next_work(state: State, rules: Sequence[Rule], seconds_left: Mapping[str, Op
 
 
 def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:
-    """The record of a step that has ended, with what its failure means under the plan."""
-    forgiven = plan.on_failure == CONTINUE and not outcome.cut_off
+    """The record of a step that has finally ended, with what its failure means under the plan."""
+    failed = not outcome.succeeded
     return {
         "kind": "step_ended",
         "event_id": work.event.event_id,
@@ -175,10 +198,35 @@ def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:
         "succeeded": outcome.succeeded,
         "reason": outcome.reason,
         "seconds": round(outcome.seconds, 3),
-        "forbids_approval": not outcome.succeeded and not forgiven,
+        # What the plan had no time for is not forgiven: nobody has seen it fail.
+        "forbids_approval": failed and (outcome.cut_off or plan.on_failure != IGNORE),
         # A step that ran out of the plan's time leaves the rest of the plan its share.
-        "ends_plan": not outcome.succeeded and not forgiven and not outcome.cut_off,
+        "ends_plan": failed and not outcome.cut_off and plan.on_failure == STOP,
     }
+
+
+def tried(work: Work, outcome: StepOutcome) -> Record:
+    """The record of a step that has failed, and will be tried again. It changes nothing: it is for who reads it."""
+    return {
+        "kind": "step_tried",
+        "event_id": work.event.event_id,
+        "stage": work.stage,
+        "name": work.step.name,
+        "reason": outcome.reason,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def seconds_before_start(left: float, margin: float) -> float:
+    """How long an event's stages may take, from the moment at which it is first known when it starts.
+
+    :param left: seconds from then to the earliest start
+    :param margin: seconds before the start at which they must be done, as far as half of what is left allows
+    """
+    if left <= 0:
+        # It may start at any moment, but has not. That is no worse than one that has.
+        return SECONDS_ONCE_STARTED
+    return left - min(margin, left / 2)
 
 
 def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
@@ -244,20 +292,27 @@ def to_approve(
     return in_order_of_urgency(events)
 
 
-def _stages_to_do(state: State, rules: Sequence[Rule]) -> "Iterator[Tuple[Tracked, Plan, str]]":
+def _stages_to_do(
+    state: State, rules: Sequence[Rule], waiting: AbstractSet[str]
+) -> "Iterator[Tuple[Tracked, Plan, str]]":
     """The stages before the event that are not done, the most urgent event's first."""
-    waiting = [one for one in state.tracked if not (one.over or one.rebooted)]
-    for one in sorted(waiting, key=_order_of_work):
+    pending = [one for one in state.tracked if not (one.over or one.rebooted or _is_waiting(one, waiting))]
+    for one in sorted(pending, key=_order_of_work):
         plan = plan_of(rules, one)
         for stage in _STAGES_BEFORE:
             progress = one.progress(stage)
-            if progress.state == FAILED:
+            if one.halted and progress.state == FAILED:
                 break
-            # What has succeeded begins anew if the configuration has got further steps in the meantime.
+            # What has ended begins anew if the configuration has got further steps in the meantime.
             if getattr(plan, stage) is not None and (
-                progress.state != SUCCEEDED or progress.left_of(plan.steps(stage))
+                progress.state not in (SUCCEEDED, FAILED) or progress.left_of(plan.steps(stage))
             ):
                 yield one, plan, stage
+
+
+def _is_waiting(one: Tracked, waiting: AbstractSet[str]) -> bool:
+    # What has begun goes on, should the event have been put off.
+    return one.event_id in waiting and not one.took_out
 
 
 def _order_of_work(one: Tracked) -> "Tuple[bool, float]":
@@ -266,9 +321,12 @@ def _order_of_work(one: Tracked) -> "Tuple[bool, float]":
     return one.event.event_type != "Preempt", 0.0 if start is None or one.started else start.timestamp()
 
 
-def _may_restore(state: State, rules: Sequence[Rule]) -> bool:
+def _may_restore(state: State, rules: Sequence[Rule], waiting: AbstractSet[str]) -> bool:
     """Whether the machine is out of rotation with nothing left that it should be out for."""
     if not state.is_out or any(one.is_final for one in state.tracked):
         return False
     # Nor before the end of what it was taken out for, should the configuration have lost its plan in the meantime.
-    return not any(one.over is None and (one.took_out or plan_of(rules, one).takes_out) for one in state.tracked)
+    return not any(
+        one.over is None and not _is_waiting(one, waiting) and (one.took_out or plan_of(rules, one).takes_out)
+        for one in state.tracked
+    )

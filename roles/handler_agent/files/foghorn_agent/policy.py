@@ -29,14 +29,17 @@ WHEN_READY = "when_ready"
 QUORUM = "quorum"
 APPROVALS = (NEVER, WHEN_READY, QUORUM)
 
-# What a failed step means.
-STOP = "stop"
-CONTINUE = "continue"
-FAILURES = (STOP, CONTINUE)
+# What follows a step that has finally failed.
+STOP = "stop"  # no further step, and no approval
+FINISH = "finish"  # the rest of the plan, and no approval
+IGNORE = "ignore"  # the rest of the plan, and the approval
+FAILURES = (STOP, FINISH, IGNORE)
 
 DEFAULT_MARGIN = 10.0  # seconds
 DEFAULT_HOOKS_TIMEOUT = 300.0  # seconds
 SHORT_FREEZE = 10  # seconds
+# How long before its start the work begins for an event that nobody here approves: it will not start any sooner.
+DEFAULT_BEGIN_BEFORE = 300.0  # seconds
 
 
 class Step(NamedTuple):
@@ -70,7 +73,9 @@ class Plan(NamedTuple):
     approve: str = NEVER
     margin: float = DEFAULT_MARGIN
     """Seconds before `NotBefore` at which drain and shutdown must be done."""
-    on_failure: str = STOP
+    on_failure: str = FINISH
+    begin_before: Optional[float] = None
+    """Seconds before `NotBefore` at which the first stage begins. None: at first sight."""
 
     def steps(self, stage: str) -> Tuple[Step, ...]:
         """The steps of a stage, none where it is left out."""
@@ -160,7 +165,10 @@ def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
     drain = shutdown = restore = (hooks_step(),)
     return (
         Rule(Match(event_types=("Freeze",), no_longer_than=SHORT_FREEZE), Plan("short freeze")),
-        Rule(Match(event_types=("Freeze",)), Plan("freeze", drain=drain, restore=restore, margin=margin)),
+        Rule(
+            Match(event_types=("Freeze",)),
+            Plan("freeze", drain=drain, restore=restore, margin=margin, begin_before=DEFAULT_BEGIN_BEFORE),
+        ),
         Rule(
             Match(event_types=("Preempt",)),
             # 30 seconds in all: the margin of a quarter of an hour's notice would eat them up.
@@ -171,7 +179,10 @@ def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
             Plan("maintenance", drain, shutdown, restore, QUORUM, margin),
         ),
         # A type that Azure adds one day. What its approval would start is not known, so it gets none.
-        Rule(Match(), Plan("unknown type", drain=drain, restore=restore, margin=margin)),
+        Rule(
+            Match(),
+            Plan("unknown type", drain=drain, restore=restore, margin=margin, begin_before=DEFAULT_BEGIN_BEFORE),
+        ),
     )
 
 

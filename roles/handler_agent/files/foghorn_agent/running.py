@@ -134,8 +134,10 @@ class Running:
         now = self._around.clock()
         step = self.work.step
         if step.kind == PAUSE:
-            # A pause that is cut short has done what it could: it is no failure.
-            return StepOutcome(True, "", None, "", now - self._began) if now >= self._ends else None
+            if now < self._ends:
+                return None
+            # For what it waited, the time may not have been enough.
+            return self._failed(_CUT_OFF, cut_off=True) if self._is_cut else self._succeeded("")
         if now < self._next_count:
             return None
         self._next_count = now + _CONNECTIONS_INTERVAL
@@ -144,14 +146,19 @@ class Running:
         except (OSError, ValueError) as error:
             return self._failed("connections cannot be counted: %s" % error)
         if left == 0:
-            return StepOutcome(True, "", None, "", now - self._began)
-        if now >= self._ends:
-            # The bound on the wait, not a failure: whoever is still connected was given this time.
-            return StepOutcome(True, "", None, "%d connections were left" % left, now - self._began)
-        return None
+            return self._succeeded("")
+        if now < self._ends:
+            return None
+        if self._is_cut:
+            return self._failed("%s with %d connections left" % (_CUT_OFF, left), cut_off=True)
+        # The bound on the wait, not a failure: whoever is still connected was given this time.
+        return self._succeeded("%d connections were left" % left)
 
     def _seconds_left(self) -> float:
         return self._ends - self._around.clock()
+
+    def _succeeded(self, output: str) -> StepOutcome:
+        return StepOutcome(True, "", None, output, self._around.clock() - self._began)
 
     def _failed(self, reason: str, cut_off: bool = False) -> StepOutcome:
         return StepOutcome(False, reason, None, "", self._around.clock() - self._began, cut_off)

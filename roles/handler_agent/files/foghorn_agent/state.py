@@ -32,6 +32,8 @@ class Progress(NamedTuple):
     done: Tuple[str, ...] = ()
     """The keys of the steps that have ended. By what they do and not by their place, so that they are known again
     should the configuration have changed in the meantime."""
+    flawed: bool = False
+    """Whether one of them failed, or was cut off, in a way that forbids the approval."""
 
     def left_of(self, steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
         """Those of the steps that have not ended, with their keys."""
@@ -345,7 +347,8 @@ def _step_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
     forbids_approval, ends_plan = record["forbids_approval"], record["ends_plan"]
 
     def change(one: Tracked) -> Tracked:
-        one = one.with_progress(stage, Progress(BEGUN, (*one.progress(stage).done, key)))
+        before = one.progress(stage)
+        one = one.with_progress(stage, Progress(BEGUN, (*before.done, key), before.flawed or forbids_approval))
         return one._replace(flawed=one.flawed or forbids_approval, halted=one.halted or ends_plan)
 
     draft.change(record["event_id"], change)
@@ -362,8 +365,9 @@ def _approved(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _progress(content: Any) -> Progress:
-    state, done = content
-    return Progress(state, tuple(done))
+    # Earlier versions wrote no more than the first two.
+    state, done, flawed = (*content, False)[:3]
+    return Progress(state, tuple(done), bool(flawed))
 
 
 _CHANGES = {

@@ -45,7 +45,7 @@ def phase(one: Tracked, rules: Sequence[Rule]) -> str:
     plan = plan_of(rules, one)
     if not plan.takes_out:
         return "ignored"
-    return "ready" if is_ready(one, plan) else "late" if one.flawed else "seen"
+    return "ready" if is_ready(one, plan) else "failed" if one.flawed else "seen"
 
 
 def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: Health, now: datetime) -> JsonObject:

@@ -22,9 +22,7 @@ from foghorn_agent.members import ask_members
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.client import Refused
 from foghorn_core.document import Document, DocumentError, format_date
-from rehearsal import POLICY, VM_NAME, Life, Rehearsal
-
-WAITING = dict(POLICY, approve="never")
+from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 
 def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
@@ -194,7 +192,7 @@ def test_given_an_event_that_was_over_when_it_is_listed_again_then_it_is_made_re
 
 
 def test_given_a_document_that_lists_an_event_twice_when_polled_then_it_is_one_event() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.happenings.append(rehearsal.happenings[0])
     rehearsal.run_until(20.0)
     assert len(rehearsal.state.tracked) == 1
@@ -220,7 +218,9 @@ def test_given_many_events_of_ours_when_announced_at_once_then_all_are_handled()
 
 def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_turn_of_the_loop_stays_short() -> None:
     lives = [Life("Freeze", notice=600.0, event_id="E-%d" % index) for index in range(10000)]
-    rehearsal = Rehearsal([*lives, Life("Preempt", announced_at=4.0, event_id="URGENT")], policy={"drain": []})
+    rehearsal = Rehearsal(
+        [*lives, Life("Preempt", announced_at=4.0, event_id="URGENT")], policy={"drain": [], "begin_before": 604800}
+    )
     longest = 0.0
     for _second in range(6):
         began = time.process_time()
@@ -266,8 +266,125 @@ def test_given_a_restore_step_that_fails_when_time_passes_then_it_is_tried_again
     assert rehearsal.steps().count("start") == 1
 
 
+def test_given_an_event_far_ahead_that_nobody_may_approve_when_it_is_near_then_the_drain_begins() -> None:
+    rehearsal = Rehearsal([Life("Redeploy", notice=1000.0)], policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(700.0)
+    assert not rehearsal.state.is_out
+    assert rehearsal.steps() == []
+    rehearsal.run_until(704.0)
+    assert rehearsal.state.is_out
+    rehearsal.run_until(720.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+
+
+def test_given_a_policy_that_says_when_to_begin_when_it_approves_then_it_begins_and_approves_then() -> None:
+    rehearsal = Rehearsal([Life("Redeploy", notice=1000.0)], policy=dict(POLICY, begin_before=100))
+    rehearsal.run_until(902.0)
+    assert rehearsal.steps() == []
+    rehearsal.run_until(920.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    assert len(rehearsal.approvals) == 1
+
+
+@pytest.mark.parametrize("change", [{"event_status": "Started"}, {"not_before": None}])
+def test_given_an_event_that_may_begin_at_any_moment_when_nobody_may_approve_it_then_the_drain_begins_at_once(
+    change: Dict[str, Any],
+) -> None:
+    rehearsal = Rehearsal([Life("Redeploy", notice=1000.0)], policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(20.0)
+    as_event = rehearsal.happenings[0].as_event
+    rehearsal.happenings[0].as_event = lambda: as_event()._replace(**change)  # type: ignore[method-assign]
+    rehearsal.run_until(22.0)
+    assert rehearsal.state.is_out
+
+
+def test_given_a_drain_that_has_begun_when_the_start_is_put_off_then_it_goes_on() -> None:
+    rehearsal = Rehearsal([Life("Redeploy", notice=302.0)], policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(6.0)
+    assert rehearsal.steps() == ["deregister"]
+    happening = rehearsal.happenings[0]
+    happening.life = happening.life._replace(notice=5000.0)
+    rehearsal.run_until(30.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+
+
+def test_given_an_event_of_days_ahead_when_another_is_over_then_the_machine_is_restored_in_between() -> None:
+    lives = [Life("Redeploy", notice=2000.0, event_id="LATER"), Life("Freeze", notice=20.0, linger=5.0)]
+    rehearsal = Rehearsal(lives, policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(60.0)
+    assert rehearsal.restored == 1
+    assert not rehearsal.state.is_out
+
+
+@pytest.mark.parametrize("seconds", [-3600.0, 3600.0])
+def test_given_a_clock_that_is_set_when_a_drain_is_put_off_then_it_begins_at_the_same_time(seconds: float) -> None:
+    rehearsal = Rehearsal([Life("Redeploy", notice=500.0)], policy=dict(POLICY, approve="never"))
+    rehearsal.run_until(10.0)
+    rehearsal.wall_step = seconds
+    rehearsal.run_until(202.0)
+    assert rehearsal.steps() == []
+    rehearsal.run_until(205.0)
+    assert rehearsal.steps() == ["deregister"]
+
+
+def test_given_a_step_that_fails_once_when_it_is_tried_again_then_the_event_is_approved() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.failing = {"deregister"}
+    rehearsal.run_until(7.0)
+    rehearsal.failing = set()
+    rehearsal.run_until(30.0)
+    assert rehearsal.steps() == ["deregister", "deregister", "wait", "stop"]
+    assert len(rehearsal.approvals) == 1
+    assert [record["kind"] for record in rehearsal.history].count("step_tried") == 1
+
+
+def test_given_a_step_that_goes_on_failing_when_it_is_tried_again_then_ever_later_within_its_time() -> None:
+    rehearsal = Rehearsal([Life("Preempt", notice=30.0)])
+    rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 0.0)
+    rehearsal.failing = {"deregister"}
+    rehearsal.run_until(32.0)
+    tried = [at for at, _stage, name in rehearsal.steps_begun if name == "deregister"]
+    assert [later - at for at, later in zip(tried, tried[1:])] == [1.0, 2.0, 4.0]
+    assert rehearsal.steps()[-2:] == ["wait", "stop"]
+    ended = [record["name"] for record in rehearsal.history if record["kind"] == "step_ended"]
+    assert ended == ["deregister", "wait", "stop"]
+    assert rehearsal.approvals == []
+
+
+def test_given_a_step_that_waits_to_be_tried_again_when_an_eviction_comes_then_that_goes_ahead() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0), Life("Preempt", announced_at=70.0, event_id="URGENT")])
+    rehearsal.failing = {"deregister"}
+    rehearsal.step_seconds["deregister"] = 0.0
+    rehearsal.run_until(55.0)
+    rehearsal.failing = set()
+    rehearsal.run_until(71.0)
+    begun = [record for record in rehearsal.history if record["kind"] == "step_begun"]
+    assert begun[-1]["event_id"] == "URGENT"
+
+
+def test_given_an_event_that_is_overdue_when_it_is_still_scheduled_then_it_has_half_a_minute() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
+    as_event = rehearsal.happenings[0].as_event
+    past = datetime(2025, 1, 1, tzinfo=timezone.utc)
+    rehearsal.happenings[0].as_event = lambda: as_event()._replace(not_before=past)  # type: ignore[method-assign]
+    rehearsal.run_until(30.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    ended = [record["succeeded"] for record in rehearsal.history if record["kind"] == "step_ended"]
+    assert ended == [True, True, True]
+
+
+def test_given_a_drain_that_was_cut_off_when_it_ends_then_it_is_no_success() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=20.0)], policy=UNAPPROVED)
+    rehearsal.step_seconds["wait"] = 100.0
+    rehearsal.run_until(23.0)
+    stages = [
+        record["state"] for record in rehearsal.history if record["kind"] == "stage" and record["stage"] == "drain"
+    ]
+    assert stages == ["begun", "failed"]
+
+
 def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.step_seconds["wait"] = 55.0
     rehearsal.run_until(10.0)
     happening = rehearsal.happenings[0]
@@ -278,16 +395,16 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
 
 
 def test_given_a_plan_that_goes_on_after_a_failure_when_a_step_fails_then_the_event_is_approved_all_the_same() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=dict(POLICY, on_failure="continue"))
+    rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=dict(POLICY, on_failure="ignore"))
     rehearsal.failing = {"wait"}
     rehearsal.azure.machines = {}
-    rehearsal.run_until(20.0)
+    rehearsal.run_until(90.0)
     assert rehearsal.steps("shutdown") == ["stop"]
     assert len(rehearsal.approvals) == 1
 
 
 def test_given_too_little_time_when_a_plan_goes_on_after_failures_then_it_is_still_not_approved() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=8.0)], policy=dict(POLICY, on_failure="continue"))
+    rehearsal = Rehearsal([Life("Reboot", notice=8.0)], policy=dict(POLICY, on_failure="ignore"))
     rehearsal.step_seconds["wait"] = 55.0
     rehearsal.run_until(10.0)
     assert rehearsal.approvals == []
@@ -295,7 +412,7 @@ def test_given_too_little_time_when_a_plan_goes_on_after_failures_then_it_is_sti
 
 
 def test_given_an_event_without_a_start_when_it_is_drained_for_then_each_step_has_its_own_time() -> None:
-    rehearsal = Rehearsal([Life("Freeze")], policy=WAITING)
+    rehearsal = Rehearsal([Life("Freeze")], policy=UNAPPROVED)
     as_event = rehearsal.happenings[0].as_event
     rehearsal.happenings[0].as_event = lambda: as_event()._replace(not_before=None)  # type: ignore[method-assign]
     rehearsal.run_until(5.0)
@@ -364,7 +481,7 @@ EVICTED = [Life("Reboot", notice=900.0), Life("Preempt", notice=30.0, announced_
 def test_given_a_step_that_will_not_end_when_an_eviction_takes_over_then_its_own_begin_after_it_and_within_a_second(
     dying_seconds: float, latest: float
 ) -> None:
-    rehearsal = Rehearsal(EVICTED, policy=WAITING)
+    rehearsal = Rehearsal(EVICTED, policy=UNAPPROVED)
     rehearsal.step_seconds["wait"] = 55.0
     rehearsal.dying_seconds = dying_seconds
     rehearsal.run_until(10.0)
@@ -379,7 +496,7 @@ def test_given_a_step_that_will_not_end_when_an_eviction_takes_over_then_its_own
 
 
 def test_given_a_step_that_will_not_end_when_its_event_is_withdrawn_then_the_restore_waits_for_its_end() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0, withdrawn_after=7.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0, withdrawn_after=7.0)], policy=UNAPPROVED)
     rehearsal.step_seconds["wait"] = 55.0
     rehearsal.dying_seconds = 60.0
     rehearsal.run_until(40.0)
@@ -393,7 +510,7 @@ def test_given_a_step_that_is_ending_when_an_eviction_comes_then_it_is_killed_th
         Life("Reboot", notice=100.0, announced_at=9.0, event_id="SOONER"),
         Life("Preempt", notice=30.0, announced_at=10.0, event_id="URGENT"),
     ]
-    rehearsal = Rehearsal(lives, policy=WAITING)
+    rehearsal = Rehearsal(lives, policy=UNAPPROVED)
     rehearsal.step_seconds["wait"] = 55.0
     rehearsal.dying_seconds = 60.0
     rehearsal.run_until(10.0)
@@ -439,7 +556,7 @@ FLUSH = {"command": ["/bin/flush"], "name": "flush"}
 
 
 def test_given_a_drain_under_way_when_a_step_is_put_before_those_that_are_done_then_it_runs_and_they_do_not() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(7.0)
     assert rehearsal.steps("drain") == ["deregister", "wait"]
     changed(rehearsal, drain=[FLUSH, *POLICY["drain"]]).run_until(60.0)
@@ -447,7 +564,7 @@ def test_given_a_drain_under_way_when_a_step_is_put_before_those_that_are_done_t
 
 
 def test_given_a_drain_under_way_when_a_step_that_is_done_is_taken_away_then_none_of_the_others_is_left_out() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(7.0)
     changed(rehearsal, drain=POLICY["drain"][1:]).run_until(60.0)
     assert rehearsal.steps("drain") == ["deregister", "wait", "wait"]
@@ -455,7 +572,7 @@ def test_given_a_drain_under_way_when_a_step_that_is_done_is_taken_away_then_non
 
 
 def test_given_steps_that_are_done_when_they_get_other_names_and_timeouts_then_they_do_not_run_again() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     renamed = [dict(step, name="start", timeout=5) for step in POLICY["drain"]]
@@ -464,7 +581,7 @@ def test_given_steps_that_are_done_when_they_get_other_names_and_timeouts_then_t
 
 
 def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is_ready_once_that_has_run_too() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
     assert [one["ready"] for one in status_of(rehearsal)["events"]] == [True]
     rehearsal.step_seconds["flush"] = 20.0
@@ -477,7 +594,7 @@ def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is
 
 
 def test_given_a_machine_out_of_rotation_when_its_event_has_no_plan_any_more_then_it_stays_out_until_the_end() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=60.0, impact=1.0, linger=30.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0, impact=1.0, linger=30.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
     rehearsal.config = parse_config({"policies": [{"name": "nothing"}]})
     rehearsal.kill()
@@ -565,7 +682,7 @@ def test_given_a_journal_that_is_large_when_it_begins_anew_then_a_kill_after_it_
 
 
 def test_given_a_clone_when_it_boots_with_an_event_then_the_boot_is_noticed() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.records = [
         {"kind": "boot", "boot_id": "boot-of-the-original", "at": 0.0},
         {"kind": "identity", "vm_id": "the original", "vm_name": "web_7", "at": 0.0},
@@ -578,7 +695,7 @@ def test_given_a_clone_when_it_boots_with_an_event_then_the_boot_is_noticed() ->
 
 
 def test_given_a_machine_out_of_rotation_when_imds_does_not_say_its_id_then_nothing_is_forgotten() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=WAITING)
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(10.0)
     rehearsal.vm_id = None  # type: ignore[assignment]
     rehearsal.kill()

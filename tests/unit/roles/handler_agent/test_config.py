@@ -85,7 +85,7 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
                     "drain": [],
                     "restore": [{"hooks": True}],
                     "approve": "quorum",
-                    "on_failure": "continue",
+                    "on_failure": "ignore",
                 }
             ],
             "quorum": {"members": {"WEB_1": "http://10.0.0.5:9797"}, "interval": 1, "timeout": 2, "silent_after": 3},
@@ -109,7 +109,7 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
     assert (config.hooks_directory, config.state_directory, config.margin) == ("/h", "/s", 20.0)
     assert config.rules[0] == Rule(
         Match(("Reboot",), ("User",), ("Started",), "*disk*", False, 9.0, 0.0, 60.0, 1.0),
-        Plan("mine", (), None, (Step("hooks", "hooks", 300.0),), "quorum", 20.0, "continue"),
+        Plan("mine", (), None, (Step("hooks", "hooks", 300.0),), "quorum", 20.0, "ignore"),
     )
     assert config.rules[1:] == default_rules(20.0)
     assert config.quorum == Quorum({"web_1": "http://10.0.0.5:9797"}, 1.0, 2.0, 3.0)
@@ -189,7 +189,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"policies": [{}, 5]}, "policies[1]: expected an object, got 5"),
         (policy(approve="always"), 'policies[0].approve: expected one of never, when_ready, quorum, got "always"'),
         (policy(approve=[]), "policies[0].approve: expected one of never, when_ready, quorum, got []"),
-        (policy(on_failure="retry"), 'policies[0].on_failure: expected one of stop, continue, got "retry"'),
+        (policy(on_failure="retry"), 'policies[0].on_failure: expected one of stop, finish, ignore, got "retry"'),
         (policy(drain={}), "policies[0].drain: expected a list, got {}"),
         (policy(match={"event_types": 5}), "policies[0].match.event_types: expected a list of texts, got 5"),
         (policy(match={"event_types": [""]}), 'policies[0].match.event_types: expected a list of texts, got [""]'),
@@ -421,3 +421,19 @@ def test_given_an_error_when_shown_then_it_names_the_file_and_every_mistake(file
     file.write_text('{"margin": -1, "x": 1}')
     with pytest.raises(ConfigError, match=r"agent\.json: margin: expected .*; x: is not known here"):
         load_config(str(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "seconds"),
+    [
+        ({}, 300.0),
+        ({"approve": "quorum"}, None),
+        ({"approve": "when_ready"}, None),
+        ({"begin_before": 604800}, 604800.0),
+        ({"begin_before": 60, "approve": "quorum"}, 60.0),
+    ],
+)
+def test_given_a_policy_when_parsed_then_it_begins_at_once_where_approval_follows_and_else_in_time(
+    content: Any, seconds: Any
+) -> None:
+    assert parse_config({"policies": [content]}).rules[0].plan.begin_before == seconds

@@ -20,11 +20,12 @@ from foghorn_agent.decisions import (
     plan_of,
     restarted,
     restore_steps,
+    seconds_before_start,
     to_approve,
     transitions,
 )
-from foghorn_agent.policy import CONTINUE, STOP, Plan
-from foghorn_agent.state import BEGUN, ENDED, FAILED, WITHDRAWN, Progress, State, apply
+from foghorn_agent.policy import FINISH, IGNORE, STOP, Plan
+from foghorn_agent.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, Event
 from rehearsal import POLICY, VM_NAME
@@ -175,9 +176,28 @@ def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_othe
 
 
 def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
-    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False)
-    assert work_for(state) is None
+    rules = parse_config({"policies": [dict(POLICY, on_failure="stop")]}).rules
+    state = taken_in(NAMED, document(event()))
+    state = apply(state, *transitions(state, rules))
+    work = next_work(state, rules, {})
+    assert work is not None
+    state = apply(state, ended(work, plan_of(rules, state.tracked[0]), outcome(False)))
+    state = apply(state, *transitions(state, rules))
+    assert next_work(state, rules, {}) is None
     assert state.tracked[0].drain.state == FAILED
+    assert to_approve(state, rules, {}, NOBODY) == []
+
+
+def test_given_a_step_that_fails_when_the_plan_goes_on_then_the_rest_follows_and_nothing_is_approved() -> None:
+    state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False)
+    state = finished(state)
+    assert state.tracked[0].drain.state == FAILED
+    work = work_for(state)
+    assert work is not None
+    assert work.stage == "shutdown"
+    state = finished(state)
+    assert state.tracked[0].shutdown.state == SUCCEEDED
+    assert work_for(state) is None
     assert to_approve(state, RULES, {}, NOBODY) == []
 
 
@@ -187,8 +207,19 @@ def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_othe
     assert work is not None
     assert work.step.name == "wait"
     state = finished(finished(state))
+    assert [one.drain.state for one in state.tracked] == [FAILED]
     assert work_for(state) is None
     assert to_approve(state, RULES, {}, NOBODY) == []
+
+
+@pytest.mark.parametrize(
+    ("left", "margin", "seconds"),
+    [(900.0, 10.0, 890.0), (30.0, 2.0, 28.0), (12.0, 10.0, 6.0), (0.0, 10.0, 30.0), (-500.0, 10.0, 30.0)],
+)
+def test_given_a_start_when_it_is_near_or_past_then_there_is_time_all_the_same(
+    left: float, margin: float, seconds: float
+) -> None:
+    assert seconds_before_start(left, margin) == seconds
 
 
 @pytest.mark.parametrize(
@@ -196,10 +227,13 @@ def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_othe
     [
         (STOP, False, False, True, True),
         (STOP, False, True, True, False),
-        (CONTINUE, False, False, False, False),
-        (CONTINUE, False, True, True, False),
+        (FINISH, False, False, True, False),
+        (FINISH, False, True, True, False),
+        (IGNORE, False, False, False, False),
+        (IGNORE, False, True, True, False),
         (STOP, True, False, False, False),
-        (CONTINUE, True, False, False, False),
+        (FINISH, True, False, False, False),
+        (IGNORE, True, False, False, False),
     ],
 )
 def test_given_the_end_of_a_step_when_it_is_judged_then_by_how_it_ended_and_what_the_plan_says(

@@ -26,7 +26,7 @@ from foghorn_agent.state import replay, summarise
 from foghorn_agent.status import as_table
 from foghorn_agent.webhooks import cloud_event
 from foghorn_core.document import Document, Event, event_as_azure, parse_document
-from rehearsal import POLICY, VM_NAME, Rehearsal
+from rehearsal import UNAPPROVED, VM_NAME, Rehearsal
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def document(proof: Path) -> Document:
 @pytest.fixture
 def rehearsal(document: Document, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
     """A machine that has been told of it, and works on it."""
-    one = Rehearsal(policy=dict(POLICY, approve="never"))
+    one = Rehearsal(policy=UNAPPROVED)
     monkeypatch.setattr(type(one.azure), "tick", lambda azure, seconds: setattr(azure, "now", azure.now + seconds))
     one.azure.listed = document.events
     one.run_until(10.0)

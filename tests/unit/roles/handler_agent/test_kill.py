@@ -7,7 +7,7 @@ middle of maintenance, no restore of what was not removed. What is left to asser
 """
 
 import pytest
-from rehearsal import DEALLOCATED, POLICY, UNHARMED, Life, Rehearsal
+from rehearsal import DEALLOCATED, POLICY, UNAPPROVED, UNHARMED, Life, Rehearsal
 
 LIVES = {
     "freeze": Life("Freeze"),
@@ -133,13 +133,16 @@ def test_given_two_overlapping_events_when_the_first_is_over_then_nothing_is_res
     assert rehearsal.restored == 1
 
 
-def test_given_a_step_that_fails_when_the_event_is_over_then_it_was_never_approved_and_the_machine_is_back() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
+@pytest.mark.parametrize("on_failure", ["finish", "stop"])
+def test_given_a_step_that_fails_when_the_event_is_over_then_it_was_never_approved_and_the_machine_is_back(
+    on_failure: str,
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=180.0)], policy=dict(POLICY, on_failure=on_failure))
     rehearsal.failing = {"wait"}
     rehearsal.run()
 
     assert rehearsal.approvals == []
-    assert ("shutdown", "stop") not in [(stage, step) for _at, stage, step in rehearsal.steps_begun]
+    assert rehearsal.steps("shutdown") == (["stop"] if on_failure == "finish" else [])
     assert rehearsal.restored == 1
 
 
@@ -194,7 +197,7 @@ def test_given_the_service_was_enabled_anew_when_a_known_event_is_not_listed_the
 def test_given_the_service_was_enabled_anew_when_another_event_follows_then_the_doubt_keeps_its_full_length(
     is_killed: bool,
 ) -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=290.0), *MANY_OF_OTHERS], policy=dict(POLICY, approve="never"))
+    rehearsal = Rehearsal([Life("Reboot", notice=290.0), *MANY_OF_OTHERS], policy=UNAPPROVED)
     rehearsal.run_until(8.0)
     assert rehearsal.state.incarnation == 3
     rehearsal.azure.forget(2.0)

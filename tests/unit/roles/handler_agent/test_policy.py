@@ -114,6 +114,7 @@ def test_given_no_configuration_when_an_event_of_each_type_comes_then_the_defaul
     assert [stage for stage in (DRAIN, SHUTDOWN, RESTORE) if plan.steps(stage)] == stages
     assert all(plan.steps(stage) == (hooks_step(),) for stage in stages)
     assert (plan.approve, plan.margin) == (approve, margin)
+    assert plan.begin_before == (300.0 if approve == NEVER and stages else None)
 
 
 def test_given_an_empty_drain_when_asked_then_it_takes_the_machine_out_all_the_same() -> None:

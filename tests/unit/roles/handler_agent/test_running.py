@@ -244,14 +244,14 @@ def test_given_a_pause_when_its_time_is_over_then_it_has_succeeded(start: Start)
     assert running.poll() is outcome
 
 
-def test_given_a_pause_when_it_is_cut_short_then_it_has_succeeded_all_the_same(start: Start) -> None:
+def test_given_a_pause_when_it_is_cut_short_then_it_is_no_success(start: Start) -> None:
     clock = Clock()
     running = start(Step(PAUSE, "pause", 12.0), clock=clock, seconds=12.0)
     running.shorten(5.0)
     clock.advance(5.0)
     outcome = running.poll()
     assert outcome is not None
-    assert outcome.succeeded
+    assert (outcome.succeeded, outcome.reason, outcome.cut_off) == (False, CUT_OFF, True)
 
 
 def test_given_a_pause_when_it_is_ended_then_it_has_failed(start: Start) -> None:
@@ -306,6 +306,19 @@ def test_given_connections_that_stay_when_the_time_is_over_then_the_wait_has_suc
     assert counted["asked"] == 1
     assert outcome is not None
     assert (outcome.succeeded, outcome.output) == (True, "2 connections were left")
+
+
+def test_given_connections_that_stay_when_the_deadline_cuts_the_wait_short_then_it_is_no_success(
+    start: Start, counted: Dict[str, Any]
+) -> None:
+    clock = Clock()
+    running = start(WAIT, clock=clock, seconds=20.0, is_cut=True)
+    clock.advance(20.0)
+    outcome: Optional[StepOutcome] = running.poll()
+    assert counted["asked"] == 1
+    assert outcome is not None
+    assert (outcome.succeeded, outcome.cut_off) == (False, True)
+    assert outcome.reason == CUT_OFF + " with 2 connections left"
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), ValueError("no such form")])

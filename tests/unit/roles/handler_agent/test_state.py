@@ -61,7 +61,10 @@ def test_given_every_state_of_a_life_when_it_is_summarised_then_the_summary_rebu
 def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data: Any) -> None:
     text = st.one_of(st.none(), st.text(max_size=5))
     progress = st.builds(
-        Progress, st.sampled_from(("pending", BEGUN, SUCCEEDED, FAILED)), st.lists(st.text(max_size=3)).map(tuple)
+        Progress,
+        st.sampled_from(("pending", BEGUN, SUCCEEDED, FAILED)),
+        st.lists(st.text(max_size=3)).map(tuple),
+        st.booleans(),
     )
     one_event = st.builds(
         Event,

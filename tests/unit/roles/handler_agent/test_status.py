@@ -15,7 +15,7 @@ from foghorn_agent.policy import keyed
 from foghorn_agent.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.status import Health, as_table, describe, phase
 from foghorn_core.document import Event, format_date
-from rehearsal import EPOCH, POLICY, VM_NAME, Life, Rehearsal
+from rehearsal import EPOCH, POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 RULES = parse_config({"policies": [POLICY]}).rules
@@ -73,7 +73,7 @@ def test_given_the_life_of_an_event_when_watched_then_its_phases_follow_each_oth
     ("change", "expected"),
     [
         ({}, "seen"),
-        ({"flawed": True}, "late"),
+        ({"flawed": True}, "failed"),
         ({"halted": True}, "failed"),
         ({"drain": Progress("begun")}, "drain"),
         ({"drain": done("drain"), "shutdown": Progress("begun")}, "shutdown"),
@@ -129,7 +129,7 @@ def test_given_an_event_when_written_as_a_table_then_it_says_when_it_starts_and_
 
 
 def test_given_a_machine_that_was_ready_when_it_has_booted_then_it_tells_others_that_it_is_not() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=dict(POLICY, approve="never"))
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
     assert status_of(rehearsal)["events"][0]["ready"] is True
     rehearsal.silent = True

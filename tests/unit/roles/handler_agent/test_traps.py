@@ -18,7 +18,7 @@ from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.policy import default_rules, plan_for
 from foghorn_core.client import DEFAULT_TIMEOUT
 from foghorn_core.document import DocumentError, Event
-from rehearsal import POLICY, VM_NAME, Life, Rehearsal
+from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 DOCUMENT = {"DocumentIncarnation": 1, "Events": []}
 
@@ -145,7 +145,7 @@ def test_trap_3_given_an_error_in_place_of_a_document_when_polled_then_it_is_an_
 
 
 def test_trap_3_given_errors_after_a_drain_when_an_hour_passes_then_nothing_is_put_back() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=7200.0)], policy=dict(POLICY, approve="never"))
+    rehearsal = Rehearsal([Life("Reboot", notice=7200.0)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
     rehearsal.silent = True
     rehearsal.run_until(3620.0)
@@ -243,7 +243,7 @@ def test_trap_7_given_a_freeze_when_its_duration_is_unknown_then_it_is_not_taken
 def test_trap_8_given_the_names_in_an_event_when_it_is_ours_then_only_by_the_whole_name_and_without_case(
     resources: Tuple[str, ...], is_ours: bool
 ) -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0, resources=resources)], policy=dict(POLICY, approve="never"))
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0, resources=resources)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
     assert rehearsal.state.is_out is is_ours
 
