@@ -202,7 +202,7 @@ def test_given_the_service_was_enabled_anew_when_another_event_follows_then_the_
     assert rehearsal.state.incarnation == 3
     rehearsal.azure.forget(2.0)
     hidden = rehearsal.happenings[0]
-    hidden.affects = lambda _name: False  # type: ignore[method-assign]
+    hidden.affects = lambda vm_name: False  # type: ignore[method-assign]  # noqa: ARG005
     show = hidden.as_event
     hidden.as_event = lambda: show()._replace(resources=("web_9",))  # type: ignore[method-assign]
     # Its number is soon greater than it ever was.
