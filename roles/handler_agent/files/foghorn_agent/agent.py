@@ -567,7 +567,7 @@ class Agent:
 
     def _seconds_to_sleep(self, now: float) -> float:
         if self._running is not None:
-            # Limits, pauses and counts of connections are looked at at least twice a second.
+            # Limits, pauses and counts of connections are checked at least twice a second.
             return 0.2
         if self._retry is not None and now < self._retry.again_at:
             return min(_LONGEST_SLEEP, self._retry.again_at - now)
