@@ -2,34 +2,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The small part of the Kusto query language that questions about scheduled events need.
 
-A table, then any of: ``where`` (comparisons, in, contains, has, startswith, and, or, not, brackets),
-``project``, ``extend``, ``order by``/``sort by``, ``take``/``limit``, ``count``. Names compare with
-case, as ``==`` does; ``=~`` and ``in~`` do not.
+A table, then any of: ``where`` (``==``, ``!=``, ``=~``, ``in``, ``in~``, joined by ``and``), ``project``,
+``order by``/``sort by``, ``take``/``limit``. Values are texts, numbers, columns and their members
+(``properties.EventStatus``), and ``tostring`` or ``tolower`` of those. Everything else is refused by its name: a
+question that is only half understood gets a wrong answer.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 Row = dict[str, Any]
 Value = Callable[[Row], Any]
+Condition = Callable[[Row], bool]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<number>\d+(?:\.\d+)?)"
-    r"|(?P<name>[A-Za-z_][\w$]*)(?P<tilde>~)?|(?P<sign>==|=~|!=|!~|<=|>=|!(?=[a-z])|[|(),.\[\]=<>]))"
+    r"|(?P<name>[A-Za-z_]\w*~?)|(?P<sign>==|=~|!=|!~|<=|>=|[|(),.=<>\[\]!]))"
 )
-_FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
+_FUNCTIONS: Mapping[str, Callable[[Any], str]] = {
     "tostring": lambda value: "" if value is None else str(value),
     "tolower": lambda value: str(value or "").lower(),
-    "toupper": lambda value: str(value or "").upper(),
-    "toint": int,
-    "isempty": lambda value: value in (None, ""),
-    "isnotempty": lambda value: value not in (None, ""),
-    "array_length": lambda value: len(value) if isinstance(value, list) else None,
 }
+_OPERATORS = "where, project, order by, sort by, take, limit"
+_COMPARISONS = "==, !=, =~, in, in~"
 
 
 class QueryError(ValueError):
@@ -50,41 +48,32 @@ def run(query: str, tables: Mapping[str, Sequence[Row]]) -> list[Row]:
     rows = [dict(row) for row in tables[table.lower()]]
     while parser.accept("|"):
         rows = _stage(parser, rows)
-    if parser.peek() is not None:
-        raise QueryError(f"'{parser.rest()}' was not expected")
+    if not parser.is_over:
+        raise QueryError(f"'{parser.rest()}' is not known here after what is before it")
     return rows
 
 
 def _stage(parser: _Parser, rows: list[Row]) -> list[Row]:
     verb = parser.name("an operator").lower()
     if verb == "where":
-        holds = parser.disjunction()
-        return [row for row in rows if holds(row)]
-    if verb in ("project", "extend"):
+        conditions = parser.conditions()
+        return [row for row in rows if all(holds(row) for holds in conditions)]
+    if verb == "project":
         columns = parser.columns()
-        kept: Callable[[Row], Row] = dict if verb == "extend" else (lambda _row: {})
-        return [kept(row) | {name: value(row) for name, value in columns} for row in rows]
+        return [{name: value(row) for name, value in columns} for row in rows]
     if verb in ("order", "sort"):
-        if parser.name("by").lower() != "by":
+        if parser.accept("by") is None:
             raise QueryError(f"'{verb}' needs 'by'")
         for value, descending in reversed(parser.keys()):
-            rows = sorted(rows, key=functools.partial(_sort_key, value), reverse=descending)
+            rows = sorted(rows, key=lambda row: _sortable(value(row)), reverse=descending)
         return rows
     if verb in ("take", "limit"):
         return rows[: parser.number()]
-    if verb == "count":
-        return [{"Count": len(rows)}]
-    raise QueryError(f"the operator '{verb}' is not known here")
-
-
-def _sort_key(value: Callable[[Row], Any], row: Row) -> tuple[int, Any]:
-    return _sortable(value(row))
+    raise QueryError(f"the operator '{verb}' is not known here: known are {_OPERATORS}")
 
 
 def _sortable(value: Any) -> tuple[int, Any]:
-    if isinstance(value, (int, float)):
-        return 0, value
-    return 1, str(value)
+    return (0, value) if isinstance(value, (int, float)) else (1, str(value))
 
 
 class _Parser:
@@ -92,25 +81,25 @@ class _Parser:
         self._tokens = _scan(text)
         self._at = 0
 
-    def peek(self) -> _Token | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
+    @property
+    def is_over(self) -> bool:
+        return self._at == len(self._tokens)
 
     def rest(self) -> str:
         return " ".join(token.text for token in self._tokens[self._at :])
 
     def _next(self, wanted: str) -> _Token:
-        token = self.peek()
-        if token is None:
+        if self.is_over:
             raise QueryError(f"the query ends where {wanted} was expected")
         self._at += 1
-        return token
+        return self._tokens[self._at - 1]
 
     def accept(self, *texts: str) -> str | None:
-        token = self.peek()
-        if token is not None and token.kind != "text" and token.text.lower() in texts:
-            self._at += 1
-            return token.text.lower()
-        return None
+        token = None if self.is_over else self._tokens[self._at]
+        if token is None or token.kind == "text" or token.text.lower() not in texts:
+            return None
+        self._at += 1
+        return token.text.lower()
 
     def _expect(self, text: str) -> None:
         if self.accept(text) is None:
@@ -124,7 +113,7 @@ class _Parser:
 
     def number(self) -> int:
         token = self._next("a number")
-        if token.kind != "number" or "." in token.text:
+        if not token.text.isdecimal():
             raise QueryError(f"a whole number was expected at '{token.text}'")
         return int(token.text)
 
@@ -132,113 +121,81 @@ class _Parser:
         columns = []
         while True:
             start = self._at
-            token = self._next("a column")
-            if token.kind == "name" and self.accept("="):
-                columns.append((token.text, self.operand()))
-            else:
+            name = self.name("a column")
+            if self.accept("=") is None:
                 self._at = start
-                value = self.operand()
-                words = [t.text for t in self._tokens[start : self._at] if t.kind == "name"]
+                value = self._value()
+                words = [token.text for token in self._tokens[start : self._at] if token.kind == "name"]
                 columns.append(("_".join(words), value))
+            else:
+                columns.append((name, self._value()))
             if not self.accept(","):
                 return columns
 
     def keys(self) -> list[tuple[Value, bool]]:
         keys = []
         while True:
-            value = self.operand()
+            value = self._value()
             keys.append((value, self.accept("asc", "desc") != "asc"))
             if not self.accept(","):
                 return keys
 
-    # -- conditions ---------------------------------------------------------------------------------
-
-    def disjunction(self) -> Callable[[Row], bool]:
-        parts = [self._conjunction()]
-        while self.accept("or"):
-            parts.append(self._conjunction())
-        return parts[0] if len(parts) == 1 else lambda row: any(part(row) for part in parts)
-
-    def _conjunction(self) -> Callable[[Row], bool]:
-        parts = [self._condition()]
+    def conditions(self) -> list[Condition]:
+        conditions = [self._comparison()]
         while self.accept("and"):
-            parts.append(self._condition())
-        return parts[0] if len(parts) == 1 else lambda row: all(part(row) for part in parts)
+            conditions.append(self._comparison())
+        return conditions
 
-    def _condition(self) -> Callable[[Row], bool]:
-        if self.accept("not"):
-            self._expect("(")
-            inner = self.disjunction()
-            self._expect(")")
-            return lambda row: not inner(row)
-        if self.accept("("):
-            inner = self.disjunction()
-            self._expect(")")
-            return inner
-        return self._comparison()
-
-    def _comparison(self) -> Callable[[Row], bool]:
-        left = self.operand()
-        negated = self.accept("!") is not None
-        token = self._tokens[self._at] if self._at < len(self._tokens) else None
-        if token is None or token.text in (")", "|") or token.text.lower() in ("and", "or"):
-            return lambda row: bool(left(row))
-        self._at += 1
+    def _comparison(self) -> Condition:
+        left = self._value()
+        token = self._next("a comparison")
         sign = token.text.lower()
         if sign in ("in", "in~"):
+            fold = sign == "in~"
             values = self._list()
-            fold = sign.endswith("~")
-            return lambda row: (_fold(left(row), fold) in [_fold(v(row), fold) for v in values]) != negated
-        right = self.operand()
-        compare = _COMPARISONS.get(sign)
-        if compare is None:
-            raise QueryError(f"the comparison '{token.text}' is not known here")
-        return lambda row: compare(left(row), right(row)) != negated
+            return lambda row: _fold(left(row), fold) in [_fold(value(row), fold) for value in values]
+        if sign not in ("==", "!=", "=~"):
+            raise QueryError(f"the comparison '{token.text}' is not known here: known are {_COMPARISONS}")
+        right = self._value()
+        fold, wanted = sign == "=~", sign != "!="
+        return lambda row: (_fold(left(row), fold) == _fold(right(row), fold)) is wanted
 
     def _list(self) -> list[Value]:
         self._expect("(")
-        values = [self.operand()]
+        values = [self._value()]
         while self.accept(","):
-            values.append(self.operand())
+            values.append(self._value())
         self._expect(")")
         return values
 
-    def operand(self) -> Value:
+    def _value(self) -> Value:
         token = self._next("a value")
+        constant: Any
         if token.kind == "text":
-            text = re.sub(r"\\(.)", r"\1", token.text[1:-1])
-            return lambda _row: text
-        if token.kind == "number":
-            number = float(token.text) if "." in token.text else int(token.text)
-            return lambda _row: number
-        if token.kind != "name":
-            raise QueryError(f"a value was expected at '{token.text}'")
-        if token.text.lower() in ("true", "false"):
-            truth = token.text.lower() == "true"
-            return lambda _row: truth
-        if self.accept("("):
+            constant = re.sub(r"\\(.)", r"\1", token.text[1:-1])
+        elif token.kind == "number":
+            constant = float(token.text) if "." in token.text else int(token.text)
+        elif token.kind != "name":
+            raise QueryError(f"'{token.text}' is not known here where a value was expected")
+        elif self.accept("("):
             return self._call(token.text)
-        return self._path(token.text)
+        else:
+            return self._path(token.text)
+        return lambda _row: constant
 
     def _call(self, name: str) -> Value:
         function = _FUNCTIONS.get(name.lower())
         if function is None:
-            raise QueryError(f"the function '{name}' is not known here")
-        inner = self.operand()
+            raise QueryError(f"the function '{name}' is not known here: known are {', '.join(_FUNCTIONS)}")
+        inner = self._value()
         self._expect(")")
         return lambda row: function(inner(row))
 
     def _path(self, first: str) -> Value:
-        steps: list[str | int] = [first]
-        while True:
-            if self.accept("."):
-                steps.append(self.name("a member"))
-            elif self.accept("["):
-                token = self._next("an index")
-                steps.append(int(token.text) if token.kind == "number" else token.text[1:-1])
-                self._expect("]")
-            else:
-                return lambda row: _walk(row, steps)
+        steps = [first]
+        while self.accept("."):
+            steps.append(self.name("a member"))
+        return lambda row: _walk(row, steps)
 
 
 def _scan(text: str) -> list[_Token]:
@@ -249,56 +206,16 @@ def _scan(text: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             raise QueryError(f"'{text[at:].strip()[:20]}' cannot be read")
-        kind = str(match.lastgroup) if match.lastgroup != "tilde" else "name"
-        tokens.append(_Token(kind, match.group().strip()))
+        tokens.append(_Token(str(match.lastgroup), match.group().strip()))
         at = match.end()
     return tokens
 
 
-def _walk(row: Any, steps: Sequence[str | int]) -> Any:
+def _walk(row: Any, steps: Sequence[str]) -> Any:
     for step in steps:
-        if isinstance(row, dict):
-            row = row.get(step)
-        elif isinstance(row, list) and isinstance(step, int) and step < len(row):
-            row = row[step]
-        else:
-            return None
+        row = row.get(step) if isinstance(row, dict) else None
     return row
 
 
-def _fold(value: Any, fold: bool = True) -> Any:
+def _fold(value: Any, fold: bool) -> Any:
     return value.lower() if fold and isinstance(value, str) else value
-
-
-def _text(value: Any) -> str:
-    return str("" if value is None else value).lower()
-
-
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def safely(left: Any, right: Any) -> bool:
-        try:
-            return compare(left, right)
-        except TypeError:
-            return False
-
-    return safely
-
-
-def _has(left: Any, right: Any) -> bool:
-    return re.search(rf"(?<!\w){re.escape(_text(right))}(?!\w)", _text(left)) is not None
-
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "=~": lambda left, right: _fold(left) == _fold(right),
-    "!~": lambda left, right: _fold(left) != _fold(right),
-    "<": _ordered(lambda left, right: left < right),
-    "<=": _ordered(lambda left, right: left <= right),
-    ">": _ordered(lambda left, right: left > right),
-    ">=": _ordered(lambda left, right: left >= right),
-    "contains": lambda left, right: _text(right) in _text(left),
-    "startswith": lambda left, right: _text(left).startswith(_text(right)),
-    "endswith": lambda left, right: _text(left).endswith(_text(right)),
-    "has": _has,
-}
