@@ -85,7 +85,7 @@ async def serve(options: argparse.Namespace) -> None:
 def main() -> None:
     """Serve until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vm", required=True, help="its name")
+    parser.add_argument("--vm", required=True, help="name of the VM that it plays")
     parser.add_argument("--address", required=True, help="where to listen")
     parser.add_argument("--port", required=True, type=int, help="where to listen")
     parser.add_argument("--work", required=True, type=float, help="seconds an answer takes, on average")
