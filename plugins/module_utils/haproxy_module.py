@@ -117,4 +117,5 @@ def _report(outcome: Outcome) -> Dict[str, Any]:
         "reloads": outcome.reloads,
         "set_again": outcome.set_again,
         "sessions_shut_down": outcome.sessions_shut_down,
+        "timed_out": outcome.timed_out,
     }

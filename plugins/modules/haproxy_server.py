@@ -291,6 +291,11 @@ sessions_shut_down:
   returned: when HAProxy has the server
   type: int
   sample: 0
+timed_out:
+  description: Whether the module failed because sessions were left at the O(deadline).
+  returned: when HAProxy has the server
+  type: bool
+  sample: false
 """
 
 from ansible.module_utils.basic import AnsibleModule

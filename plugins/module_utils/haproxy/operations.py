@@ -55,6 +55,8 @@ class Outcome(NamedTuple):
     set_again: int
     """How often something had to be set once more, because it was lost or set back."""
     sessions_shut_down: int
+    timed_out: bool
+    """Whether sessions were left in the end, and that is the failure."""
     warnings: List[str]
     failure: Optional[str]
     """None: all is as ordered."""
@@ -186,6 +188,7 @@ class _Work:
         self._reloads = 0
         self._set_again = 0
         self._shut_down = 0
+        self._timed_out = False
         self._warnings = []  # type: List[str]
         if process.processes > 1:
             self._warnings.append(
@@ -278,6 +281,7 @@ class _Work:
             self._shut_down_sessions()
             empty = self._wait(Deadline(GRACE, self._clock))
         if not empty:
+            self._timed_out = True
             self._failure = self._still_busy(order)
 
     def finish(self) -> None:
@@ -308,6 +312,7 @@ class _Work:
             reloads=self._reloads,
             set_again=self._set_again,
             sessions_shut_down=self._shut_down,
+            timed_out=self._timed_out,
             warnings=self._warnings,
             failure=self._failure or missing,
         )

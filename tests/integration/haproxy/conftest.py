@@ -26,6 +26,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 60  # seconds; for what is soon done on a machine that has time
+ENDLESS = 600  # seconds; for what does not end by itself
 
 CONFIGURATION = """\
 global
@@ -38,8 +39,8 @@ defaults
     mode http
     option http-keep-alive
     timeout connect 5s
-    timeout client 60s
-    timeout server 60s
+    timeout client 600s
+    timeout server 600s
     timeout queue 60s
 
 frontend web
@@ -50,10 +51,17 @@ frontend api
     bind 127.0.0.1:{api_port}
     default_backend api
 
+frontend spare
+    bind 127.0.0.1:{spare_port}
+    default_backend second
+
 backend web
     balance roundrobin
     server web_0 127.0.0.1:{web_0} weight 100
     server web_1 127.0.0.1:{web_1} weight 100
+
+backend second
+    server web_1 127.0.0.1:{web_1}
 
 backend api
     balance source
@@ -109,7 +117,7 @@ class WebServer:
                 self.wfile.write(b"half")
                 self.wfile.flush()
                 web.begun.release()
-                web.released.wait(PATIENCE)
+                web.released.wait(ENDLESS)
                 self.wfile.write(b"half")
 
             def _say(self, text: str) -> None:
@@ -145,7 +153,7 @@ class Download:
 
     def __init__(self, port: int) -> None:
         self.body = b""
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ENDLESS)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -171,8 +179,8 @@ class Haproxy:
         self.directory = directory
         self.web = web
         self._program = program
-        ports = free_ports(4)
-        self.web_port, self.api_port, self.runtime_port, self.agent_port = ports
+        ports = free_ports(5)
+        self.web_port, self.api_port, self.spare_port, self.runtime_port, self.agent_port = ports
         self.socket = str(directory / "admin.sock")
         self.operator_socket = str(directory / "operator.sock")
         self.master_socket = str(directory / "master.sock")
@@ -182,6 +190,7 @@ class Haproxy:
                 directory=directory,
                 web_port=self.web_port,
                 api_port=self.api_port,
+                spare_port=self.spare_port,
                 runtime_port=self.runtime_port,
                 agent=self.agent_port,
                 nobody=free_ports(1)[0],
@@ -266,7 +275,7 @@ class Haproxy:
 
 def free_ports(number: int) -> list[int]:
     """Ports that nobody listens at, all different."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _number in range(number)]
     try:
         return [each.getsockname()[1] for each in sockets]
     finally:
@@ -286,19 +295,20 @@ def fixture_program() -> Path:
 @pytest.fixture(name="haproxy")
 def fixture_haproxy(program: Path) -> Iterator[Haproxy]:
     """HAProxy before web_0 and web_1."""
-    with _running(program) as haproxy:
+    with running(program) as haproxy:
         yield haproxy
 
 
 @pytest.fixture(scope="module", name="shared_haproxy")
 def fixture_shared_haproxy(program: Path) -> Iterator[Haproxy]:
     """The same, for all tests of a module."""
-    with _running(program) as haproxy:
+    with running(program) as haproxy:
         yield haproxy
 
 
 @contextmanager
-def _running(program: Path) -> Iterator[Haproxy]:
+def running(program: Path) -> Iterator[Haproxy]:
+    """Run HAProxy before web_0 and web_1."""
     # pytest's own directories make paths that are longer than a socket's may be.
     with (
         tempfile.TemporaryDirectory() as directory,

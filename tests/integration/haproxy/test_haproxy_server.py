@@ -98,16 +98,16 @@ def test_given_keep_alive_when_a_server_is_drained_and_restored_then_its_client_
         client.request("GET", "/")
         return client.getresponse().read().decode()
 
-    assert {ask() for _ in range(4)} == {"web_0", "web_1"}
+    assert {ask() for _number in range(4)} == {"web_0", "web_1"}
 
     removed = run(address, server="web_0", backend=["web"], state="drain", wait=True)
     assert removed.failure is None
     # Its connection is idle, not gone: what it asks next goes elsewhere.
-    assert {ask() for _ in range(8)} == {"web_1"}
+    assert {ask() for _number in range(8)} == {"web_1"}
     assert run(address, server="web_0", backend=["web"], state="drain", wait=True).changed is False
 
     run(address, restore=[dict(record._asdict()) for record in removed.before])
-    until(lambda: {ask() for _ in range(4)} == {"web_0", "web_1"}, "both serve")
+    until(lambda: {ask() for _number in range(4)} == {"web_0", "web_1"}, "both serve")
     client.close()
 
 
@@ -115,7 +115,7 @@ def test_given_a_long_download_when_its_server_is_drained_then_it_is_waited_for_
     haproxy: Haproxy, run: Run
 ) -> None:
     download, removal = given_removal_during_a_download(haproxy, run, "maintenance")
-    assert {haproxy.get() for _ in range(4)} == {"web_1"}
+    assert {haproxy.get() for _number in range(4)} == {"web_1"}
     assert removal.is_waiting
 
     haproxy.web[0].released.set()

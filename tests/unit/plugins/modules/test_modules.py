@@ -149,7 +149,7 @@ class TestDocumentation:
             assert set(options) <= set(made["argument_spec"])
 
     def test_what_it_returns_has_a_sample_of_the_documented_type(self, documented: dict[str, Any], name: str) -> None:
-        types = {"str": str, "int": int, "float": float, "list": list, "dict": dict}
+        types = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 
         for key, value in documented[name]["return"].items():
             assert isinstance(value["sample"], types[value["type"]]), key

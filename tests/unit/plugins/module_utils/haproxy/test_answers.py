@@ -130,7 +130,7 @@ def test_given_the_processes_of_a_reload_when_they_are_read_then_only_those_repl
 
 
 def test_given_processes_without_a_reload_when_they_are_read_then_none_is_old() -> None:
-    assert read_old_workers(PROCESSES.split("# old workers")[0]) == []
+    assert read_old_workers(PROCESSES.partition("# old workers")[0]) == []
 
 
 def test_given_sockets_when_they_are_read_then_those_of_one_process_and_the_masters_own_are_left_out() -> None:

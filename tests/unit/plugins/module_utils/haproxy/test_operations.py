@@ -307,6 +307,7 @@ class TestWaiting:
 
         outcome = run(server="web_0", state="drain", wait=True)
 
+        assert outcome.timed_out is True
         assert "at the deadline of 60 s web/web_0 has 2 sessions and 0 in its queue" in str(outcome.failure)
         assert time.now == 60
         assert states(haproxy) == [(8, 100), (8, 50)]
@@ -501,12 +502,13 @@ class TestWaiting:
         outcome = run(server="web_0", state="drain", wait=True)
 
         assert "no longer has api/web_0" in str(outcome.failure)
+        assert outcome.timed_out is False
 
     def test_given_a_backend_that_a_reload_takes_away_when_it_waits_then_it_fails_and_says_which(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         haproxy.find("web/web_0").sessions = 1
-        time.at(3, lambda: haproxy.servers.clear())
+        time.at(3, haproxy.servers.clear)
 
         outcome = run(server="web_0", backend=["web"], state="drain", wait=True)
 
