@@ -8,6 +8,7 @@
 CACHE := .cache
 VENV := $(CACHE)/venv
 VENV_LAB := $(CACHE)/venv-lab
+VENV_UV := $(CACHE)/venv-uv
 BIN := $(VENV)/bin
 COPY := $(CACHE)/ansible-test/ansible_collections/foghorn/azure_events
 # ansible-test leaves things in the copy: one for each that runs at the same time.
@@ -39,7 +40,7 @@ STEPS := sanity $(LINT) -- integration-playbooks -- ++ $(POOL) $(filter-out inte
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity sanity-other-cores docs changelog build bench clean $(filter-out -- ++,$(STEPS)) $(SANITY_OF_OTHERS) venv collection copy haproxy
+.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity sanity-other-cores requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS)) $(SANITY_OF_OTHERS) venv collection copy haproxy
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -131,6 +132,9 @@ docs: $(VENV)/.gates collection ## the plugins' documentation as HTML, in dist/d
 changelog: $(VENV)/.gates ## bring CHANGELOG.md up to date with changelogs/fragments
 	@$(BIN)/antsibull-changelog release --update-existing --refresh --reload-plugins
 
+requirements: $(VENV_UV)/.uv ## write requirements/*.txt anew from *.in (UPGRADE=1: with the newest versions)
+	@tools/lock_requirements.sh $(VENV_UV)/bin/uv $(if $(UPGRADE),--upgrade)
+
 build: $(VENV)/.run copy ## the collection's tarball, in dist
 	@$(BIN)/ansible-galaxy collection build --force --output-path dist $(COPY)
 
@@ -146,18 +150,22 @@ collection: $(VENV)/.run
 copy: $(VENV)/.run
 	@$(BIN)/python tools/copy_collection.py $(COPY)
 
-$(VENV)/.run: requirements.txt requirements/run.txt requirements/constraints.txt
-	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV) requirements/run.txt
+$(VENV)/.run: requirements/run.txt
+	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV) $<
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.run requirements/test.txt
-	@tools/make_venv.sh - $(VENV) requirements/test.txt
+$(VENV)/.test: requirements/test.txt $(VENV)/.run
+	@tools/make_venv.sh - $(VENV) $<
 	@touch $@
 
-$(VENV)/.gates: $(VENV)/.test requirements/gates.txt
-	@tools/make_venv.sh - $(VENV) requirements/gates.txt
+$(VENV)/.gates: requirements/gates.txt $(VENV)/.test
+	@tools/make_venv.sh - $(VENV) $<
 	@touch $@
 
-$(VENV_LAB)/.lab: requirements/lab.txt requirements/run.txt requirements.txt requirements/constraints.txt
-	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV_LAB) requirements/lab.txt
+$(VENV_LAB)/.lab: requirements/lab.txt
+	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV_LAB) $<
+	@touch $@
+
+$(VENV_UV)/.uv: requirements/uv.txt
+	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_venv.sh "$$python" $(VENV_UV) $<
 	@touch $@

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # usage: make_venv.sh PYTHON DIRECTORY REQUIREMENTS…
-# Make the virtual environment if it is not there, or if its Python has gone, and install the requirements files.
+# Make the virtual environment if it is not there, or if its Python has gone, and install the requirements files, which
+# name everything with its hashes (`make requirements`). Python compiles what is used when it is used first.
 set -eu
 
 python=$1
@@ -17,5 +18,6 @@ if ! "$directory/bin/python" -m pip --version >/dev/null 2>&1; then
 fi
 for file in "$@"; do
     echo "set-up: $directory: installing $file …"
-    "$directory/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --requirement "$file"
+    "$directory/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps \
+        --requirement "$file"
 done

@@ -26,8 +26,8 @@ for version in 3.6 3.13; do
         continue
     fi
     venv=$cache/venv-core-$version
-    if [ ! "$venv/.installed" -nt requirements/managed-node.txt ]; then
-        tools/make_venv.sh "$python" "$venv" requirements/managed-node.txt
+    if [ ! "$venv/.installed" -nt "requirements/managed-node-$version.txt" ]; then
+        tools/make_venv.sh "$python" "$venv" "requirements/managed-node-$version.txt"
         touch "$venv/.installed"
     fi
     versions="$versions $version"

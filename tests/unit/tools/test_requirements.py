@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is installed is named exactly, with hashes, and comes from nowhere but the index that whoever installs has."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+WRITTEN = sorted((ROOT / "requirements").glob("*.in"))
+LOCKED = [*sorted((ROOT / "requirements").glob("*.txt")), ROOT / "roles/azure_simulator/files/requirements.txt"]
+
+
+def entries(path: Path) -> list[str]:
+    """Each requirement in one line, without comments."""
+    text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
+    return [line for line in (line.strip() for line in text.splitlines()) if line and not line.startswith("#")]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("path", LOCKED, ids=lambda path: path.name)
+def test_given_a_file_that_is_installed_then_every_line_is_an_exact_version_with_hashes(path: Path) -> None:
+    exact = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+( ;[^#@]+?)?(\s+--hash=sha256:[0-9a-f]{64})+")
+
+    assert entries(path)
+    assert [entry for entry in entries(path) if not exact.fullmatch(entry)] == []
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+def test_given_an_exact_version_that_is_asked_for_then_it_is_the_one_that_is_installed(path: Path) -> None:
+    asked = [entry.split(";")[0].replace(" ", "") for entry in entries(path) if "==" in entry]
+    # One that is a part of others is judged there.
+    locks = [path.with_suffix(".txt")] if path.name != "judges.in" else LOCKED
+    locked = {tuple(entry.split()[0].split("==")) for lock in locks if lock.exists() for entry in entries(lock)}
+
+    missing = [one for one in asked if (normal(one.split("==")[0]), one.split("==")[1]) not in locked]
+    assert missing == []
