@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -35,6 +35,7 @@ POLL_INTERVAL = 5.0  # seconds
 _CONNECT_TIMEOUT = 10.0  # seconds
 _READ_TIMEOUT = 60.0  # seconds
 _MOST_RETRIES = 10
+_STABLE_VERSION = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b(?!-)")
 _QUOTA_RESETS_AFTER = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_QUOTE = 600  # characters
@@ -94,7 +95,9 @@ class Busy(ArmError):
 
 
 class UnknownVersion(ArmError):
-    """This cloud does not have the api-version, or not for this."""
+    """This cloud does not have the api-version, or not for this. `supported`: those that it says it has."""
+
+    supported: tuple[str, ...] = ()
 
 
 class OperationFailed(ArmError):
@@ -141,6 +144,8 @@ class ArmClient:
         self._cloud = self.sign_in.cloud
         self._pipeline = _open_pipeline(self, self._cloud, credential or self._make_credential())
         self._subscription_id = sign_in.subscription_id
+        self._compute_version = COMPUTE_API_VERSION
+        self._compute_since = ("", "")
 
     def __enter__(self) -> ArmClient:
         return self
@@ -166,6 +171,19 @@ class ArmClient:
             kind,
             "/".join(_segment(name) for name in names),
         )
+
+    def need_compute(self, version: str, what: str) -> None:
+        """Say since which api-version Microsoft.Compute knows what will be asked for.
+
+        A cloud that lags behind (Azure Stack Hub, a sovereign one) is asked in the newest version that it has, as
+        long as that is not older.
+
+        :param what: for the error
+        :raises ArmError: if it has been found out already that this cloud has none
+        """
+        self._compute_since = max(self._compute_since, (version, what))
+        if self._compute_version < version:
+            raise ArmError(self._explain_version([self._compute_version]))
 
     def wait(self, seconds: float, what: str) -> None:
         """Sleep, if the time limit allows for it.
@@ -289,6 +307,44 @@ class ArmClient:
         query: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> Answer:
+        is_compute = api_version == COMPUTE_API_VERSION
+        if is_compute:
+            api_version = self._compute_version
+        try:
+            return self._request_in_version(method, path, api_version, needs, body, headers, query, wait)
+        except UnknownVersion as error:
+            if not is_compute or api_version != COMPUTE_API_VERSION or not error.supported:
+                raise
+            self._compute_version = self._newest_of(error.supported)
+        return self._request_in_version(method, path, self._compute_version, needs, body, headers, query, wait)
+
+    def _newest_of(self, supported: Sequence[str]) -> str:
+        since, _what = self._compute_since
+        known = [version for version in supported if since <= version <= COMPUTE_API_VERSION]
+        if not known:
+            raise ArmError(self._explain_version(supported))
+        return max(known)
+
+    def _explain_version(self, supported: Sequence[str]) -> str:
+        since, what = self._compute_since
+        return "%s cannot do that: %s need Microsoft.Compute %s or later, and its newest is %s" % (
+            self._cloud.arm,
+            what,
+            since,
+            max(supported),
+        )
+
+    def _request_in_version(
+        self,
+        method: str,
+        path: str,
+        api_version: str,
+        needs: Permission,
+        body: Json | None,
+        headers: Mapping[str, str] | None,
+        query: Mapping[str, str] | None,
+        wait: bool,
+    ) -> Answer:
         from azure.core.rest import HttpRequest
 
         asked = self.asked = "%s %s" % (method, self._shown(path))
@@ -380,7 +436,9 @@ class ArmClient:
                 )
             )
         elif str(code).lower() in _UNKNOWN_VERSION_CODES:
-            kind = UnknownVersion
+            unknown = UnknownVersion(said, answer.status, code)
+            unknown.supported = _versions_in(answer.content)
+            raise unknown
         elif answer.status == 404:
             kind = NotFound
             said += ". Check the names, resource_group and subscription_id"
@@ -557,6 +615,13 @@ def _error_of(content: Any) -> tuple[str | None, str]:
 
 def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [detail for detail in error.get("details") or [] if isinstance(detail, dict)]
+
+
+def _versions_in(content: Any) -> tuple[str, ...]:
+    """The stable api-versions that an error says there are."""
+    error = content.get("error") if isinstance(content, dict) else None
+    message = str(error.get("message")) if isinstance(error, dict) else ""
+    return tuple(_STABLE_VERSION.findall(message.partition("supported")[2]))
 
 
 def _is_busy(code: str | None, message: str, content: Any) -> bool:

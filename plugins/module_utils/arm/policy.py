@@ -35,6 +35,10 @@ _APPROVED_IF_ABSENT = {"userInitiatedReboot": False, "userInitiatedRedeploy": Fa
 PUBLISH = "publish"
 TARGETS = "scheduledEventsAdditionalPublishingTargets"
 TARGET = "eventGridAndResourceGraph"
+SINCE = "2024-03-01"
+"""The first version of Compute that has the policy."""
+PUBLISHED_SINCE = "2025-04-01"
+"""The first that knows every field of publishing."""
 DEFAULT_EVENTS_VERSION = "2020-07-01"
 
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
@@ -116,6 +120,10 @@ def set_policy(
     :param dry_run: decide, but change nothing
     :raises ArmError: if that fails
     """
+    if wish.publish is None:
+        client.need_compute(SINCE, "policies of scheduled events")
+    else:
+        client.need_compute(PUBLISHED_SINCE, "policies that publish scheduled events")
     path = client.compute_id(resource_group, kind.path, name)
     seen: list[tuple[Json, Json, Json]] = []
 

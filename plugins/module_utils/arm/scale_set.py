@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from . import virtual_machine
 from .client import POLL_INTERVAL, Answer, ArmClient, ArmError, Busy, Json, NotFound, OperationFailed, Permission
 from .notification import (
     Notifications,
@@ -39,6 +40,8 @@ from .rollout import (
 )
 
 KIND = "virtualMachineScaleSets"
+SINCE = "2019-03-01"
+"""The first version of Compute that has terminate notifications on scale sets."""
 MANUAL = "Manual"
 AUTOMATIC = "Automatic"
 ROLLING = "Rolling"
@@ -126,6 +129,7 @@ def notify(
     :raises Unfinished: if the rollout did not come to its end
     :raises ArmError: if anything before that failed
     """
+    client.need_compute(SINCE, "terminate notifications of scale sets")
     path = client.compute_id(resource_group, KIND, name)
     seen: list[tuple[ScaleSet, Notifications]] = []
     upgrade_before: list[str | None] = []
@@ -182,6 +186,7 @@ def describe_all(
 
     :raises ArmError: if that fails; a single one that does not exist is `NotFound`
     """
+    client.need_compute(SINCE, "terminate notifications of scale sets")
     if resource_group and name:
         resources: Iterable[Json] = [client.get(client.compute_id(resource_group, KIND, name), READ)]
     else:
@@ -226,6 +231,7 @@ def read_instances(client: ArmClient, scale_set: ScaleSet, with_state: bool = Fa
     path = (
         scale_set.resource_id[: scale_set.resource_id.lower().index("/virtualmachinescalesets/")] + "/virtualMachines"
     )
+    client.need_compute(virtual_machine.SINCE, "terminate notifications of the VMs in flexible scale sets")
     options["$filter"] = "'virtualMachineScaleSet/id' eq '%s'" % scale_set.resource_id
     return [_parse_member(one, scale_set) for one in client.list_all(path, READ_MEMBERS, **options)]
 

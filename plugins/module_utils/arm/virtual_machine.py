@@ -17,6 +17,8 @@ from .rollout import is_spot
 
 KIND = "virtualMachines"
 
+SINCE = "2021-03-01"
+"""The first version of Compute that has terminate notifications on VMs."""
 READ = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachines/write", "Virtual Machine Contributor")
 
@@ -40,6 +42,7 @@ def notify(
     :param dry_run: decide, but change nothing
     :raises ArmError: if that fails
     """
+    client.need_compute(SINCE, "terminate notifications of VMs")
     path = client.compute_id(resource_group, KIND, name)
     seen: list[tuple[Json, Notifications, Notifications]] = []
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ..machines import VmConfig
 from ..reading import Fields, canonical
+from . import versions
 from .faults import ArmFaultPlan, read_fault
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -103,6 +104,8 @@ class ArmConfig(NamedTuple):
     retry_after: int
     page_size: int
     graph_page_size: int
+    compute_version: str
+    """The newest that Compute has; empty: all that there are."""
     reads: LimitConfig
     writes: LimitConfig
     deletes: LimitConfig
@@ -144,6 +147,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         retry_after=fields.integer("retry_after", 10, 0, 3600),
         page_size=fields.integer("page_size", 100, 1, 10000),
         graph_page_size=fields.integer("graph_page_size", 1000, 1, 1000),
+        compute_version=fields.text("compute_version", "", ("", *versions.COMPUTE)) or "",
         reads=_limit(fields.mapping("reads"), LimitConfig(250, 25)),
         writes=_limit(fields.mapping("writes"), LimitConfig(200, 10)),
         deletes=_limit(fields.mapping("deletes"), LimitConfig(200, 10)),

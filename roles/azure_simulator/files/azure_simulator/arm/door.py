@@ -132,7 +132,7 @@ class Arm:
         if provider.lower() not in versions.SUPPORTED:
             raise ArmError(404, "InvalidResourceNamespace", f"The resource namespace '{provider}' is invalid.")
         version = request.query.get("api-version")
-        versions.check(provider, _resource_type(request.path), "westeurope", version)
+        versions.check(provider, _resource_type(request.path), "westeurope", version, self.config.compute_version)
         request.version = version or ""
         self._check_scope(names)
         headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller))

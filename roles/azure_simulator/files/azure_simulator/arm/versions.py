@@ -97,8 +97,11 @@ ACKNOWLEDGE_LIST_SINCE = "2025-10-01-preview"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(-preview)?")
 
 
-def check(provider: str, resource_type: str, location: str, version: str | None) -> None:
-    """Refuse an api-version that is missing or that the provider does not know."""
+def check(provider: str, resource_type: str, location: str, version: str | None, newest: str = "") -> None:
+    """Refuse an api-version that is missing or that the provider does not know.
+
+    ``newest``: of Compute; a cloud may lag behind. Empty: all that there are.
+    """
     if version is None:
         raise ArmError(
             400,
@@ -106,6 +109,8 @@ def check(provider: str, resource_type: str, location: str, version: str | None)
             "The api-version query parameter (?api-version=) is required for all requests.",
         )
     supported = SUPPORTED[provider.lower()]
+    if newest and supported is COMPUTE:
+        supported = tuple(one for one in supported if one <= newest)
     if version in supported:
         return
     if not _DATE.fullmatch(version):

@@ -366,3 +366,55 @@ def test_given_a_secret_that_comes_back_encoded_then_it_is_not_shown() -> None:
         with pytest.raises(ArmError) as error:
             ask(refused(400, "BadRequest", "client_secret=%s is wrong" % spelling))
         assert "client_secret=******** is wrong" in str(error.value)
+
+
+def no_such_version(*supported: str) -> Step:
+    return refused(
+        400,
+        "NoRegisteredProviderFound",
+        "No registered resource provider found for location 'local' and API version '2026-04-01' for type 'things'. The"
+        " supported api-versions are '%s'. The supported locations are 'local'." % ", ".join(supported),
+    )
+
+
+def versions_of(arm: ScriptedArm) -> list[str]:
+    return [line.partition("api-version=")[2] for line in arm.lines]
+
+
+def test_given_a_cloud_that_lags_behind_then_it_is_asked_in_the_newest_version_that_it_has() -> None:
+    supported = no_such_version("2017-12-01", "2020-06-01", "2019-03-01", "2020-12-01-preview", "2099-01-01")
+    with ScriptedArm(supported, ok({"a": 1}), ok({"b": 2})) as arm, client_of(arm, FakeTime()) as client:
+        client.need_compute("2019-03-01", "these things")
+        assert client.get("/thing", NEEDS) == {"a": 1}
+        assert client.get("/thing", NEEDS) == {"b": 2}
+    assert versions_of(arm) == ["2026-04-01", "2020-06-01", "2020-06-01"]
+
+
+def test_given_a_long_list_of_versions_then_none_of_it_is_lost() -> None:
+    many = ["20%02d-01-01" % year for year in range(99)]
+    with ScriptedArm(no_such_version(*many), ok({})) as arm, client_of(arm, FakeTime()) as client:
+        client.get("/thing", NEEDS)
+    assert versions_of(arm)[1] == "2026-01-01"
+
+
+def test_given_a_cloud_that_is_too_old_then_the_error_says_what_is_missing() -> None:
+    with ScriptedArm(no_such_version("2017-12-01", "2018-10-01")) as arm, client_of(arm, FakeTime()) as client:
+        client.need_compute("2019-03-01", "these things")
+        with pytest.raises(ArmError, match=r"these things need Microsoft\.Compute 2019-03-01 or later.* is 2018-10-01"):
+            client.get("/thing", NEEDS)
+
+
+def test_given_it_has_fallen_back_when_more_is_needed_then_the_error_says_so_before_anything_is_asked() -> None:
+    with ScriptedArm(no_such_version("2020-06-01"), ok({})) as arm, client_of(arm, FakeTime()) as client:
+        client.get("/thing", NEEDS)
+        with pytest.raises(ArmError, match=r"more need Microsoft\.Compute 2021-03-01 or later.* is 2020-06-01"):
+            client.need_compute("2021-03-01", "more")
+
+
+def test_given_a_version_of_another_provider_then_nothing_older_is_tried() -> None:
+    with (
+        ScriptedArm(no_such_version("2020-01-01")) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError, match="400 NoRegisteredProviderFound"),
+    ):
+        client.post("/thing", None, NEEDS, "2025-11-01")

@@ -139,3 +139,13 @@ def test_given_subscriptions_when_listed_then_all_that_hold_something_are_there(
     second = azure.raw("GET", first["nextLink"].removeprefix(azure.azure.arm)).json
     assert [(one["id"], one["state"]) for one in second["value"]] == [(f"/subscriptions/{other}", "Enabled")]
     assert azure.raw("GET", "/subscriptions?api-version=1999-01-01").code == "NoRegisteredProviderFound"
+
+
+def test_given_a_cloud_that_lags_behind_when_asked_in_a_newer_version_then_it_lists_those_that_it_has(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm={"compute_version": "2020-12-01"})
+    refused = azure.raw("GET", azure.path("virtualMachineScaleSets?api-version=2026-04-01"))
+    assert (refused.status, refused.code) == (400, "NoRegisteredProviderFound")
+    assert "2020-06-01, 2020-12-01'" in refused.json["error"]["message"]
+    assert azure.raw("GET", azure.path("virtualMachineScaleSets?api-version=2020-12-01")).status == 200
