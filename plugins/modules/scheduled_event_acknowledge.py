@@ -42,8 +42,8 @@ options:
   scope:
     description:
       - Which of the chosen events may be approved.
-      - V(own) approves events that hit nothing but O(vm_names). If any other was chosen, the module fails and approves
-        nothing.
+      - V(own) approves events that hit O(vm_names) and no other VM. If any other was chosen that can still be approved,
+        or one that hits none of them, the module fails and approves nothing.
       - V(leader) approves events whose first resource is one of O(vm_names), and leaves the others out with the reason.
       - V(any) approves every event that was chosen, whomever it hits.
     type: str

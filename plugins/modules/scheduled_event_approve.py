@@ -33,9 +33,10 @@ options:
   scope:
     description:
       - Which of the chosen events this VM may approve.
-      - V(own) approves events that hit this VM. If any other was chosen, the module fails and approves nothing.
+      - V(own) approves events that hit this VM and no other. If any other was chosen that can still be approved, or one
+        that does not hit this VM at all, the module fails and approves nothing.
       - V(leader) approves events that hit this VM as the first of their resources, and leaves the others out with
-        the reason. When all VMs of a shared event run this, one of them approves.
+        the reason. When all VMs of a shared event run this, one of them approves. Use it when all of them are ready.
       - V(any) approves every event that was chosen, also those that hit only others.
     type: str
     choices: [own, leader, any]
@@ -77,10 +78,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let every reboot and redeployment of this VM begin
+- name: Let every reboot and redeployment begin that this VM leads
   foghorn.azure_events.scheduled_event_approve:
     event_types: [Reboot, Redeploy]
-    affecting: this_vm
+    scope: leader
 
 - name: Read what will happen to this VM
   foghorn.azure_events.scheduled_events_info:
@@ -96,6 +97,7 @@ EXAMPLES = r"""
   foghorn.azure_events.scheduled_event_approve:
     event_types: [Freeze]
     affecting: this_vm
+    scope: leader
     wait: true
     wait_timeout: 600
 """

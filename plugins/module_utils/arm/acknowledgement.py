@@ -14,9 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
+from urllib.parse import quote
 
-from ..scheduled_events.approval import ANY, LEADER, NOT_LISTED, OWN, waiting_terminates, why_over
-from ..scheduled_events.document import Event, event_as_dict, in_order_of_urgency, same_name
+from ..scheduled_events.approval import (
+    Mandate,
+    describe_wait,
+    explain_late,
+    explain_refusal,
+    judge,
+    unlisted,
+    waiting_terminates,
+)
+from ..scheduled_events.document import Event, event_as_dict
+from ..scheduled_events.operations import StillScheduled
 from ..scheduled_events.selection import Selection
 from .client import POLL_INTERVAL, ArmClient, ArmError, Json, OutOfTime, Permission, UnknownVersion
 from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant
@@ -26,22 +36,6 @@ from .resource_graph import ListedEvent, list_events
 LIST_API_VERSIONS = ("2025-11-01", "2025-10-01-preview")
 API_VERSIONS = (*LIST_API_VERSIONS, "2023-10-01-preview")
 ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", "ScheduledEventContributor")
-
-
-class Skipped(NamedTuple):
-    """An event that was asked for, and is not approved."""
-
-    listed: ListedEvent
-    reason: str
-
-
-class Judgement(NamedTuple):
-    """What may be approved on behalf of some VMs."""
-
-    approve: tuple[ListedEvent, ...]
-    not_approved: tuple[Skipped, ...]
-    refused: tuple[Skipped, ...]
-    """To ask for them is a mistake: nothing at all should be approved."""
 
 
 class Acknowledgement(NamedTuple):
@@ -55,14 +49,6 @@ class Acknowledgement(NamedTuple):
     """Status of each chosen event, by its id."""
     after: dict[str, str]
     warnings: list[str]
-
-
-class StillScheduled(Exception):
-    """The approval was sent, but not all of the events started in time. `result` is what was done."""
-
-    def __init__(self, message: str, result: Acknowledgement) -> None:
-        super().__init__(message)
-        self.result = result
 
 
 def acknowledge(
@@ -79,7 +65,7 @@ def acknowledge(
 
     :param vms: those that the user speaks for
     :param resource_group: only events of this one; None: of all that the subscriptions hold
-    :param scope: see `judge`
+    :param scope: see `approval`
     :param wait: until each approved event has started or is over, within the client's time limit
     :param dry_run: decide, but approve nothing
     :raises StillScheduled: if the wait ran out
@@ -92,42 +78,51 @@ def acknowledge(
         vms, listed, "vm_names", "Give the id of the one that is ready in place of its name, or set resource_group"
     )
     chosen = choose(listed, selection, vms)
-    judgement = judge(chosen, vms, scope)
+    # The same event may be listed in several subscriptions: it is known by what it was read as.
+    by_event = {id(one.event): one for one in chosen}
+    who = ", ".join(map(str, vms)) or "none"
+    judgement = judge(
+        (one.event for one in chosen),
+        Mandate(lambda event, name: is_meant(vms, by_event[id(event)], name), "any of vm_names (%s)" % who),
+        scope,
+    )
     if judgement.refused:
-        raise ArmError(_explain_refusal(judgement.refused, vms))
+        raise ArmError(
+            explain_refusal(
+                judgement.refused,
+                "vm_names are " + who,
+                "Name all VMs that are ready in vm_names, choose other events, or set scope to leader or any",
+            )
+        )
+    approved = [by_event[id(event)] for event in judgement.approve]
     before = {one.event.event_id: one.event.event_status for one in chosen}
-    after = dict(before, **{one.event.event_id: "Scheduled, approved" for one in judgement.approve})
+    after = dict(before, **{one.event.event_id: "Scheduled, approved" for one in approved})
     late: list[str] = []
     trouble = ""
-    if judgement.approve and not dry_run:
-        _send(client, judgement.approve)
+    if approved and not dry_run:
+        _send(client, approved)
         if wait:
-            status, trouble = _wait_for_start(client, subscriptions, judgement.approve)
+            status, trouble = _wait_for_start(client, subscriptions, approved)
             after.update(status)
             late = [event_id for event_id, now in status.items() if now == "Scheduled"]
     result = Acknowledgement(
-        changed=bool(judgement.approve),
-        approved=_as_dicts(judgement.approve),
+        changed=bool(approved),
+        approved=_as_dicts(approved),
         not_approved=[
-            *(dict(_as_dict(one.listed), reason=one.reason) for one in judgement.not_approved),
-            *_unlisted(selection, chosen, everything),
+            *(dict(_as_dict(by_event[id(event)]), reason=reason) for event, reason in judgement.not_approved),
+            *unlisted(selection.event_ids, [one.event for one in chosen], [one.event for one in everything]),
         ],
         before=before,
         after=after,
         warnings=[
-            "Terminate %s will not start early before these are approved too, or have run out of time: %s"
-            % (waiting.event.event_id, ", ".join(event.event_id for event in waiting.waits_for))
+            describe_wait(waiting)
             for waiting in waiting_terminates(
-                [one.event for one in judgement.approve], [one.event for one in everything if not one.is_finished]
+                judgement.approve, [one.event for one in everything if not one.is_finished]
             )
         ],
     )
     if late:
-        raise StillScheduled(
-            "Approved, but not started within %g s: %s%s. Azure starts an approved event when it can: wait longer with"
-            " timeout" % (client.deadline.seconds, ", ".join(late), trouble),
-            result,
-        )
+        raise StillScheduled(explain_late(late, client.deadline.seconds, trouble, "wait longer with timeout"), result)
     return result
 
 
@@ -139,30 +134,6 @@ def choose(listed: Iterable[ListedEvent], selection: Selection, vms: Sequence[Re
         if selection.chooses(one.event, "")
         and (selection.event_ids is not None or (not one.is_finished and (not vms or hits_any(vms, one))))
     ]
-
-
-def judge(chosen: Iterable[ListedEvent], vms: Sequence[Reference], scope: str) -> Judgement:
-    """Decide which of the chosen events may be approved on behalf of these VMs.
-
-    :param scope: `own`: only what hits no other VM than these, anything else is refused; `leader`: only what is
-        led by one of these, anything else is left out; `any`: everything
-    """
-    approve: list[ListedEvent] = []
-    not_approved: list[Skipped] = []
-    refused: list[Skipped] = []
-    by_event = {id(one.event): one for one in chosen}
-    for event in in_order_of_urgency(one.event for one in by_event.values()):
-        one = by_event[id(event)]
-        others = [name for name in event.resources if not is_meant(vms, one, name)]
-        if scope == OWN and (others or not event.resources):
-            refused.append(Skipped(one, "hits %s as well" % ", ".join(others) if others else "names no VM"))
-        elif not event.is_scheduled:
-            not_approved.append(Skipped(one, why_over(event)))
-        elif scope == LEADER and not is_meant(vms, one, event.leader or ""):
-            not_approved.append(Skipped(one, "led by %s" % (event.leader or "nobody")))
-        else:
-            approve.append(one)
-    return Judgement(tuple(approve), tuple(not_approved), tuple(refused))
 
 
 def listed_as_dict(one: ListedEvent, now: datetime) -> Json:
@@ -191,7 +162,7 @@ def _send(client: ArmClient, approve: Sequence[ListedEvent]) -> None:
                 # A cloud that knows no list yet may know the single form.
                 pass
         for event in events:
-            _post(client, "%s/%s/acknowledge" % (path, event.event_id), None, API_VERSIONS)
+            _post(client, "%s/%s/acknowledge" % (path, quote(event.event_id, safe="")), None, API_VERSIONS)
 
 
 def _post(client: ArmClient, path: str, body: Json | None, versions: Sequence[str]) -> None:
@@ -225,37 +196,11 @@ def _wait_for_start(
             break
         except ArmError as error:
             # The approval is out: a failure now must not hide that, and the next read may work.
-            trouble = " (%s)" % error
+            trouble = str(error)
             continue
         trouble = ""
         status = {event_id: listed.get(event_id.lower(), "gone") for event_id in status}
     return status, trouble
-
-
-def _unlisted(
-    selection: Selection, chosen: Sequence[ListedEvent], listed: Sequence[ListedEvent]
-) -> list[dict[str, str]]:
-    unlisted = []
-    for event_id in dict.fromkeys(selection.event_ids or ()):
-        if not any(same_name(event_id, one.event.event_id) for one in chosen):
-            is_listed = any(same_name(event_id, one.event.event_id) for one in listed)
-            unlisted.append(
-                {"event_id": event_id, "reason": "left out by the other filters" if is_listed else NOT_LISTED}
-            )
-    return unlisted
-
-
-def _explain_refusal(refused: Sequence[Skipped], vms: Sequence[Reference]) -> str:
-    return (
-        "Nothing was approved, because scope is own, an approval lets Azure begin on every VM of the event, and chosen"
-        " were: %s. Name all VMs that are ready in vm_names (now: %s), choose other events, or set scope to %s or %s"
-        % (
-            "; ".join("%s, which %s" % (one.listed.event.event_id, one.reason) for one in refused),
-            ", ".join(one.name for one in vms) or "none",
-            LEADER,
-            ANY,
-        )
-    )
 
 
 def _as_dicts(listed: Iterable[ListedEvent]) -> list[Json]:

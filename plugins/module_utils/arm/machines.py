@@ -32,6 +32,9 @@ class Reference(NamedTuple):
     group_id: str | None = None
     """The id of its resource group; None: it was not said."""
 
+    def __str__(self) -> str:
+        return self.name if self.group_id is None else "%s in %s" % (self.name, self.group_id)
+
     def means(self, listed: ListedEvent, name: str) -> bool:
         """Whether this is the VM of that name in the resource group of that event."""
         return same_name(self.name, name) and (

@@ -14,6 +14,7 @@ from ..imds_module import filter_arguments
 from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.document import DocumentError
+from ..scheduled_events.operations import StillScheduled
 from ..scheduled_events.options import OptionError, read_seconds, read_selection
 from . import acknowledgement, eviction, policy, scale_set, virtual_machine
 from .client import ArmClient, ArmError
@@ -233,7 +234,7 @@ def run_acknowledgement(module: AnsibleModule) -> None:
                     module.check_mode,
                     group,
                 )
-            except acknowledgement.StillScheduled as error:
+            except StillScheduled as error:
                 # What was approved is approved: the failure reports it like a success.
                 module.fail_json(msg=str(error), **_said_by(client), **_report_approval(module, error.result))
             return _report_approval(module, result)

@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Who may approve which?
 
-An approval starts the event for *all* of its resources, at once. So a VM approves its own events only,
-and an event that several VMs share only once, when all of them are ready.
+An approval starts the event for *all* of its resources, at once. So it is given on behalf of the machines that are
+ready: inside a VM of that one, from outside of those that the user names. What a scope means is the same for both:
+
+* `own`: only events that hit machines spoken for, and no other. To ask for anything else is a mistake, and refused
+* `leader`: only events whose first resource is spoken for. When every machine of a shared event does this, one of
+  them approves it; that all are ready, the user has to know
+* `any`: every event
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event
 """
 
-from typing import Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .document import Event, in_order_of_urgency, same_name
 
@@ -20,6 +25,15 @@ SCOPES = (OWN, LEADER, ANY)
 NOT_LISTED = "not listed: it has ended, was withdrawn or never was"
 
 
+class Mandate(NamedTuple):
+    """On behalf of which machines an approval is given."""
+
+    covers: Callable[[Event, str], bool]
+    """Whether the machine of this name, of those that this event hits, is one of them."""
+    who: str
+    """What they are called in reasons."""
+
+
 class Verdict(NamedTuple):
     """An event that is not to be approved, and why."""
 
@@ -28,12 +42,12 @@ class Verdict(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What a VM may do about the events that were chosen, each list in order of urgency."""
+    """What may be done about the events that were chosen, each list in order of urgency."""
 
     approve: Tuple[Event, ...]
     """May be approved now."""
     not_approved: Tuple[Verdict, ...]
-    """Nothing to approve, or not for this VM to approve."""
+    """Nothing to approve, or not for these machines to approve."""
     refused: Tuple[Verdict, ...]
     """To ask for them is a mistake: nothing at all should be approved."""
 
@@ -46,11 +60,15 @@ class WaitingTerminate(NamedTuple):
     """These have to be approved too, or to run out of time, before it starts."""
 
 
-def judge(events: Iterable[Event], vm_name: str, scope: str) -> Judgement:
-    """Decide which of the chosen events the VM `vm_name` may approve.
+def for_vm(vm_name: str) -> Mandate:
+    """Speak for one machine, which is told of no other machine of its name: as it is inside of a VM."""
+    return Mandate(lambda _event, name: same_name(name, vm_name), vm_name)
 
-    :param scope: `own`: only what hits this VM, anything else is refused; `leader`: only what hits this
-        VM as the first of its resources, anything else is left out; `any`: everything
+
+def judge(events: Iterable[Event], mandate: Mandate, scope: str) -> Judgement:
+    """Decide which of the chosen events may be approved on behalf of these machines.
+
+    :param scope: `own`, `leader` or `any`, as above
     """
     if scope not in SCOPES:
         raise ValueError("scope: %r is not one of %s" % (scope, ", ".join(SCOPES)))
@@ -58,21 +76,62 @@ def judge(events: Iterable[Event], vm_name: str, scope: str) -> Judgement:
     not_approved = []  # type: List[Verdict]
     refused = []  # type: List[Verdict]
     for event in in_order_of_urgency(events):
+        others = [name for name in event.resources if not mandate.covers(event, name)]
         # First, and whatever the status: a wrong id is a mistake before the event starts and after.
-        if scope == OWN and not event.affects(vm_name):
-            refused.append(Verdict(event, _does_not_affect(event, vm_name)))
+        if scope == OWN and len(others) == len(event.resources):
+            refused.append(Verdict(event, _does_not_affect(event, mandate)))
         elif not event.is_scheduled:
             not_approved.append(Verdict(event, why_over(event)))
-        elif scope == LEADER and not event.is_led_by(vm_name):
-            reason = (
-                "led by %s, not by %s" % (event.leader, vm_name)
-                if event.affects(vm_name)
-                else _does_not_affect(event, vm_name)
-            )
-            not_approved.append(Verdict(event, reason))
+        elif scope == OWN and others:
+            refused.append(Verdict(event, "affects %s as well" % ", ".join(others)))
+        elif scope == LEADER and (event.leader is None or event.leader in others):
+            not_approved.append(Verdict(event, _not_led(event, mandate, others)))
         else:
             approve.append(event)
     return Judgement(tuple(approve), tuple(not_approved), tuple(refused))
+
+
+def explain_refusal(refused: Sequence[Verdict], speaker: str, remedy: str) -> str:
+    """Say why nothing at all was approved.
+
+    :param speaker: for whom the approval was asked: `this VM is web_0`
+    :param remedy: what to do instead, in a whole sentence
+    """
+    return (
+        "Nothing was approved, because scope is own and %s, but chosen were: %s. An approval lets Azure begin on every"
+        " VM of the event. %s"
+        % (speaker, "; ".join("%s, which %s" % (event.event_id, reason) for event, reason in refused), remedy)
+    )
+
+
+def unlisted(
+    event_ids: Optional[Sequence[str]], chosen: Iterable[Event], listed: Iterable[Event]
+) -> List[Dict[str, str]]:
+    """The ids that were asked for by name but not chosen, each once and with the reason."""
+    are_listed = {event.event_id.lower() for event in listed}
+    answered = {event.event_id.lower() for event in chosen}
+    missing = []
+    for event_id in event_ids or ():
+        if event_id.lower() not in answered:
+            answered.add(event_id.lower())
+            reason = "left out by the other filters" if event_id.lower() in are_listed else NOT_LISTED
+            missing.append({"event_id": event_id, "reason": reason})
+    return missing
+
+
+def explain_late(late: Iterable[str], seconds: float, trouble: str, remedy: str) -> str:
+    """Say that approved events have not started in time.
+
+    :param late: their ids
+    :param trouble: what went wrong when they were looked at last; empty: nothing
+    :param remedy: what to do, after a colon
+    """
+    return "Approved, but not started within %g s: %s%s. Azure starts an approved event when it can: %s" % (
+        seconds,
+        ", ".join(late),
+        " (%s)" % trouble if trouble else "",
+        remedy,
+    )
 
 
 def why_over(event: Event) -> str:
@@ -103,10 +162,28 @@ def waiting_terminates(approved: Sequence[Event], listed: Iterable[Event]) -> Li
     return waiting
 
 
+def describe_wait(waiting: WaitingTerminate) -> str:
+    """Say what a Terminate waits for."""
+    return "Terminate %s will not start early before these are approved too, or have run out of time: %s" % (
+        _describe(waiting.event),
+        ", ".join(_describe(event) for event in waiting.waits_for),
+    )
+
+
+def _describe(event: Event) -> str:
+    return "%s of %s" % (event.event_id, " and ".join(event.resources))
+
+
 def _starts_after(one: Event, other: Event) -> bool:
     # An unknown start may be any: it counts as one that holds the other back.
     return one.not_before is not None and other.not_before is not None and one.not_before > other.not_before
 
 
-def _does_not_affect(event: Event, vm_name: str) -> str:
-    return "does not affect %s, but %s" % (vm_name, ", ".join(event.resources) or "nothing that it names")
+def _not_led(event: Event, mandate: Mandate, others: Sequence[str]) -> str:
+    if len(others) == len(event.resources):
+        return _does_not_affect(event, mandate)
+    return "led by %s, not by %s" % (event.leader, mandate.who)
+
+
+def _does_not_affect(event: Event, mandate: Mandate) -> str:
+    return "does not affect %s, but %s" % (mandate.who, ", ".join(event.resources) or "nothing that it names")

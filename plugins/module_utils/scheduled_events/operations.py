@@ -10,7 +10,18 @@ import time
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from .approval import NOT_LISTED, Verdict, WaitingTerminate, judge, waiting_terminates, why_over
+from .approval import (
+    NOT_LISTED,
+    Verdict,
+    describe_wait,
+    explain_late,
+    explain_refusal,
+    for_vm,
+    judge,
+    unlisted,
+    waiting_terminates,
+    why_over,
+)
 from .client import ImdsClient, ImdsError, Refused
 from .deadline import Deadline
 from .document import STARTED, Document, DocumentError, Event, event_as_dict, in_order_of_urgency, same_name
@@ -37,7 +48,7 @@ class ApprovalRefused(Exception):
 class StillScheduled(Exception):
     """The approval was sent, but not all of the events started in time. `result` is what was done."""
 
-    def __init__(self, message: str, result: "Approval") -> None:
+    def __init__(self, message: str, result: Any) -> None:
         super().__init__(message)
         self.result = result
 
@@ -107,20 +118,27 @@ def approve_events(
     :param scope: see `approval.judge`
     :param wait_timeout: seconds to wait until each approved event has started or is gone; None: do not wait
     :param dry_run: decide, but approve nothing
-    :raises ApprovalRefused: if the scope is `own` and an event of others was chosen; nothing was approved then
+    :raises ApprovalRefused: if the scope is `own` and an event that hits others was chosen; nothing was approved then
     :raises StillScheduled: if the wait ran out
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
     deadline = Deadline(connection.timeout, clocks.monotonic)
     vm_name, document = _read(client, connection, deadline)
     chosen = _choose(document, selection, vm_name)
-    judgement = judge(chosen, vm_name, scope)
+    judgement = judge(chosen, for_vm(vm_name), scope)
     if judgement.refused:
-        raise ApprovalRefused(_explain_refusal(judgement.refused, vm_name))
+        raise ApprovalRefused(
+            explain_refusal(
+                judgement.refused,
+                "this VM is " + vm_name,
+                "Choose only events that hit this VM and no other; or, when all of their VMs are ready, set scope to"
+                " leader or any",
+            )
+        )
 
     approved, not_approved = judgement.approve, judgement.not_approved
-    unlisted = _unlisted(selection, chosen, document)
-    warnings = [_describe_wait(waiting) for waiting in waiting_terminates(approved, document.events)]
+    missing = unlisted(selection.event_ids, chosen, document.events)
+    warnings = [describe_wait(waiting) for waiting in waiting_terminates(approved, document.events)]
     before = {event.event_id: event.event_status for event in chosen}
     expected = "Scheduled, approved" if wait_timeout is None else STARTED
     after = dict(before, **{event.event_id: expected for event in approved})
@@ -140,7 +158,7 @@ def approve_events(
         vm_name=vm_name,
         approved=_as_dicts(approved, vm_name, now),
         not_approved=[dict(event_as_dict(event, vm_name, now), reason=reason) for event, reason in not_approved]
-        + unlisted,
+        + missing,
         events=_as_dicts([one for one in (_find(event, document) for event in chosen) if one], vm_name, now),
         before=before,
         after=after,
@@ -148,9 +166,12 @@ def approve_events(
     )
     if late:
         raise StillScheduled(
-            "Approved, but not started within %g s: %s%s. Azure starts an approved event when it can: wait longer"
-            " with wait_timeout, or watch it with scheduled_events_info"
-            % (wait_timeout or 0, ", ".join(event.event_id for event in late), trouble),
+            explain_late(
+                [event.event_id for event in late],
+                wait_timeout or 0,
+                trouble,
+                "wait longer with wait_timeout, or watch it with scheduled_events_info",
+            ),
             result,
         )
     return result
@@ -206,7 +227,7 @@ def _wait_for_start(
             document = client.read_document(Deadline(patience, clocks.monotonic))
         except (ImdsError, DocumentError) as error:
             # The approval is out: a failure now must not hide that, and the next poll may answer.
-            trouble = " (%s)" % error
+            trouble = str(error)
             continue
         trouble = ""
         late = [event for event in late if _is_scheduled(event, document)]
@@ -235,37 +256,5 @@ def _why_over(event: Event, document: Document) -> str:
     return why_over(listed) if listed else NOT_LISTED
 
 
-def _unlisted(selection: Selection, chosen: Sequence[Event], document: Document) -> List[EventDict]:
-    """The ids that were asked for by name but not chosen, each once and with the reason."""
-    listed = {event.event_id.lower() for event in document.events}
-    answered = {event.event_id.lower() for event in chosen}
-    unlisted = []
-    for event_id in selection.event_ids or ():
-        if event_id.lower() not in answered:
-            answered.add(event_id.lower())
-            reason = "left out by the other filters" if event_id.lower() in listed else NOT_LISTED
-            unlisted.append({"event_id": event_id, "reason": reason})
-    return unlisted
-
-
 def _as_dicts(events: Iterable[Event], vm_name: str, now: datetime) -> List[EventDict]:
     return [event_as_dict(event, vm_name, now) for event in in_order_of_urgency(events)]
-
-
-def _describe_wait(waiting: WaitingTerminate) -> str:
-    return "Terminate %s will not start early before these are approved too, or have run out of time: %s" % (
-        _describe(waiting.event),
-        ", ".join(_describe(event) for event in waiting.waits_for),
-    )
-
-
-def _explain_refusal(refused: Sequence[Verdict], vm_name: str) -> str:
-    return (
-        "Nothing was approved, because scope is own and this VM is %s, but chosen were: %s. An approval lets Azure"
-        " begin on every VM of the event. Choose only events of this VM (affecting: this_vm), or set scope to leader"
-        " or any" % (vm_name, "; ".join("%s, which %s" % (event.event_id, reason) for event, reason in refused))
-    )
-
-
-def _describe(event: Event) -> str:
-    return "%s of %s" % (event.event_id, " and ".join(event.resources))

@@ -99,7 +99,7 @@ def test_the_examples_of_the_approve_module_run(play: Callable[..., Any], azure:
     played = play(examples("modules/scheduled_event_approve.py"), module_defaults=defaults(azure))
 
     assert played.failed == []
-    reboot = played["Let every reboot and redeployment of this VM begin"]
+    reboot = played["Let every reboot and redeployment begin that this VM leads"]
     assert [event["event_type"] for event in reboot["approved"]] == ["Reboot"]
     urgent = played["Approve the most urgent event, once for all of its VMs"]
     assert [event["reason"] for event in urgent["not_approved"]] == ["already started"]

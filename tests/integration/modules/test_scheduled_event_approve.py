@@ -81,6 +81,7 @@ def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
     with Simulator(FLEET) as azure:
         announced = {
             "own mine": azure.event("Reboot", "own_0"),
+            "own second": azure.event("Freeze", "own_0"),
             "own shared": azure.event("Redeploy", ["own_1", "own_0"]),
             "own others": azure.event("Freeze", "own_2"),
             "lead": azure.event("Reboot", ["LEAD_0".lower(), "lead_1"]),
@@ -109,12 +110,13 @@ def tasks(azure: Simulator, ids: dict[str, str]) -> list[dict[str, Any]]:
     def task(name: str, vm: str, keywords: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
         return {"name": name, MODULE: {"endpoint": azure.imds[vm], **arguments}, **(keywords or {})}
 
-    mine, shared, gone = ids["own mine"], ids["own shared"], ids["withdrawn"]
+    mine, second, shared, gone = ids["own mine"], ids["own second"], ids["own shared"], ids["withdrawn"]
     return [
         task("own, everything", "own_0"),
         task("own, none", "own_0", event_ids=[]),
-        task("own, two", "own_0", {"diff": True}, event_ids=[mine.lower(), shared.lower()]),
-        task("own, again", "own_0", {"diff": True}, event_ids=[mine, shared]),
+        task("own, shared", "own_0", event_ids=[mine, shared]),
+        task("own, two", "own_0", {"diff": True}, event_ids=[mine.lower(), second.lower()]),
+        task("own, again", "own_0", {"diff": True}, event_ids=[mine, second]),
         task("lead, follower", "lead_1", scope="leader"),
         task("lead, not hit", "lead_2", scope="leader"),
         task("lead, leader", "lead_0", scope="leader"),
@@ -150,6 +152,13 @@ class TestScopeOwn:
         assert scene.record("own others")["status"] == "Scheduled"
         assert scene.approvals("own others") == []
 
+    def test_trap_1_given_an_event_hits_another_vm_as_well_then_it_fails_and_approves_nothing(
+        self, scene: Scene
+    ) -> None:
+        assert f"{scene.ids['own shared']}, which affects own_1 as well" in scene["own, shared"]["msg"]
+        assert "when all of their VMs are ready, set scope to leader or any" in scene["own, shared"]["msg"]
+        assert scene.approvals("own shared") == []
+
     def test_given_an_empty_list_of_ids_then_nothing_is_approved(self, scene: Scene) -> None:
         assert scene["own, none"]["changed"] is False
         assert scene["own, none"]["approved"] == []
@@ -157,16 +166,16 @@ class TestScopeOwn:
 
     def test_given_several_ids_in_any_case_then_one_post_approves_them_all(self, scene: Scene) -> None:
         assert scene["own, two"]["changed"] is True
-        assert sorted(scene.approved("own, two")) == ["own mine", "own shared"]
+        assert sorted(scene.approved("own, two")) == ["own mine", "own second"]
         assert scene.posts("own_0") == 1
-        assert scene.approvals("own mine") == scene.approvals("own shared") == ["own_0"]
+        assert scene.approvals("own mine") == scene.approvals("own second") == ["own_0"]
 
     def test_given_they_have_started_then_a_second_run_changes_nothing_and_says_why(self, scene: Scene) -> None:
         assert scene["own, again"]["changed"] is False
         assert scene["own, again"]["approved"] == []
         assert sorted(scene.not_approved("own, again")) == [
             ("own mine", "already started"),
-            ("own shared", "already started"),
+            ("own second", "already started"),
         ]
         assert [event["event_status"] for event in scene["own, again"]["events"]] == ["Started", "Started"]
 

@@ -174,7 +174,7 @@ def hostile_tasks(azure: Simulator) -> list[dict[str, Any]]:
             "register": "approvable",
         },
         {"name": "would not approve", approve: {**info, "vm_name": "other"}, "register": "refused"},
-        {"name": "approve unknown", approve: {**info, "timeout": 5}, "register": "unapproved"},
+        {"name": "approve unknown", approve: {**info, "scope": "any", "timeout": 5}, "register": "unapproved"},
         {"name": "kept", "ansible.builtin.set_fact": {"kept": "{{ %s }}" % told, "one": "{{ %s.events[0] }}" % told}},
         {"name": "shown", "ansible.builtin.debug": {"msg": "{{ %s.events }}" % told}},
         {"name": "shown by name", "ansible.builtin.debug": {"var": told}},

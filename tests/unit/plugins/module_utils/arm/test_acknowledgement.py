@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowledgement import (
     Acknowledgement,
-    StillScheduled,
     acknowledge,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, OutOfTime
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import StillScheduled
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
@@ -202,7 +202,7 @@ def test_given_events_of_several_resources_then_each_has_its_request() -> None:
 
 
 def test_given_it_hits_another_vm_as_well_then_nothing_is_approved() -> None:
-    with pytest.raises(ArmError, match="%s, which hits web_1 as well" % A):
+    with pytest.raises(ArmError, match="%s, which affects web_1 as well" % A):
         run(page(row(A, "web_0", "web_1"), row(B)))
 
 
@@ -215,7 +215,7 @@ def test_given_the_scope_of_leaders_then_the_one_led_by_another_is_left_out() ->
     arm, result = run(page(row(A, "web_1", "web_0")), scope="leader")
     assert arm.lines == [GRAPH]
     assert not result.changed
-    assert result.not_approved[0]["reason"] == "led by web_1"
+    assert result.not_approved[0]["reason"] == "led by web_1, not by any of vm_names (web_0)"
 
 
 def test_given_the_scope_of_anything_then_a_named_event_is_approved_whomever_it_hits() -> None:
@@ -251,6 +251,11 @@ def test_given_an_unknown_id_then_it_is_left_out_with_the_reason() -> None:
 def test_given_other_filters_leave_a_named_event_out_then_it_says_so() -> None:
     _unused, result = run(page(row(A)), selection=Selection((A,), event_types=frozenset(["freeze"])))
     assert result.not_approved == [{"event_id": A, "reason": "left out by the other filters"}]
+
+
+def test_given_an_id_that_is_a_way_out_of_the_url_then_it_stays_one_part_of_the_path() -> None:
+    arm, _unused = run(page(row(A, EventId="../../x?y#z")), approved())
+    assert "/scheduledevents/..%2F..%2Fx%3Fy%23z/acknowledge?" in arm.lines[1]
 
 
 def test_given_check_mode_then_nothing_is_sent() -> None:
@@ -321,7 +326,10 @@ class TestNamesRepeat:
         assert result.not_approved == [{"event_id": B, "reason": "left out by the other filters"}]
 
     def test_given_the_id_of_one_when_the_event_hits_the_other_then_it_is_not_own(self) -> None:
-        with pytest.raises(ArmError, match="%s, which hits web_0 as well" % B):
+        with pytest.raises(
+            ArmError,
+            match=r"%s, which does not affect any of vm_names \(web_0 in /subscriptions/.*/shop\), but web_0\." % B,
+        ):
             run(in_both(), selection=Selection((B,)), vm_names=[web()])
 
     def test_given_the_id_of_a_uniform_instance_then_it_is_known_by_the_name_that_azure_makes_of_it(self) -> None:

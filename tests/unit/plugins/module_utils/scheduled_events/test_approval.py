@@ -9,8 +9,12 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import (
     NOT_LISTED,
     SCOPES,
+    Mandate,
     Verdict,
+    explain_late,
+    for_vm,
     judge,
+    unlisted,
     waiting_terminates,
     why_over,
 )
@@ -38,14 +42,20 @@ STARTED = event("started", "web_1", event_status="Started")
 
 
 class TestScopeOwn:
-    def test_given_events_of_this_vm_then_they_are_approved_shared_or_not(self) -> None:
-        judgement = judge([MINE, LED, FOLLOWED], "web_1", "own")
+    def test_given_an_event_that_hits_this_vm_alone_then_it_is_approved(self) -> None:
+        assert judge([MINE], for_vm("WEB_1"), "own") == ((MINE,), (), ())
 
-        assert judgement.approve == (FOLLOWED, LED, MINE)
-        assert (judgement.not_approved, judgement.refused) == ((), ())
+    @pytest.mark.parametrize("shared", [LED, FOLLOWED])
+    def test_given_an_event_that_hits_another_as_well_then_it_is_refused(self, shared: Event) -> None:
+        assert judge([shared], for_vm("web_1"), "own") == ((), (), (Verdict(shared, "affects web_2 as well"),))
+
+    def test_given_an_event_that_hits_another_as_well_has_started_then_there_is_nothing_to_refuse(self) -> None:
+        started = LED._replace(event_status="Started")
+
+        assert judge([started], for_vm("web_1"), "own") == ((), (Verdict(started, "already started"),), ())
 
     def test_given_an_event_of_others_then_it_is_refused(self) -> None:
-        judgement = judge([MINE, OTHERS], "web_1", "own")
+        judgement = judge([MINE, OTHERS], for_vm("web_1"), "own")
 
         assert judgement.approve == (MINE,)
         assert judgement.refused == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
@@ -53,17 +63,17 @@ class TestScopeOwn:
     def test_given_a_started_event_of_others_then_it_is_a_mistake_all_the_same(self) -> None:
         started = OTHERS._replace(event_status="Started")
 
-        assert judge([started], "web_1", "own").refused == (
+        assert judge([started], for_vm("web_1"), "own").refused == (
             Verdict(started, "does not affect web_1, but web_2, web_10"),
         )
 
     def test_given_an_event_that_names_nobody_then_it_is_refused(self) -> None:
-        assert judge([event("nobody")], "web_1", "own").refused[0].reason == (
+        assert judge([event("nobody")], for_vm("web_1"), "own").refused[0].reason == (
             "does not affect web_1, but nothing that it names"
         )
 
     def test_given_an_event_that_has_started_then_it_is_left_out(self) -> None:
-        judgement = judge([STARTED], "web_1", "own")
+        judgement = judge([STARTED], for_vm("web_1"), "own")
 
         assert judgement.not_approved == (Verdict(STARTED, "already started"),)
         assert (judgement.approve, judgement.refused) == ((), ())
@@ -71,15 +81,19 @@ class TestScopeOwn:
 
 class TestScopeLeader:
     def test_given_events_that_this_vm_leads_then_they_are_approved(self) -> None:
-        judgement = judge([MINE, LED], "web_1", "leader")
+        judgement = judge([MINE, LED], for_vm("web_1"), "leader")
 
         assert judgement.approve == tuple(in_order_of_urgency([MINE, LED]))
 
     def test_given_an_event_that_another_leads_then_it_is_left_out_and_the_leader_named(self) -> None:
-        assert judge([FOLLOWED], "web_1", "leader") == ((), (Verdict(FOLLOWED, "led by web_2, not by web_1"),), ())
+        assert judge([FOLLOWED], for_vm("web_1"), "leader") == (
+            (),
+            (Verdict(FOLLOWED, "led by web_2, not by web_1"),),
+            (),
+        )
 
     def test_given_an_event_of_others_then_it_is_left_out(self) -> None:
-        judgement = judge([OTHERS], "web_1", "leader")
+        judgement = judge([OTHERS], for_vm("web_1"), "leader")
 
         assert judgement.not_approved == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
         assert judgement.refused == ()
@@ -89,22 +103,55 @@ class TestScopeAny:
     def test_given_any_scheduled_events_then_all_are_approved_the_most_urgent_first(self) -> None:
         urgent = event("urgent", "web_9", not_before=NOON - timedelta(seconds=1))
 
-        judgement = judge([OTHERS, MINE, urgent], "web_1", "any")
+        judgement = judge([OTHERS, MINE, urgent], for_vm("web_1"), "any")
 
         assert [one.event_id for one in judgement.approve] == ["urgent", "mine", "others"]
 
     def test_given_events_that_are_not_scheduled_then_they_are_left_out_with_the_reason(self) -> None:
         paused = event("paused", "web_2", event_status="Paused")
 
-        assert judge([STARTED, paused], "web_1", "any").not_approved == (
+        assert judge([STARTED, paused], for_vm("web_1"), "any").not_approved == (
             Verdict(STARTED, "already started"),
             Verdict(paused, "its status is Paused: nothing to approve"),
         )
 
 
+class TestSeveralMachines:
+    """From outside a user speaks for several, and knows them by more than a name."""
+
+    READY = Mandate(lambda event, name: (event.event_id, name) in {("led", "WEB_1"), ("led", "web_2")}, "those")
+
+    def test_given_all_of_an_event_are_spoken_for_then_it_is_own(self) -> None:
+        assert judge([LED], self.READY, "own").approve == (LED,)
+
+    def test_given_the_same_names_where_others_are_meant_then_it_is_not_own_and_not_led(self) -> None:
+        reason = "does not affect those, but web_2, web_1"
+
+        assert judge([FOLLOWED], self.READY, "own").refused == (Verdict(FOLLOWED, reason),)
+        assert judge([FOLLOWED], self.READY, "leader").not_approved == (Verdict(FOLLOWED, reason),)
+
+    def test_given_the_leader_is_spoken_for_then_it_is_approved_under_leader(self) -> None:
+        assert judge([LED], self.READY, "leader").approve == (LED,)
+
+
+def test_given_ids_that_were_not_chosen_then_each_is_told_once_with_the_reason() -> None:
+    assert unlisted(["MINE", "led", "Led", "gone", "GONE"], [MINE], [MINE, LED]) == [
+        {"event_id": "led", "reason": "left out by the other filters"},
+        {"event_id": "gone", "reason": NOT_LISTED},
+    ]
+    assert unlisted(None, [], [MINE]) == []
+
+
+def test_given_late_events_then_what_went_wrong_when_they_were_looked_at_is_said_too() -> None:
+    assert explain_late(["a", "b"], 1.5, "", "wait") == (
+        "Approved, but not started within 1.5 s: a, b. Azure starts an approved event when it can: wait"
+    )
+    assert ": a (no answer). Azure" in explain_late(["a"], 1, "no answer", "wait")
+
+
 def test_given_an_unknown_scope_then_the_error_names_it_and_the_known_ones() -> None:
     with pytest.raises(ValueError, match="scope: 'mine' is not one of own, leader, any"):
-        judge([], "web_1", "mine")
+        judge([], for_vm("web_1"), "mine")
 
 
 def test_why_an_event_that_is_gone_is_left_out_is_said_in_full() -> None:
@@ -115,16 +162,18 @@ def test_why_an_event_that_is_gone_is_left_out_is_said_in_full() -> None:
 class TestForAnyEvents:
     @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES), st.sampled_from(SCOPES))
     def test_only_scheduled_events_are_approved(self, events: List[Event], vm_name: str, scope: str) -> None:
-        assert all(one.event_status == "Scheduled" for one in judge(events, vm_name, scope).approve)
+        assert all(one.event_status == "Scheduled" for one in judge(events, for_vm(vm_name), scope).approve)
 
     @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES))
-    def test_under_own_only_events_that_hit_this_vm_are_approved(self, events: List[Event], vm_name: str) -> None:
-        for one in judge(events, vm_name, "own").approve:
-            assert vm_name.lower() in [name.lower() for name in one.resources]
+    def test_under_own_only_events_that_hit_this_vm_and_no_other_are_approved(
+        self, events: List[Event], vm_name: str
+    ) -> None:
+        for one in judge(events, for_vm(vm_name), "own").approve:
+            assert {name.lower() for name in one.resources} == {vm_name.lower()}
 
     @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES))
     def test_under_leader_only_events_that_this_vm_leads_are_approved(self, events: List[Event], vm_name: str) -> None:
-        for one in judge(events, vm_name, "leader").approve:
+        for one in judge(events, for_vm(vm_name), "leader").approve:
             assert one.resources[0].lower() == vm_name.lower()
 
     @given(strategies.event_lists)
@@ -132,14 +181,14 @@ class TestForAnyEvents:
         machines = {name.lower() for name in strategies.VM_NAMES}
 
         for one in events:
-            approvers = [name for name in machines if judge([one], name, "leader").approve]
+            approvers = [name for name in machines if judge([one], for_vm(name), "leader").approve]
             assert len(approvers) == (1 if one.event_status == "Scheduled" and one.resources else 0)
 
     @given(strategies.event_lists, st.sampled_from(strategies.VM_NAMES), st.sampled_from(SCOPES))
     def test_each_event_lands_in_exactly_one_place_in_order_of_urgency(
         self, events: List[Event], vm_name: str, scope: str
     ) -> None:
-        judgement = judge(events, vm_name, scope)
+        judgement = judge(events, for_vm(vm_name), scope)
         approve = list(judgement.approve)
         not_approved = [verdict.event for verdict in judgement.not_approved]
         refused = [verdict.event for verdict in judgement.refused]
@@ -152,7 +201,7 @@ class TestForAnyEvents:
     def test_nothing_is_refused_but_under_own_and_every_other_no_has_its_reason(
         self, events: List[Event], vm_name: str, scope: str
     ) -> None:
-        judgement = judge(events, vm_name, scope)
+        judgement = judge(events, for_vm(vm_name), scope)
 
         assert scope == "own" or not judgement.refused
         assert all(verdict.reason for verdict in judgement.not_approved + judgement.refused)

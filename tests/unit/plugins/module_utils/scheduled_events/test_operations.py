@@ -201,7 +201,7 @@ class TestApproving:
 
     def test_given_several_events_then_one_post_approves_them_all(self, clock: FakeClock) -> None:
         with ScriptedImds(events(*ALL), ok("")) as imds:
-            approval = approve(imds, clock, ["bb-2", "AA-1", "bb-2"])
+            approval = approve(imds, clock, ["bb-2", "AA-1", "bb-2"], scope="any")
 
         assert imds.asked == [GET, POST]
         assert imds.posted == [posted("AA-1", "BB-2")]
@@ -234,9 +234,10 @@ class TestApproving:
 
         assert imds.posted == []
         assert str(error.value) == (
-            "Nothing was approved, because scope is own and this VM is web_1, but chosen were: CC-3, which does not"
-            " affect web_1, but web_3. An approval lets Azure begin on every VM of the event. Choose only events of"
-            " this VM (affecting: this_vm), or set scope to leader or any"
+            "Nothing was approved, because scope is own and this VM is web_1, but chosen were: BB-2, which"
+            " affects web_2 as well; CC-3, which does not affect web_1, but web_3. An approval lets Azure begin on every"
+            " VM of the event. Choose only events that hit this VM and no other; or, when all of their VMs are ready, set"
+            " scope to leader or any"
         )
 
     def test_given_scope_leader_then_what_others_lead_is_left_out_with_the_reason(self, clock: FakeClock) -> None:
@@ -318,7 +319,7 @@ class TestEventsThatMoveOnMeanwhile:
         more = event("DD-4", "web_1")
         script = [events(MINE, SHARED, more), status(400), events(started(SHARED), more), ok("")]
         with ScriptedImds(*script) as imds:
-            approval = approve(imds, clock)
+            approval = approve(imds, clock, scope="any")
 
         assert imds.posted == [posted("AA-1", "BB-2", "DD-4"), posted("DD-4")]
         assert ids(approval.approved) == ["DD-4"]
@@ -333,7 +334,7 @@ class TestEventsThatMoveOnMeanwhile:
         more = event("DD-4", "web_1")
         script = [events(MINE, SHARED, more), status(400), events(SHARED, more), status(400), events(more), ok("")]
         with ScriptedImds(*script) as imds:
-            approval = approve(imds, clock)
+            approval = approve(imds, clock, scope="any")
 
         assert imds.posted == [posted("AA-1", "BB-2", "DD-4"), posted("BB-2", "DD-4"), posted("DD-4")]
         assert ids(approval.approved) == ["DD-4"]
@@ -374,7 +375,7 @@ class TestWaiting:
     def test_given_two_events_then_both_are_waited_for(self, clock: FakeClock) -> None:
         script = [events(MINE, SHARED), ok(""), events(started(MINE), SHARED), events(started(MINE), started(SHARED))]
         with ScriptedImds(*script) as imds:
-            approval = approve(imds, clock, wait_timeout=30)
+            approval = approve(imds, clock, scope="any", wait_timeout=30)
 
         assert approval.after == {"AA-1": "Started", "BB-2": "Started"}
 
@@ -383,7 +384,7 @@ class TestWaiting:
     ) -> None:
         script = [events(MINE, SHARED), ok(""), *[events(MINE, started(SHARED))] * 3]
         with ScriptedImds(*script) as imds, pytest.raises(StillScheduled) as error:
-            approve(imds, clock, wait_timeout=2.5)
+            approve(imds, clock, scope="any", wait_timeout=2.5)
 
         assert clock.slept == [1.0, 1.0, 0.5]
         assert str(error.value) == (
