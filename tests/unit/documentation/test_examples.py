@@ -2,22 +2,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the pages show is right: their YAML, the variables that they name, what they configure."""
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from azure_simulator import cli as simulator_cli
 from azure_simulator import config as simulator_config
+from foghorn_agent import cli as agent_cli
+from foghorn_agent.config import parse_config
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(ROOT / ".cache" / "agent")]
 
-from foghorn_agent.config import parse_config  # noqa: E402 - found on the path set above
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "roles").glob("*/README.md"))]
 PREFIXES = ("graceful_shutdown", "handler_agent", "load_balancer_removal", "azure_simulator", "terminate_notifications")
@@ -96,6 +99,32 @@ def test_given_a_playbook_when_its_variables_are_looked_up_then_the_guide_has_a_
     rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.MULTILINE)
 
     assert named(prefix, "\n".join(rows)) == named(prefix, "\n".join(playbooks))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_given_a_name_below_our_namespace_when_a_page_uses_it_then_the_collection_has_it(page: Path) -> None:
+    plugins = [path.stem for kind in ("filter", "lookup", "modules") for path in (ROOT / "plugins" / kind).glob("*.*")]
+    others = [path.stem for path in (*(ROOT / "playbooks").glob("*.yml"), *(ROOT / "roles").iterdir())]
+    groups = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
+
+    used = set(re.findall(r"foghorn\.azure_events\.(\w+)", page.read_text(encoding="utf-8"))) - {"NAME"}
+    assert used - {*plugins, *others, *groups} == set()
+
+
+@pytest.mark.parametrize(
+    ("program", "main"), [("foghorn-agent", agent_cli.main), ("azure_simulator", simulator_cli.main)]
+)
+def test_given_a_program_when_a_page_shows_a_command_of_it_then_its_help_has_that_command(
+    program: str, main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    commands = set(re.findall(r"(?:^|[\s`(])%s ([a-z][a-z-]+)" % program, shown))
+    assert len(commands) > 2
+
+    with contextlib.suppress(SystemExit):
+        main(["--help"])
+    told = set(re.findall(r"^ +([a-z][a-z-]+)(?: |$)", capsys.readouterr().out, re.MULTILINE))
+    assert commands - told == set()
 
 
 def test_given_examples_that_configure_the_agent_when_the_agent_reads_them_then_it_finds_no_mistake() -> None:
