@@ -107,6 +107,34 @@ def linked_forbidden(client: str, action: str, scope: str, linked_action: str, l
     )
 
 
+def disallowed(path: str) -> ArmError:
+    """A policy of the organization that forbids it; no role would help."""
+    name = path.rsplit("/", 1)[-1]
+    policy = '{"policyAssignment":{"name":"Only what was agreed"}}'
+    message = f"Resource '{name}' was disallowed by policy. Policy identifiers: '[{policy}]'."
+    return ArmError(403, "RequestDisallowedByPolicy", message, name)
+
+
+def locked(path: str) -> ArmError:
+    """A lock on the resource, or on what it is in."""
+    return ArmError(
+        403,
+        "ScopeLocked",
+        f"The scope '{path}' cannot perform write operation because following scope(s) are locked: '{path}'. Please "
+        "remove the lock and try again.",
+    )
+
+
+def concurrent() -> ArmError:
+    """Another request changes the same; it will be over by itself."""
+    return ArmError(
+        409,
+        "Conflict",
+        "The request failed due to conflict with a concurrent request. To resolve it, please refer to "
+        "https://aka.ms/activitylog to get more details on the conflicting requests.",
+    )
+
+
 def conflict(message: str) -> ArmError:
     """Something else is going on with the resource."""
     return ArmError(409, "OperationNotAllowed", message)

@@ -13,7 +13,17 @@ from .. import faults
 from ..faults import METHODS, FaultPlan
 from ..reading import Fields
 from .endings import CANCELED, FAILED, NEVER, Ending
-from .errors import ArmError, busy, conflict, forbidden, throttled
+from .errors import (
+    ArmError,
+    busy,
+    concurrent,
+    conflict,
+    disallowed,
+    forbidden,
+    linked_forbidden,
+    locked,
+    throttled,
+)
 
 ERROR = "error"
 OPERATION = "operation"
@@ -24,10 +34,25 @@ WIRE_KINDS = faults.KINDS
 """The kinds that are the same as for IMDS."""
 
 KINDS = (ERROR, OPERATION, STUCK, CONCURRENT_EDIT, *WIRE_KINDS)
-ERRORS = ("throttled", "busy", "forbidden", "conflict", "not_found", "unavailable")
+ERRORS = (
+    "throttled",
+    "busy",
+    "forbidden",
+    "linked",
+    "policy",
+    "locked",
+    "conflict",
+    "concurrent",
+    "not_found",
+    "unavailable",
+)
 OUTCOMES = (FAILED, CANCELED, NEVER)
 
 _EVERYTHING = ("/subscriptions/*", "/providers/*")
+_LINKED_ACTION = "Microsoft.ManagedIdentity/userAssignedIdentities/assign/action"
+_LINKED_SCOPE = (
+    "/subscriptions/of-others/resourceGroups/theirs/providers/Microsoft.ManagedIdentity/userAssignedIdentities/x"
+)
 _MEANT_FOR = {
     "error": (ERROR,),
     "retry_after": (ERROR,),
@@ -98,6 +123,14 @@ class ArmFaultPlan:
             return busy(self.retry_after)
         if self.error == "forbidden":
             return forbidden(client, action_of(method, path), path)
+        if self.error == "linked":
+            return linked_forbidden(client, action_of(method, path), path, _LINKED_ACTION, _LINKED_SCOPE)
+        if self.error == "policy":
+            return disallowed(path)
+        if self.error == "locked":
+            return locked(path)
+        if self.error == "concurrent":
+            return concurrent()
         if self.error == "not_found":
             return ArmError(404, "ResourceNotFound", f"The Resource at '{path}' was not found.")
         if self.error == "unavailable":

@@ -79,7 +79,11 @@ def test_given_an_operation_that_is_none_when_polled_then_404(cloud: Start) -> N
     ("error", "status", "code"),
     [
         ("forbidden", 403, "AuthorizationFailed"),
+        ("linked", 403, "LinkedAuthorizationFailed"),
+        ("policy", 403, "RequestDisallowedByPolicy"),
+        ("locked", 403, "ScopeLocked"),
         ("conflict", 409, "OperationNotAllowed"),
+        ("concurrent", 409, "Conflict"),
         ("not_found", 404, "ResourceNotFound"),
     ],
 )
