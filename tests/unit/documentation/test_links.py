@@ -74,3 +74,12 @@ def test_given_the_readme_when_its_first_commands_are_read_then_they_show_the_jo
 
     assert first
     assert first.group(1).splitlines() == ["make demo", "make test"]
+
+
+def test_given_what_make_helps_with_when_contributing_is_read_then_its_table_has_all_of_it() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    table = re.search(r"## Commands\n(.*?)\n## ", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert table
+
+    helped = set(re.findall(r"^([a-z][\w.-]*):.*## ", makefile, re.MULTILINE)) - {"help"}
+    assert set(re.findall(r"`make ([a-z-]+)`", table.group(1))) >= helped
