@@ -25,6 +25,7 @@ TOP = {
     "MANIFEST.json",
     "README.md",
     "REUSE.toml",
+    "SECURITY.md",
     "changelogs",
     "docs",
     "meta",
@@ -33,8 +34,8 @@ TOP = {
     "requirements.txt",
     "roles",
 }
-# These may be there as well.
-OPTIONAL = {"SECURITY.md", "extensions"}
+# This may be there as well.
+OPTIONAL = {"extensions"}
 WHOLE = ("docs", "meta", "playbooks", "plugins", "roles", "LICENSES", "extensions/eda", "extensions/patterns")
 
 
