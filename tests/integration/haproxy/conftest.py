@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -271,6 +272,23 @@ class Haproxy:
             return "Pid:" in self.ask("show info")
         except OSError:
             return False
+
+
+def play(directory: Path, playbook: str, **environment: str) -> str:
+    """Run a playbook of a directory with its inventory, and return what the user sees. It must succeed."""
+    run = subprocess.run(
+        [Path(sys.executable).with_name("ansible-playbook"), "-i", "inventory.yml", playbook],
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=ENDLESS,
+        check=False,
+        env={**os.environ, "ANSIBLE_PIPELINING": "true", **environment},
+    )
+    assert run.returncode == 0, run.stdout
+    return run.stdout
 
 
 def free_ports(number: int) -> list[int]:

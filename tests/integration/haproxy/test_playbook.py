@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from .conftest import Haproxy
+from .conftest import Haproxy, play
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 300  # seconds for one playbook on a busy machine
 
 # Each task is one step of a server's way; what became of it is handed over under the task's name.
 WAY = """
@@ -118,24 +115,13 @@ def fixture_played(shared_haproxy: Haproxy, tmp_path_factory: pytest.TempPathFac
         "web": {"hosts": {"web_0": {}, "web_1": {}}},
     }
     (directory / "inventory.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
-    run = subprocess.run(
-        [Path(sys.executable).with_name("ansible-playbook"), "-i", "inventory.yml", "all.yml"],
-        cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        env={**os.environ, "ANSIBLE_PIPELINING": "true"},
-    )
-    assert run.returncode == 0, run.stdout
+    output = play(directory, "all.yml")
     results = {
         name: result
         for part in ("way", "examples")
         for name, result in json.loads((directory / f"{part}.json").read_text(encoding="utf-8")).items()
     }
-    return Played(results, run.stdout, haproxy.admin_states())
+    return Played(results, output, haproxy.admin_states())
 
 
 def test_given_check_mode_when_a_server_is_removed_then_it_is_predicted_and_the_diff_shows_it(played: Played) -> None:

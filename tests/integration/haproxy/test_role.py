@@ -1,0 +1,185 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role load_balancer_removal takes machines out of two real HAProxys, and puts them back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .conftest import Haproxy, play, running
+
+HERE = Path(__file__).resolve().parent
+
+ROLE = {"name": "foghorn.azure_events.load_balancer_removal"}
+REMOVE = {"name": "Remove", "ansible.builtin.include_role": ROLE}
+RESTORE = {"name": "Restore", "ansible.builtin.include_role": {**ROLE, "tasks_from": "restore"}}
+
+# The order in which it happens; `seen` is what the balancers say then, by the name of the moment.
+PLAYS: list[tuple[str, str, list[dict[str, Any]]]] = [
+    ("checked", "web_0", [REMOVE]),
+    ("removed", "web_0", [REMOVE]),
+    ("removed again", "web_0", [REMOVE]),
+    ("restored", "web_0", [RESTORE]),
+    ("restored again", "web_0", [RESTORE]),
+    ("busy", "web_1", [REMOVE]),
+    ("away", "web_1", [RESTORE]),
+]
+
+
+class Played:
+    """What the user saw of each moment, and the bits of the servers in each balancer then."""
+
+    def __init__(self, output: dict[str, str], seen: dict[str, list[dict[str, int]]], directory: Path) -> None:
+        self.output = output
+        self.seen = seen
+        self.directory = directory
+
+    def bits(self, moment: str, place: str) -> list[int]:
+        return [states[place] for states in self.seen[moment]]
+
+
+@pytest.fixture(scope="module", name="balancers")
+def fixture_balancers(program: Path) -> Iterator[list[Haproxy]]:
+    with running(program) as first, running(program) as second:
+        # Somebody has drained it in one backend of one balancer, before any of this.
+        first.ask("set server api/web_0 state drain")
+        second.ask("set server web/web_0 weight 30")
+        yield [first, second]
+
+
+@pytest.fixture(scope="module", name="played")
+def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """Everything in one run of ansible-playbook: they take their time to start."""
+    directory = tmp_path_factory.mktemp("role")
+    (directory / "down").mkdir()
+    (directory / "watch.py").write_text(
+        "import json, socket, sys\n"
+        "for path in sys.argv[1:]:\n"
+        "    with socket.socket(socket.AF_UNIX) as connection:\n"
+        "        connection.connect(path)\n"
+        "        connection.sendall(b'show servers state\\n')\n"
+        "        text = b''.join(iter(lambda: connection.recv(65536), b'')).decode()\n"
+        "    rows = [line.split() for line in text.splitlines()[2:] if line]\n"
+        "    print(json.dumps({row[1] + '/' + row[3]: int(row[6]) for row in rows}))\n",
+        encoding="utf-8",
+    )
+    sockets = " ".join(balancer.socket for balancer in balancers)
+    look = {
+        "name": "Look",
+        "ansible.builtin.shell": f"{sys.executable} {directory}/watch.py {sockets} > '{directory}/{{{{ moment }}}}'",
+        "delegate_to": "balancer_0",
+    }
+    plays = []
+    for moment, host, tasks in PLAYS:
+        before = []
+        if moment == "away":
+            before = [{"ansible.builtin.file": {"path": f"{directory}/down/{host}", "state": "touch"}, **at_balancer()}]
+        plays.append(
+            {
+                "name": moment,
+                "hosts": host,
+                "gather_facts": False,
+                "check_mode": moment == "checked",
+                "tasks": [*before, *tasks, {**look, "vars": {"moment": moment}, "check_mode": False}],
+            }
+        )
+    (directory / "plays.yml").write_text(yaml.safe_dump(plays, sort_keys=False), encoding="utf-8")
+    inventory = {
+        "all": {
+            "hosts": {
+                **{name: {"ansible_connection": "machine"} for name in ("web_0", "web_1")},
+                **{
+                    f"balancer_{number}": {
+                        "ansible_connection": "machine",
+                        "load_balancer_removal_haproxy_socket": balancer.socket,
+                    }
+                    for number, balancer in enumerate(balancers)
+                },
+            },
+            "vars": {
+                "load_balancer_removal_methods": ["haproxy"],
+                "load_balancer_removal_haproxy_hosts": ["balancer_0", "balancer_1"],
+                "load_balancer_removal_connections_timeout": 1,
+                "load_balancer_removal_state_directory": str(directory / "state"),
+            },
+        }
+    }
+    (directory / "inventory.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+    download = balancers[0].download_from(balancers[0].web[1], balancers[0].spare_port)
+    try:
+        output = play(
+            directory,
+            "plays.yml",
+            ANSIBLE_CONNECTION_PLUGINS=str(HERE.parent / "playbooks" / "connection"),
+            FLEET_DOWN=str(directory / "down"),
+        )
+    finally:
+        balancers[0].web[1].released.set()
+        download.finish()
+    parts = output.split("PLAY [")[1:]
+    return Played(
+        {part.partition("]")[0]: part for part in parts},
+        {
+            moment: [json.loads(line) for line in (directory / moment).read_text(encoding="utf-8").splitlines()]
+            for moment, _host, _tasks in PLAYS
+        },
+        directory,
+    )
+
+
+def at_balancer() -> dict[str, Any]:
+    """Keywords of a task that prepares something, beside the machine."""
+    return {"delegate_to": "balancer_0", "name": "Prepare"}
+
+
+def test_given_check_mode_when_it_is_removed_then_nothing_changes_and_the_change_is_predicted(played: Played) -> None:
+    assert played.bits("checked", "web/web_0") == [0, 0]
+    assert "changed: [web_0 -> balancer_1]" in played.output["checked"]
+
+
+def test_given_two_balancers_when_it_is_removed_then_it_is_out_of_every_backend_of_both(played: Played) -> None:
+    for place in ("web/web_0", "api/web_0", "asked/web_0"):
+        assert played.bits("removed", place) == [1, 1]
+
+
+def test_given_a_machine_that_is_out_when_it_is_removed_again_then_nothing_changes_nor_is_forgotten(
+    played: Played,
+) -> None:
+    assert "changed: [web_0" not in played.output["removed again"].partition("TASK [Look]")[0]
+    assert played.bits("removed again", "web/web_0") == [1, 1]
+
+
+def test_given_what_was_found_when_it_is_restored_then_each_balancer_has_it_back_as_it_was(
+    played: Played, balancers: list[Haproxy]
+) -> None:
+    assert played.bits("restored", "web/web_0") == [0, 0]
+    assert played.bits("restored", "api/web_0") == [8, 0]
+    assert balancers[1].ask("get weight web/web_0") == "30 (initial 100)\n\n"
+
+
+def test_given_a_machine_that_is_back_when_it_is_restored_again_then_nothing_changes(played: Played) -> None:
+    assert "changed: [web_0" not in played.output["restored again"].partition("TASK [Look]")[0]
+
+
+def test_given_sessions_when_time_runs_out_then_it_is_said_and_the_machine_stays_drained(played: Played) -> None:
+    assert "Time ran out, sessions remain: at the deadline of" in played.output["busy"]
+    assert played.bits("busy", "web/web_1") == [8, 1]
+
+
+def test_given_a_machine_that_is_away_when_it_is_restored_then_its_balancers_have_it_back_all_the_same(
+    played: Played,
+) -> None:
+    assert "UNREACHABLE" in played.output["away"]
+    assert played.bits("away", "web/web_1") == [0, 0]
+
+
+def test_given_all_that_was_restored_when_it_is_looked_at_then_no_balancer_keeps_a_record(played: Played) -> None:
+    # Of the machine that is away, its own list of balancers stays: it could not be reached.
+    assert sorted(path.name for path in (played.directory / "state").iterdir()) == ["haproxy.balancers"]
