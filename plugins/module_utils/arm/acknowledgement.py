@@ -169,11 +169,11 @@ def _post(client: ArmClient, path: str, body: Json | None, versions: Sequence[st
     """Send it in the newest of these versions that the cloud has."""
     for version in versions[:-1]:
         try:
-            client.post(path, body, ACKNOWLEDGE, version)
+            client.post_when_free(path, body, ACKNOWLEDGE, version)
             return
         except UnknownVersion:
             continue
-    client.post(path, body, ACKNOWLEDGE, versions[-1])
+    client.post_when_free(path, body, ACKNOWLEDGE, versions[-1])
 
 
 def _wait_for_start(

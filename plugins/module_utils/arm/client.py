@@ -227,6 +227,19 @@ class ArmClient:
         """
         return self._request("POST", path, api_version, needs, body=body, query=query)
 
+    def post_when_free(
+        self, path: str, body: Json | None, needs: Permission, api_version: str = COMPUTE_API_VERSION
+    ) -> Answer:
+        """The same, once the operations of others that hold the resource are over.
+
+        :raises ArmError: if that fails; `OutOfTime` if they are not over within the time limit
+        """
+        while True:
+            try:
+                return self.post(path, body, needs, api_version)
+            except Busy as error:
+                self.wait(POLL_INTERVAL, str(error).rstrip("."))
+
     def write(
         self, method: str, path: str, body: Json, etag: str | None, needs: Permission, wait: bool = True
     ) -> Answer:

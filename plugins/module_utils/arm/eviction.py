@@ -42,7 +42,7 @@ def evict(client: ArmClient, target: Target, dry_run: bool = False) -> str:
         path = "%s/virtualMachines/%s" % (_scale_set_id(client, target), quote(target.name, safe=""))
     _check_is_spot(client, target, path, Permission(action + "/read", "Reader"))
     if not dry_run:
-        client.post(path + "/simulateEviction", None, Permission(action + "/simulateEviction/action", _ROLE))
+        client.post_when_free(path + "/simulateEviction", None, Permission(action + "/simulateEviction/action", _ROLE))
     return path
 
 

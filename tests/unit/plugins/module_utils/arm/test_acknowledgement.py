@@ -379,6 +379,13 @@ def test_given_the_event_is_gone_meanwhile_then_azures_words_are_told() -> None:
         run(page(row(A)), refused(404, "NotFound"))
 
 
+def test_given_another_operation_holds_the_resource_then_it_is_acknowledged_once_that_is_over() -> None:
+    busy = refused(409, "Conflict", "The request failed due to conflict with a concurrent request.")
+    arm, result = run(page(row(A)), busy, busy, approved())
+    assert arm.lines == [GRAPH, one(A), one(A), one(A)]
+    assert ids(result.approved) == [A]
+
+
 @pytest.mark.parametrize("status", [409, 412])
 def test_given_azure_refuses_then_its_words_are_told(status: int) -> None:
     with pytest.raises(ArmError, match="was refused: %d Nope: so it is" % status):
