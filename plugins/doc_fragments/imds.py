@@ -11,7 +11,7 @@ class ModuleDocFragment:
 options:
   endpoint:
     description:
-      - Where the Instance Metadata Service (IMDS) answers, as V(http://HOST[:PORT]).
+      - Where the Instance Metadata Service (IMDS) answers, as V(http://HOST[:PORT]), without a path.
       - The default is right on every Azure VM. Another one is for rehearsals against a simulator.
       - If not set, the environment variable E(FOGHORN_IMDS_ENDPOINT) is used.
       - Proxies are never used, whatever the environment says.

@@ -97,7 +97,7 @@ class Refused(ImdsError):
 class ImdsClient:
     """Asks one IMDS, over one connection, which is opened when needed. A context manager; not thread-safe.
 
-    :param endpoint: `http://HOST[:PORT][/PREFIX]`
+    :param endpoint: `http://HOST[:PORT]`
     :param api_version: of Scheduled Events
     :param connect_timeout: seconds within which the first connection must stand. Until one has, this is
         the limit for all tries together; after that, the limit for each new connection
@@ -117,7 +117,7 @@ class ImdsClient:
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        host, port, self._prefix = split_endpoint(endpoint)
+        host, port = split_endpoint(endpoint)
         self.endpoint = endpoint.rstrip("/")
         self.api_version = api_version
         self.connect_timeout = connect_timeout
@@ -210,7 +210,7 @@ class ImdsClient:
             wait = self._backoff(attempts)
             retry_after = 0.0
             try:
-                answer = self._exchange(method, self._prefix + target, body, began, deadline)
+                answer = self._exchange(method, target, body, began, deadline)
             except (OSError, ProtocolError) as error:
                 outcome = _describe_error(error)
                 if reused and _is_hangup(error):
@@ -271,17 +271,28 @@ class ImdsClient:
             return 0.0
 
 
-def split_endpoint(endpoint: str) -> "tuple[str, int, str]":
-    """Take `http://HOST[:PORT][/PREFIX]` apart into host, port and prefix.
+def split_endpoint(endpoint: str) -> "tuple[str, int]":
+    """Take `http://HOST[:PORT]` apart into host and port. A slash at its end may stay.
 
-    :raises ValueError: if it is anything else. IMDS speaks neither TLS nor passwords
+    :raises ValueError: if it is anything else. IMDS speaks neither TLS nor passwords, and its paths are its own
     """
-    parts = urlsplit(endpoint)
+    host, port, path = split_url(endpoint)
+    if path:
+        raise ValueError("must not have a path, for those of IMDS are added: leave %s out" % path)
+    return host, port
+
+
+def split_url(url: str) -> "tuple[str, int, str]":
+    """Take `http://HOST[:PORT][/PATH]` apart into host, port and path, which does not end in a slash.
+
+    :raises ValueError: if it is anything else
+    """
+    parts = urlsplit(url)
     if parts.scheme != "http":
         raise ValueError("must begin with http://, for IMDS speaks nothing else")
-    if not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+    if not parts.hostname or parts.username is not None or "?" in url or "#" in url:
         raise ValueError("must have the form http://HOST[:PORT]")
-    if any(character <= " " or character > "~" for character in endpoint):
+    if any(character <= " " or character > "~" for character in url):
         raise ValueError("must not have spaces or characters beyond ASCII in it")
     # .port raises a ValueError of its own, which says what is wrong.
     return parts.hostname, 80 if parts.port is None else parts.port, parts.path.rstrip("/")

@@ -16,6 +16,7 @@ from .selection import AFFECTING, ANY, Selection, any_of
 LONGEST_TIME = 86400  # seconds; longer than any event stays
 
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_USER_INFO = re.compile(r"//[^/]*@")
 
 
 class OptionError(ValueError):
@@ -42,7 +43,9 @@ def read_connection(options: Mapping[str, Any]) -> Connection:
     try:
         split_endpoint(endpoint)
     except ValueError as error:
-        raise OptionError("endpoint: %r %s. The default is %s" % (endpoint, error, DEFAULT_ENDPOINT)) from None
+        # A password that somebody put there is not for the log.
+        shown = _USER_INFO.sub("//…@", endpoint)
+        raise OptionError("endpoint: %r %s. The default is %s" % (shown, error, DEFAULT_ENDPOINT)) from None
     api_version = options["api_version"]
     if not _API_VERSION.match(api_version):
         raise OptionError("api_version: %r is not a date like %s" % (api_version, NEWEST_API_VERSION))

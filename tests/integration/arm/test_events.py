@@ -70,7 +70,7 @@ def test_given_a_published_event_when_it_is_acknowledged_then_it_starts_on_the_v
         {"foghorn.azure_events.scheduled_event_acknowledge": {"event_ids": [event["event_id"]], "vm_names": ["web_0"]}},
         acknowledge,
     ).results
-    assert "which affects db as well" in refused["msg"]
+    assert "which does not affect any of vm_names (web_0), but db" in refused["msg"]
     assert [one["event_id"] for one in approved["approved"]] == [event["event_id"]], approved
     (record,) = here.azure.status()["events"]
     assert record["status"] in ("Started", "Completed")

@@ -8,7 +8,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
+from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint, split_url
 from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERSION
 
 from .paths import UnsafePath, check_path
@@ -377,8 +377,8 @@ def _parse_quorum(section: _Section) -> Quorum:
     members = section.section("members")
     urls = {}
     for name, url in members.content.items():
-        if not members.has(name) or not _is_endpoint(url):
-            members.mistake(name, url, "http://HOST[:PORT]")
+        if not members.has(name) or not _is_url(url):
+            members.mistake(name, url, "http://HOST[:PORT][/PATH]")
         urls[name.lower()] = str(url)
     defaults = Quorum()
     return Quorum(
@@ -439,6 +439,10 @@ def _is_network(value: Any) -> bool:
 
 def _is_endpoint(value: Any) -> bool:
     return isinstance(value, str) and _succeeds(split_endpoint, value)
+
+
+def _is_url(value: Any) -> bool:
+    return isinstance(value, str) and _succeeds(split_url, value)
 
 
 def _succeeds(function: Callable[[Any], Any], value: Any) -> bool:

@@ -6,7 +6,7 @@ import socket
 import time
 from typing import Any, Callable, Dict, Tuple
 
-from foghorn_core.client import ImdsError, split_endpoint
+from foghorn_core.client import ImdsError, split_url
 from foghorn_core.deadline import Deadline
 from foghorn_core.document import DocumentError, parse_json
 from foghorn_core.http_connection import Answer, HttpConnection, ProtocolError, TooLarge
@@ -23,19 +23,19 @@ class MemberError(OSError):
 def ask_member(url: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> Dict[str, Any]:
     """Read the status of the agent at `url`.
 
-    :param url: `http://HOST[:PORT][/PREFIX]`
+    :param url: `http://HOST[:PORT][/PATH]`
     :param timeout: seconds for all of it, where the host is an IP address. The look-up of a name takes as long as
         the system's resolver lets it
     :returns: at least `events`, a list of objects
     :raises MemberError: if it did not answer with a status in time
     :raises ValueError: if the URL has another form
     """
-    host, port, prefix = split_endpoint(url)
+    host, port, path = split_url(url)
     deadline = Deadline(timeout, clock)
     connection = HttpConnection(host, port)
     try:
         connection.open(deadline.remaining())
-        answer = connection.exchange("GET", prefix + _PATH, _HEADERS, None, deadline, _LARGEST_ANSWER)
+        answer = connection.exchange("GET", path + _PATH, _HEADERS, None, deadline, _LARGEST_ANSWER)
     except socket.timeout:
         raise MemberError("%s did not answer within %g s" % (url, timeout)) from None
     except OSError as error:

@@ -21,6 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     Refused,
     Unreachable,
     split_endpoint,
+    split_url,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
@@ -127,12 +128,6 @@ class TestTheRequest:
         assert imds.requests[0].target == "/metadata/instance/compute?api-version=2021-12-13"
         assert imds.requests[0].headers.get_all("Metadata") == ["true"]
 
-    def test_given_an_endpoint_with_a_prefix_then_paths_are_below_it(self, clock: FakeClock) -> None:
-        with ScriptedImds(events()) as imds, client_of(imds.url + "/vm/7/", clock) as client:
-            client.read_document(limit(clock))
-
-        assert imds.requests[0].target == "/vm/7/metadata/scheduledevents?api-version=2020-07-01"
-
     def test_given_nothing_but_an_endpoint_then_the_real_clock_and_the_newest_version_are_used(self) -> None:
         with ScriptedImds(status(503), events()) as imds, ImdsClient(imds.url) as client:
             began = time.monotonic()
@@ -144,15 +139,18 @@ class TestTheRequest:
     @pytest.mark.parametrize(
         ("endpoint", "parts"),
         [
-            ("http://169.254.169.254", ("169.254.169.254", 80, "")),
-            ("http://127.0.0.1:8080/", ("127.0.0.1", 8080, "")),
-            ("HTTP://Imds.Example:/", ("imds.example", 80, "")),
-            ("http://[::1]:8080/a/b/", ("::1", 8080, "/a/b")),
-            ("http://[fd00::1]", ("fd00::1", 80, "")),
+            ("http://169.254.169.254", ("169.254.169.254", 80)),
+            ("http://127.0.0.1:8080/", ("127.0.0.1", 8080)),
+            ("HTTP://Imds.Example:/", ("imds.example", 80)),
+            ("http://[::1]:8080", ("::1", 8080)),
+            ("http://[fd00::1]", ("fd00::1", 80)),
         ],
     )
-    def test_an_endpoint_has_a_host_perhaps_a_port_and_perhaps_a_prefix(self, endpoint: str, parts: Any) -> None:
+    def test_an_endpoint_has_a_host_and_perhaps_a_port(self, endpoint: str, parts: Any) -> None:
         assert split_endpoint(endpoint) == parts
+
+    def test_a_url_may_have_a_path(self) -> None:
+        assert split_url("http://[::1]:8080/a/b/") == ("::1", 8080, "/a/b")
 
     def test_given_an_endpoint_that_is_none_then_no_client_is_made(self) -> None:
         with pytest.raises(ValueError, match="must begin with http://"):

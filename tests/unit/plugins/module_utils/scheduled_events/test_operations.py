@@ -109,9 +109,9 @@ def approve(
 
 
 def test_the_client_is_the_one_that_the_connection_describes() -> None:
-    client = open_client(Connection("http://127.0.0.1:9/vm/", "2019-08-01", 60, 7))
+    client = open_client(Connection("http://127.0.0.1:9/", "2019-08-01", 60, 7))
 
-    assert (client.endpoint, client.api_version, client.connect_timeout) == ("http://127.0.0.1:9/vm", "2019-08-01", 7)
+    assert (client.endpoint, client.api_version, client.connect_timeout) == ("http://127.0.0.1:9", "2019-08-01", 7)
 
 
 class TestListing:
@@ -234,9 +234,9 @@ class TestApproving:
 
         assert imds.posted == []
         assert str(error.value) == (
-            "Nothing was approved, because scope is own and this VM is web_1, but chosen were: BB-2, which"
-            " affects web_2 as well; CC-3, which does not affect web_1, but web_3. An approval lets Azure begin on every"
-            " VM of the event. Choose only events that hit this VM and no other; or, when all of their VMs are ready, set"
+            "Nothing was approved, because scope is own and this VM is web_1, but chosen were: BB-2, which affects"
+            " web_2 as well; CC-3, which does not affect web_1, but web_3. An approval lets Azure begin on every VM of"
+            " the event. Choose only events that hit this VM and no other; or, when all of their VMs are ready, set"
             " scope to leader or any"
         )
 

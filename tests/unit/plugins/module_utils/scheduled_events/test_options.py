@@ -36,14 +36,14 @@ class TestConnection:
 
     def test_given_all_options_then_all_are_taken(self) -> None:
         options = {
-            "endpoint": "http://127.0.0.1:8080/vm/",
+            "endpoint": "http://127.0.0.1:8080/",
             "api_version": "2017-03-01",
             "timeout": "2.5",
             "connect_timeout": 86400,
             "vm_name": " web_0 ",
         }
 
-        assert read_connection(options) == Connection("http://127.0.0.1:8080/vm/", "2017-03-01", 2.5, 86400.0, "web_0")
+        assert read_connection(options) == Connection("http://127.0.0.1:8080/", "2017-03-01", 2.5, 86400.0, "web_0")
 
     @pytest.mark.parametrize("api_version", [*API_VERSIONS, "2031-01-01"])
     def test_given_a_version_that_azure_has_or_may_have_one_day_then_it_is_taken(self, api_version: str) -> None:
@@ -57,8 +57,10 @@ class TestConnection:
             ("endpoint", "", "must begin with http://"),
             ("endpoint", "http://", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://:8080", "must have the form http://HOST[:PORT]"),
-            ("endpoint", "http://me@127.0.0.1", "must have the form http://HOST[:PORT]"),
-            ("endpoint", "http://me:secret@127.0.0.1", "must have the form http://HOST[:PORT]"),
+            ("endpoint", "http://h/metadata", "must not have a path, for those of IMDS are added: leave /metadata out"),
+            ("endpoint", "http://h/vm/7/", "leave /vm/7 out"),
+            ("endpoint", "http://127.0.0.1/?", "must have the form http://HOST[:PORT]"),
+            ("endpoint", "http://127.0.0.1#", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://127.0.0.1?x=1", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://127.0.0.1#x", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://127.0.0.1/a b", "must not have spaces"),
@@ -84,6 +86,15 @@ class TestConnection:
 
         assert str(error.value).startswith("%s: %r " % (option, value))
         assert remedy in str(error.value)
+
+    @pytest.mark.parametrize("user", ["me", "me:secret", "me:sec@ret", ""])
+    def test_given_a_user_in_the_endpoint_then_the_error_does_not_tell_the_password(self, user: str) -> None:
+        with pytest.raises(OptionError) as error:
+            read_connection(dict(DEFAULTS, endpoint="http://%s@127.0.0.1" % user))
+
+        assert str(error.value) == (
+            "endpoint: 'http://…@127.0.0.1' must have the form http://HOST[:PORT]. The default is http://169.254.169.254"
+        )
 
     @pytest.mark.parametrize("option", ["timeout", "connect_timeout"])
     @pytest.mark.parametrize("value", [0, -1, 86400.5, float("nan"), float("inf")])
