@@ -23,6 +23,7 @@ from .decisions import (
     Word,
     Work,
     ended,
+    found,
     next_work,
     observe,
     plan_of,
@@ -312,6 +313,10 @@ class Agent:
         one = self.state.find(work.event.event_id)
         if one is None:
             return
+        if work.is_look:
+            # Written down before it is stopped: afterwards nobody could tell.
+            self._commit(found(work, outcome))
+            return
         again_in = self._schedule_retry(work, outcome)
         if again_in is not None and work.stage != RESTORE:
             self.counters.add("foghorn_steps_total", stage=work.stage, result="tried again")
@@ -406,15 +411,8 @@ class Agent:
         return None if deadline is None else deadline - now
 
     def _begin(self, work: Work) -> Running:
-        self._commit(
-            {
-                "kind": "step_begun",
-                "event_id": work.event.event_id,
-                "stage": work.stage,
-                "name": work.step.name,
-                "seconds": round(work.seconds, 3),
-            }
-        )
+        if not work.is_look:
+            self._commit(_step_begun(work))
         is_retried = self._retry is not None and self._retry.work.is_same_as(work)
         if self._retry is None or not is_retried:
             self._tries_end = self._clocks.monotonic() + work.seconds
@@ -578,6 +576,16 @@ class Agent:
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
 
 
+def _step_begun(work: Work) -> Record:
+    return {
+        "kind": "step_begun",
+        "event_id": work.event.event_id,
+        "stage": work.stage,
+        "name": work.step.name,
+        "seconds": round(work.seconds, 3),
+    }
+
+
 def _word_of(event: Mapping[str, Any]) -> Word:
     return Word(event.get("ready") is True, event.get("willing") is True, event.get("approves") is True)
 
@@ -599,6 +607,9 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
         return "%s: %s, for %g s at most" % (record["stage"], record["name"], record["seconds"]), fields
     if kind == "identity":
         return "this machine is %s" % record["vm_name"], fields
+    if kind == "found":
+        then = "is to run again afterwards" if record["runs"] else "does not run, and is not started afterwards"
+        return "%s %s" % (record["unit"], then), fields
     if kind == "survived":
         return "the machine runs on %d s after it was to be taken away: it is alive" % SECONDS_TO_SURVIVE, fields
     if kind == "doubt":

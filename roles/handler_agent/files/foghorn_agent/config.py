@@ -44,6 +44,7 @@ AZURE_PROBE_ADDRESS = "168.63.129.16"
 _LONGEST_TIME = 86400.0
 _LONGEST_NOTICE = 7 * 86400.0  # seconds: of a hardware failure that Azure foresees
 _LARGEST_FILE = 1024 * 1024  # bytes
+_UNIT_SUFFIX = re.compile(r"\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope)\Z")
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -358,7 +359,15 @@ def _parse_step(section: _Section) -> Step:
                 isinstance(value, str) and bool(re.match(r"[A-Za-z0-9:_.\\@-]+\Z", value)) and value[0] != "-"
             ),
         )
-        return Step(COMMAND, name or "%s %s" % (kind, unit), timeout, argv=("systemctl", kind, "--", unit))
+        full_name = unit if _UNIT_SUFFIX.search(unit) else unit + ".service"
+        return Step(
+            COMMAND,
+            name or "%s %s" % (kind, unit),
+            timeout,
+            argv=("systemctl", kind, "--", unit),
+            stops=full_name if kind == "stop" else "",
+            starts=full_name if kind == "start" else "",
+        )
     if kind == "wait_connections":
         ports = section.checked(
             kind,

@@ -31,11 +31,15 @@ from .state import BEGUN, ENDED, FAILED, PENDING, SUCCEEDED, WITHDRAWN, Record, 
 from .steps import StepOutcome
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)
+# What `systemctl is-active` says of a unit that does not run, or is just being stopped by somebody else.
+_STATES_OF_REST = ("inactive", "failed", "deactivating", "unknown")
 
 # An event that has begun may take the machine at any moment; this is what its stages may hope for.
 SECONDS_ONCE_STARTED = 30.0
 # After the service was disabled and enabled again, events take up to five minutes to be listed once more.
 SECONDS_OF_DOUBT = 300.0
+# It is a question to the service manager, which is busy if it takes longer.
+SECONDS_TO_LOOK = 5.0
 # A machine that still runs so long after the end of what was to take it away has not been taken away.
 SECONDS_TO_SURVIVE = 300.0
 
@@ -53,13 +57,15 @@ class Work(NamedTuple):
     is_cut: bool
     """Whether that is less than its own timeout, because the deadline is near."""
     rebooted: bool
+    is_look: bool = False
+    """Whether it is only looked whether the unit runs that the step is to stop."""
 
     def is_same_as(self, other: "Optional[Work]") -> bool:
         """Whether it is the same step of the same event; the time left may differ."""
         return (
             other is not None
             and same_name(self.event.event_id, other.event.event_id)
-            and (self.stage, self.key) == (other.stage, other.key)
+            and (self.stage, self.key, self.is_look) == (other.stage, other.key, other.is_look)
         )
 
 
@@ -178,6 +184,9 @@ def next_work(
         if seconds <= 0 and stage == SHUTDOWN:
             # Too late to be ready, not too late to stop as well as time allows: it is Azure that ends it.
             seconds = step.timeout
+        if step.stops and key not in one.looked:
+            seconds = min(seconds, SECONDS_TO_LOOK)
+            return Work(one.event, stage, key, step, seconds, False, one.rebooted, is_look=True)
         return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted)
     if state.restore.state == BEGUN and _may_restore(state, rules, waiting):
         key, step = _restore_left(state, rules)[0]
@@ -202,6 +211,19 @@ def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:
         "forbids_approval": failed and (outcome.cut_off or plan.on_failure != IGNORE),
         # A step that ran out of the plan's time leaves the rest of the plan its share.
         "ends_plan": failed and not outcome.cut_off and plan.on_failure == STOP,
+    }
+
+
+def found(work: Work, outcome: StepOutcome) -> Record:
+    """The record of how the unit was found that a step is to stop. What cannot be told is taken to run."""
+    said = outcome.output.split()[:1]
+    return {
+        "kind": "found",
+        "event_id": work.event.event_id,
+        "stage": work.stage,
+        "step": work.key,
+        "unit": work.step.stops,
+        "runs": said not in [[state] for state in _STATES_OF_REST],
     }
 
 
@@ -235,13 +257,24 @@ def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
 
 
 def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":
-    """What brings the machine back, by key: the restore steps of every event that had a step run, each once."""
+    """What brings the machine back, by key: the restore steps of every event that had a step run, each once.
+
+    A unit that the same plans stop is started only if it ran before.
+    """
     steps: Dict[str, Step] = {}
+    ran: Dict[str, bool] = {}
     for one in state.tracked:
         if one.began:
-            for key, step in keyed(plan_of(rules, one).steps(RESTORE)):
+            plan = plan_of(rules, one)
+            for key, step in keyed(plan.steps(RESTORE)):
                 steps.setdefault(key, step)
-    return steps
+            for stage in _STAGES_BEFORE:
+                for key, step in keyed(plan.steps(stage)):
+                    if step.stops:
+                        # A journal of before tells what was stopped, and not how it was found.
+                        ran[step.stops] = ran.get(step.stops, False) or key in one.progress(stage).done
+    ran.update(state.found)
+    return {key: step for key, step in steps.items() if ran.get(step.starts, True)}
 
 
 def _restore_left(state: State, rules: Sequence[Rule]) -> "List[Tuple[str, Step]]":

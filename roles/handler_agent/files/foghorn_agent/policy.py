@@ -55,6 +55,10 @@ class Step(NamedTuple):
     """With `wait_connections`: local ports."""
     ignored: Tuple[str, ...] = ()
     """With `wait_connections`: addresses or networks whose connections do not count."""
+    stops: str = ""
+    """With a `command` that stops a systemd unit: its full name."""
+    starts: str = ""
+    """With a `command` that starts one."""
 
     @property
     def deed(self) -> str:

@@ -82,6 +82,8 @@ class Running:
         step = self.work.step
         if self.work.seconds <= 0:
             self._outcome = self._failed(_CUT_OFF, cut_off=True)
+        elif self.work.is_look:
+            self._run(["systemctl", "is-active", "--", step.stops])
         elif step.kind == COMMAND:
             self._run(list(step.argv))
         elif step.kind == HOOKS:

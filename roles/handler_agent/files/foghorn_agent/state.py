@@ -53,6 +53,8 @@ class Tracked(NamedTuple):
     """Seconds since the epoch."""
     drain: Progress = Progress()
     shutdown: Progress = Progress()
+    looked: Tuple[str, ...] = ()
+    """The keys of the steps that stop a unit, and before which it was looked whether it runs."""
     began: bool = False
     """Whether a step was ever begun, so that there is something to restore."""
     flawed: bool = False
@@ -103,6 +105,8 @@ class State(NamedTuple):
     tracked: Tuple[Tracked, ...] = ()
     """In the order in which they were first seen."""
     restore: Progress = Progress()
+    found: Tuple[Tuple[str, bool], ...] = ()
+    """The units that were to be stopped since the machine was in rotation, and whether they ran before."""
     in_doubt: bool = False
     """Whether the service counts its documents anew, and may not yet list what it listed before."""
 
@@ -135,6 +139,7 @@ class _Draft:
         self.boot_id = state.boot_id
         self.incarnation = state.incarnation
         self.restore = state.restore
+        self.found = dict(state.found)
         self.in_doubt = state.in_doubt
         self.tracked = {one.event_id.lower(): one for one in state.tracked}
 
@@ -146,6 +151,7 @@ class _Draft:
             self.incarnation,
             tuple(self.tracked.values()),
             self.restore,
+            tuple(self.found.items()),
             self.in_doubt,
         )
 
@@ -203,6 +209,7 @@ def summarise(state: State) -> List[Record]:
             "boot_id": state.boot_id,
             "incarnation": state.incarnation,
             "restore": list(state.restore),
+            "found": dict(state.found),
             "in_doubt": state.in_doubt,
         }
     ]
@@ -222,10 +229,11 @@ def summarise(state: State) -> List[Record]:
 def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     # All of it is read before anything is changed, here and below: a record counts as a whole or not at all.
     restore = _progress(record["restore"])
+    # Earlier versions wrote neither of these.
+    found = tuple((str(unit), bool(runs)) for unit, runs in dict(record.get("found", {})).items())
     in_doubt = bool(record.get("in_doubt", False))
-    draft.begin(
-        State(record["vm_id"], record["vm_name"], record["boot_id"], record["incarnation"], (), restore, in_doubt)
-    )
+    identity = record["vm_id"], record["vm_name"], record["boot_id"]
+    draft.begin(State(*identity, record["incarnation"], (), restore, found, in_doubt))
 
 
 def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -235,6 +243,7 @@ def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
         event=parse_event(record["event"]),
         drain=_progress(record["drain"]),
         shutdown=_progress(record["shutdown"]),
+        looked=tuple(record.get("looked", ())),
     )
     one = Tracked(**fields)
     draft.tracked[one.event_id.lower()] = one
@@ -268,6 +277,7 @@ def _anew(one: Tracked) -> Tracked:
         rebooted=False,
         drain=_begun_again(one.drain),
         shutdown=Progress(),
+        looked=(),
         flawed=False,
         halted=False,
         approvals=0,
@@ -331,7 +341,15 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
     # If not begun: done, or given up because the machine is needed out of rotation once more.
     draft.restore = Progress(BEGUN) if state == BEGUN else Progress()
     if state == SUCCEEDED:
+        draft.found = {}
         draft.keep(lambda one: not (one.over and one.took_out))
+
+
+def _found(draft: _Draft, record: Mapping[str, Any]) -> None:
+    unit, runs, key = record["unit"], bool(record["runs"]), record["step"]
+    # Once found running, it is to run again: when it is looked at once more, it may be we who have stopped it.
+    draft.found[unit] = runs or draft.found.get(unit, False)
+    draft.change(record["event_id"], lambda one: one._replace(looked=(*one.looked, key)))
 
 
 def _step_begun(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -382,6 +400,7 @@ _CHANGES = {
     "changed": _changed,
     "over": _over,
     "stage": _stage,
+    "found": _found,
     "step_begun": _step_begun,
     "step_ended": _step_ended,
     "approving": _approving,

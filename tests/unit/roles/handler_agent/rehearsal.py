@@ -41,6 +41,12 @@ POLICY: Dict[str, Any] = {
 }
 # One that leaves the start to Azure, and does all that it does before at once.
 UNAPPROVED: Dict[str, Any] = dict(POLICY, approve="never", begin_before=604800)
+# One whose service is a unit of systemd.
+UNIT_POLICY: Dict[str, Any] = dict(
+    POLICY,
+    shutdown=[{"stop": "web", "name": "stop"}],
+    restore=[{"start": "web.service", "name": "start"}, POLICY["restore"][1]],
+)
 
 
 class Killed(BaseException):
@@ -168,10 +174,14 @@ class Step:
         self._limit = work.seconds
         self._is_cut = work.is_cut
         self._ends_at: Optional[float] = None
-        rehearsal.step_begins(work)
+        if not work.is_look:
+            rehearsal.step_begins(work)
 
     def poll(self) -> Optional[StepOutcome]:
         took = self._rehearsal.now - self._began
+        if self.work.is_look:
+            is_active = self._rehearsal.unit_is_active
+            return StepOutcome(is_active, "", 0, "active\n" if is_active else "inactive\n", took)
         if self._ends_at is not None:
             return StepOutcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
         name = self.work.step.name
@@ -322,6 +332,8 @@ class Rehearsal:
         self._may_repeat = False
         # The machine.
         self.touched = False
+        self.unit_is_active = True
+        """Whether its service runs."""
         self.stopped = False
         """Whether its service was stopped, and has not been started since."""
         self.done: Dict[str, Set[str]] = {}
@@ -489,7 +501,9 @@ class Rehearsal:
             assert self.touched or self._may_repeat, "restored what it had not removed"
             assert not any(self._is_near(event) for event in self._shown), "restored in the middle of maintenance"
         else:
-            self.stopped = self.stopped or work.step.name == "stop"
+            if work.step.name == "stop":
+                self.stopped = self.stopped or self.unit_is_active
+                self.unit_is_active = False
             # What is run again has to succeed again.
             self.done.setdefault(work.event.event_id, set()).discard(work.step.name)
 
@@ -514,6 +528,7 @@ class Rehearsal:
             self.restored += 1
 
     def _services_start(self) -> None:
+        self.unit_is_active = self.unit_is_active or self.stopped
         self.stopped = False
         for done in self.done.values():
             done -= {"stop", "flush"}

@@ -135,9 +135,18 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
         ({"command": ["/bin/x"], "name": "n", "timeout": 5}, Step("command", "n", 5.0, argv=("/bin/x",))),
         (
             {"stop": "a@1.service"},
-            Step("command", "stop a@1.service", 60.0, argv=("systemctl", "stop", "--", "a@1.service")),
+            Step(
+                "command",
+                "stop a@1.service",
+                60.0,
+                argv=("systemctl", "stop", "--", "a@1.service"),
+                stops="a@1.service",
+            ),
         ),
-        ({"start": "nginx"}, Step("command", "start nginx", 60.0, argv=("systemctl", "start", "--", "nginx"))),
+        (
+            {"start": "nginx"},
+            Step("command", "start nginx", 60.0, argv=("systemctl", "start", "--", "nginx"), starts="nginx.service"),
+        ),
         ({"hooks": True}, Step("hooks", "hooks", 300.0)),
         ({"hooks": True, "timeout": 1}, Step("hooks", "hooks", 1.0)),
         ({"pause": 12}, Step("pause", "pause", 12.0)),

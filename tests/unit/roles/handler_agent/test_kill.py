@@ -6,8 +6,10 @@ The rehearsal itself asserts, at every moment: no approval before its stages hav
 middle of maintenance, no restore of what was not removed. What is left to assert here is the end.
 """
 
+from typing import Optional
+
 import pytest
-from rehearsal import DEALLOCATED, POLICY, UNAPPROVED, UNHARMED, Life, Rehearsal
+from rehearsal import DEALLOCATED, POLICY, UNAPPROVED, UNHARMED, UNIT_POLICY, Life, Rehearsal
 
 LIVES = {
     "freeze": Life("Freeze"),
@@ -52,6 +54,52 @@ def test_given_a_kill_at_any_point_when_the_agent_is_back_then_nothing_is_lost(n
                 assert not rehearsal.state.is_out, where
             if back_after < 2 and life.withdrawn_after is None:
                 assert rehearsal.approvals, "never approved: " + where
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_given_a_kill_at_any_point_when_a_unit_ran_before_then_it_is_started_and_otherwise_not(is_active: bool) -> None:
+    life = Life("Freeze", notice=40.0, linger=8.0)
+
+    def machine(kill_at: Optional[int] = None) -> Rehearsal:
+        one = Rehearsal([life], kill_at, 1.0, UNIT_POLICY)
+        one.unit_is_active = is_active
+        return one.run()
+
+    for kill_at in range(1, machine().edges + 1):
+        one = machine(kill_at)
+        assert one.unit_is_active is is_active, "killed at edge %d" % kill_at
+        assert ("start" in one.steps("restore")) is is_active, "killed at edge %d" % kill_at
+        assert not one.state.is_out
+
+
+def test_given_a_unit_that_the_plan_never_came_to_stop_when_it_is_over_then_it_is_not_started() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=300.0, withdrawn_after=2.0)], policy=UNIT_POLICY)
+    rehearsal.unit_is_active = False
+    rehearsal.run()
+    assert rehearsal.steps() == ["deregister", "register"]
+
+
+def test_given_a_unit_that_is_started_by_hand_in_between_when_another_event_stops_it_then_it_is_started_again() -> None:
+    lives = [
+        Life("Freeze", notice=60.0, linger=60.0),
+        Life("Freeze", notice=90.0, announced_at=40.0, linger=60.0, event_id="E-2"),
+    ]
+    rehearsal = Rehearsal(lives, policy=dict(UNIT_POLICY, approve="never"))
+    rehearsal.unit_is_active = False
+    rehearsal.run_until(30.0)
+    rehearsal.unit_is_active = True
+    rehearsal.run()
+    assert rehearsal.steps("restore") == ["start", "register"]
+    assert rehearsal.unit_is_active
+
+
+def test_given_the_journal_of_a_version_that_did_not_look_when_a_unit_was_stopped_then_it_is_started() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0, linger=8.0)], policy=UNIT_POLICY)
+    rehearsal.tick_until(lambda: rehearsal.approvals)
+    rehearsal.kill()
+    rehearsal.records = [record for record in rehearsal.records if record["kind"] != "found"]
+    rehearsal.run()
+    assert rehearsal.steps("restore") == ["start", "register"]
 
 
 def test_given_no_kill_when_a_reboot_goes_its_way_then_each_step_runs_once_and_in_order() -> None:
