@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # reuse needs no libmagic then.
 export REUSE_ENCODING_MODULE := charset_normalizer
 
-LINT := ruff mypy managed-node-code ansible-lint changelog-lint reuse docs-lint galaxy-importer
+LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 SANITY_OF_OTHERS := sanity-oldest sanity-newest
 # Lanes side by side. One for those that work on the copy of the collection, one that waits more than it works, one more;
@@ -78,6 +78,10 @@ ansible-lint: $(VENV)/.gates collection
 
 changelog-lint: $(VENV)/.gates
 	@$(BIN)/antsibull-changelog lint
+
+workflow-lint: $(VENV)/.gates
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/yamllint --strict .github
 
 reuse: $(VENV)/.gates
 	@$(BIN)/reuse lint --quiet || $(BIN)/reuse lint
