@@ -220,7 +220,7 @@ def read_instances(client: ArmClient, scale_set: ScaleSet, with_state: bool = Fa
 
     Those of a flexible set are asked for as the VMs that they are: the set's own list shows nothing of them. Whether
     such a VM has the latest model Azure does not say either. What counts here is that it has the notifications of
-    the set's model, `scale_set.notifications`, or is Spot and would not be told anyway.
+    the set's model, `scale_set.notifications`, or is Spot and would not be told anyway, or that the set has no model.
 
     :param with_state: whether they are in service, which costs Azure and so counts several times in its limits
     """
@@ -239,7 +239,8 @@ def read_instances(client: ArmClient, scale_set: ScaleSet, with_state: bool = Fa
 def _parse_member(content: Mapping[str, Any], scale_set: ScaleSet) -> Instance:
     member = parse_instance(content)
     told = in_effect(parse_profile(member.terminate))
-    return member._replace(latest_model=member.spot or told == in_effect(scale_set.notifications))
+    is_there = told == in_effect(scale_set.notifications)
+    return member._replace(latest_model=is_there or member.spot or not scale_set.has_model)
 
 
 class _Work:

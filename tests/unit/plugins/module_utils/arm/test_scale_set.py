@@ -763,6 +763,14 @@ class TestFlexible:
         _arm, outcome = run(script, Wish(True, 300), Rollout("outdated"), dry_run=True)
         assert (outcome.changed, outcome.updated) == (True, ("web_b",))
 
+    def test_given_a_set_without_a_model_then_no_member_lags_behind_it(self) -> None:
+        resource = flexible()
+        del resource["properties"]["virtualMachineProfile"]
+        with dialogue(ok(resource), members(member("web_a"), member("web_b", None))) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert found["outdated_instances"] == []
+        assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False]
+
     def test_given_the_notification_is_off_then_its_timeout_makes_no_member_outdated(self) -> None:
         resource = flexible()
         profile = resource["properties"]["virtualMachineProfile"]["scheduledEventsProfile"]
