@@ -19,7 +19,7 @@ STEPS = [step for job in JOBS.values() for step in job["steps"]]
 
 def targets() -> set[str]:
     """The targets of make that the jobs call, those of their matrices included."""
-    named = {target for step in STEPS for target in re.findall(r"make ([a-z][a-z0-9-]*)", step.get("run", ""))}
+    named = {target for step in STEPS for target in re.findall(r"^make ([a-z][a-z0-9-]*)", step.get("run", ""))}
     return named.union(*(job.get("strategy", {}).get("matrix", {}).get("target", []) for job in JOBS.values()))
 
 
