@@ -75,7 +75,7 @@ class Host:
 
     def is_serving(self) -> bool:
         """Whether the web server is running."""
-        return subprocess.run(self.service("status"), check=False).returncode == 0
+        return web_server.running(self.directory / "web_server.pid") != 0
 
     def stop(self) -> None:
         """Stop the web server."""
@@ -118,7 +118,7 @@ class Run:
         while not condition():
             assert self._process.poll() is None, f"the run ended early:\n{self.output}"
             assert time.monotonic() < limit, f"waited in vain:\n{self.output}"
-            time.sleep(0.1)
+            time.sleep(0.25)
 
     def finish(self) -> int:
         """Wait for its end; return its exit status."""
@@ -270,6 +270,8 @@ class Fleet:
             ANSIBLE_NOCOLOR="true",
             ANSIBLE_DEPRECATION_WARNINGS="false",
             FLEET_DOWN=str(self._down),
+            # Commands of the machines, where a test has put any there.
+            PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )
         command = [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), f"foghorn.azure_events.{playbook}"]
         run = Run([*command, "-i", str(inventory), *arguments], self.path / f"output{len(self._runs)}.txt", environment)

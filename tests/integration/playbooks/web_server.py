@@ -5,7 +5,6 @@
 `/readyz` answers 503 while DIRECTORY/out_of_rotation is there.
 """
 
-import http.server
 import os
 import signal
 import socket
@@ -20,27 +19,30 @@ OWNER = "FLEET_OWNER"
 """The environment variable that holds the pid of the process which the servers must not outlive."""
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers probes."""
-
-    directory = Path()
-
-    def do_GET(self) -> None:
-        """Answer 200, or 503 when the machine is out of rotation."""
-        self.send_response(503 if (self.directory / "out_of_rotation").exists() else 200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_args: object) -> None:
-        """Keep quiet."""
-
-
 def end_with_owner() -> None:
     """End this process when its owner has: tests may be killed before they tidy up."""
     owner = Path("/proc", os.environ[OWNER])
     while owner.exists():
         time.sleep(1)
     os._exit(1)
+
+
+def serve(directory: Path, address: str, port: int) -> None:
+    """Answer probes until the owner ends."""
+    # Only here: the other commands are run often, and this takes longer than all that they do.
+    import http.server
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503 if (directory / "out_of_rotation").exists() else 200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_args: object) -> None:
+            """Keep quiet."""
+
+    threading.Thread(target=end_with_owner, daemon=True).start()
+    http.server.ThreadingHTTPServer((address, port), Handler).serve_forever()
 
 
 def running(pid_file: Path) -> int:
@@ -58,9 +60,7 @@ def main(command: str, directory: Path, address: str, port: int) -> int:
     """Do what a service manager would."""
     pid_file = directory / "web_server.pid"
     if command == "serve":
-        Handler.directory = directory
-        threading.Thread(target=end_with_owner, daemon=True).start()
-        http.server.ThreadingHTTPServer((address, port), Handler).serve_forever()
+        serve(directory, address, port)
     if command == "status":
         return 0 if running(pid_file) else 3
     limit = time.monotonic() + PATIENCE
