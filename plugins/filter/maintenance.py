@@ -12,6 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
+    check_alike,
     plan_as_dict,
     read_entry,
     read_host,
@@ -29,13 +30,15 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted imp
 def maintenance_plan(
     hosts: list[Mapping[str, Any]],
     policy: Mapping[str, Any] | None = None,
-    together: bool = False,
+    rest: list[Mapping[str, Any]] | None = None,
     now: float | None = None,
 ) -> dict[str, Any]:
     """Decide which hosts go when."""
     instant = time.time() if now is None else now
+    others = None if rest is None else [read_host(host) for host in rest]
     try:
-        plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, together)
+        check_alike(hosts)
+        plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, others)
     except (DocumentError, PlanError) as error:
         raise AnsibleFilterError("maintenance_plan: %s" % plain(str(error))) from error
     return plan_as_dict(plan, instant)

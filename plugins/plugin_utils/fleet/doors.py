@@ -5,13 +5,15 @@
 Playbooks know dicts only, and hand back what they were given, even in the next play: what is written here is read here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.document import Event, event_as_dict, event_from_dict
-from .plan import Case, Entry, Host, Plan
+from .plan import Case, Entry, Host, Plan, PlanError
 from .report import Result
+
+_PER_GROUP = ("minimum_in_service",)
 
 
 def read_host(content: Mapping[str, Any]) -> Host:
@@ -27,7 +29,27 @@ def read_host(content: Mapping[str, Any]) -> Host:
         was_left=bool(content.get("was_left")),
         stop_seconds=float(content.get("stop_seconds") or 0),
         agent=content.get("agent") or None,
+        group=str(content.get("group") or ""),
+        minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
+        is_out=bool(content.get("is_out")),
+        failed=bool(content.get("failed")),
     )
+
+
+def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse what holds for the whole run and is not the same on all hosts.
+
+    :raises PlanError: if it is not
+    """
+    decided = [(content["name"], content["policy"]) for content in contents if content.get("policy")]
+    for name, values in decided[1:]:
+        for key, value in values.items():
+            first, expected = decided[0][0], decided[0][1].get(key)
+            if key not in _PER_GROUP and str(value) != str(expected):
+                raise PlanError(
+                    "handle_events_%s: %s on %s, %s on %s. It holds for the whole run: set it for all hosts alike, or"
+                    " run the playbook once for each" % (key, expected, first, value, name)
+                )
 
 
 def read_reading(content: Mapping[str, Any]) -> tuple[Event, ...] | None:
@@ -69,6 +91,8 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
             for case in plan.cases
         ],
         "unanswered": list(plan.unanswered),
+        "held": dict(plan.held),
+        "shortfalls": list(plan.shortfalls),
     }
 
 
@@ -79,6 +103,8 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         hosts={name: read_entry(entry) for name, entry in content["hosts"].items()},
         cases=[_read_case(case) for case in content["events"]],
         unanswered=list(content["unanswered"]),
+        held=dict(content["held"]),
+        shortfalls=list(content["shortfalls"]),
     )
 
 

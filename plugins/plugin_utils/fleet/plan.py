@@ -32,6 +32,20 @@ class Host(NamedTuple):
     """How long its services may take to stop, all together."""
     agent: AgentDict | None = None
     """What its handler agent says of itself; None without one. With one, everything is left to it."""
+    group: str = ""
+    """Those that do the same work: the minimum in service holds for each group."""
+    minimum: str | None = None
+    """The minimum in service of its group; None for that of the policy."""
+    is_out: bool = False
+    """Whether it is out of service for another reason: this run has not brought it back, or somebody drained it."""
+    failed: bool = False
+    """Whether a step of this run has failed on it."""
+
+    @property
+    def is_in_service(self) -> bool:
+        """Whether it does its work, as far as is known. What did not answer does not count."""
+        by_agent = self.agent is not None and has_taken_out(self.agent)
+        return self.vm_name is not None and not (self.is_out or self.was_left or by_agent)
 
 
 class Case(NamedTuple):
@@ -79,38 +93,48 @@ class Plan(NamedTuple):
     """All events, in order of urgency."""
     unanswered: Sequence[str]
     """The hosts that nothing is known of."""
+    held: Mapping[str, str]
+    """Why hosts that are hit stay in service for now, by their names."""
+    shortfalls: Sequence[str]
+    """Where the platform takes more hosts than the minimum in service allows, in words."""
 
 
-def make_plan(hosts: Sequence[Host], policy: Policy, now: float, together: bool = False) -> Plan:
-    """Decide about all hosts at once.
+def make_plan(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None = None) -> Plan:
+    """Decide about all hosts at once, or about those of one batch.
 
-    :param hosts: all hosts of the play, in the order of the inventory
+    :param hosts: all hosts of the play, in the order of the inventory; or those of a batch
     :param now: seconds since the epoch
-    :param together: these hosts are one batch already; then each that answered is in `hosts`
-    :raises PlanError: if two hosts are the same VM, or the minimum in service is neither a number nor a percentage
+    :param rest: if `hosts` are a batch, all others of the play as they are now; then the batch is taken as it is, but
+        for what would leave fewer in service than the minimum. Without it, batches are made
+    :raises PlanError: if two hosts are the same VM, or the minimum in service makes no sense
     """
-    minimum = _minimum_in_service(policy.minimum_in_service, len(hosts))
+    groups = _groups([*hosts, *(rest or ())], policy)
     cases = _cases(hosts, policy, now)
     ahead = [case for case in cases if not case.left_alone]
-    waiting = {name for case in ahead for name in case.hosts}
-    idle_again = [host.name for host in hosts if host.was_left and host.vm_name and host.name not in waiting]
-    unanswered = [host.name for host in hosts if host.vm_name is None]
-    if together:
-        batches = [[host.name for host in hosts if host.vm_name is not None]]
+    by_name = {host.name: host for host in hosts}
+    units = _units(hosts, ahead, policy, now)
+    if rest is None:
+        batches, held = _batches(by_name, units, groups, policy)
     else:
-        # What an agent keeps out for something far off is out of service as well.
-        out = [host.name for host in hosts if host.agent and has_taken_out(host.agent) and host.name not in waiting]
-        room = len(hosts) - len(unanswered) - len(out) - minimum
-        batches = _batches(_units(hosts, ahead, now), idle_again, room, policy, now)
+        batches, held = _this_batch(by_name, units, groups, policy, rest)
+    if held:
+        cases = [case if case.left_alone else case._replace(left_alone=held.get(case.hosts[0], "")) for case in cases]
+        ahead = [case for case in cases if not case.left_alone]
     mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
     for case in ahead:
         for name in case.hosts:
             mine[name].append(case)
-    by_name = {host.name: host for host in hosts}
     entries = {name: _entry(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
     for batch in batches:
         _keep_pace(batch, entries)
-    return Plan(batches, entries, cases, unanswered)
+    return Plan(
+        batches=batches,
+        hosts=entries,
+        cases=cases,
+        unanswered=[host.name for host in hosts if host.vm_name is None],
+        held=held,
+        shortfalls=_shortfalls(by_name, batches, entries, groups),
+    )
 
 
 def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
@@ -127,16 +151,67 @@ def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
     return chosen
 
 
-def _minimum_in_service(text: str, count: int) -> int:
-    digits = str(text).strip()
+class _Group(NamedTuple):
+    """Hosts that do the same work."""
+
+    name: str
+    size: int
+    minimum: int
+    """So many stay in service."""
+    in_service: int
+    """So many are now."""
+    away: frozenset[str]
+    """The hosts that are not."""
+
+    def describe(self) -> str:
+        """Say what stands in the way of taking one more."""
+        return "%d of %d hosts%s are in service, and %d must stay" % (
+            self.in_service,
+            self.size,
+            " of %s" % self.name if self.name else "",
+            self.minimum,
+        )
+
+
+def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
+    members: dict[str, list[Host]] = {}
+    for host in hosts:
+        members.setdefault(host.group, []).append(host)
+    groups = {}
+    for name, of_group in members.items():
+        texts = {str(policy.minimum_in_service if host.minimum is None else host.minimum): host for host in of_group}
+        if len(texts) > 1:
+            (one, first), (other, second) = list(texts.items())[:2]
+            raise PlanError(
+                "handle_events_minimum_in_service: %s on %s, %s on %s, which are in one group: %r. Give hosts of a"
+                " group the same, or hosts that do other work another handle_events_group"
+                % (one, first.name, other, second.name, name)
+            )
+        away = frozenset(host.name for host in of_group if not host.is_in_service)
+        minimum = _minimum_in_service(next(iter(texts)), len(of_group), name)
+        groups[name] = _Group(name, len(of_group), minimum, len(of_group) - len(away), away)
+    return groups
+
+
+def _minimum_in_service(text: str, count: int, group: str) -> int:
+    digits = text.strip()
     percent = digits.endswith("%")
     digits = digits[:-1].strip() if percent else digits
-    if not digits.isdigit() or (percent and int(digits) > 100):
+    if not digits.isdecimal() or (percent and int(digits) > 100):
         raise PlanError(
             "handle_events_minimum_in_service: %r is neither a number of hosts nor a percentage: write for example"
             " 2, or 50%%" % (text,)
         )
-    return -(-int(digits) * count // 100) if percent else int(digits)
+    number = int(digits)
+    if percent:
+        # Rounded up, but for 100 % a host may always go: else a fleet of one could never be maintained.
+        return count if number == 100 else min(-(-number * count // 100), count - 1)
+    if number > count:
+        raise PlanError(
+            "handle_events_minimum_in_service: %d, but there are only %d hosts%s"
+            % (number, count, " in handle_events_group %s" % group if group else " in the play")
+        )
+    return number
 
 
 def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
@@ -213,59 +288,185 @@ class _Unit(NamedTuple):
 
     hosts: list[str]
     cases: list[Case]
+    does_not_wait: bool
+    """Whether the platform, or an agent, takes one of them before a turn could come."""
+    is_quick: bool
+    """Whether hosts beside them would have to keep pace with what begins soon."""
 
 
-def _units(hosts: Sequence[Host], cases: Sequence[Case], now: float) -> list[_Unit]:
+def _units(hosts: Sequence[Host], cases: Sequence[Case], policy: Policy, now: float) -> list[_Unit]:
     """Put together what shares events, directly or through others; the most urgent first."""
-    order = {host.name: index for index, host in enumerate(hosts)}
-    units: list[_Unit] = []
+    leader_of = {host.name: host.name for host in hosts}
+
+    def find(name: str) -> str:
+        while leader_of[name] != name:
+            leader_of[name] = leader_of[leader_of[name]]
+            name = leader_of[name]
+        return name
+
+    terminates: dict[float, str] = {}
     for case in cases:
-        apart = []
-        joined = _Unit(list(case.hosts), [case])
-        for unit in units:
-            if not set(unit.hosts).isdisjoint(case.hosts) or _start_together(case, unit.cases, now):
-                joined = _Unit(sorted(set(unit.hosts + joined.hosts), key=order.__getitem__), unit.cases + joined.cases)
-            else:
-                apart.append(unit)
-        units = [*apart, joined]
-    # Cases are in order of urgency.
-    rank = {case.event.event_id: number for number, case in enumerate(cases)}
-    return sorted(units, key=lambda unit: min(rank[case.event.event_id] for case in unit.cases))
+        for name in case.hosts[1:]:
+            leader_of[find(name)] = find(case.hosts[0])
+        start = _start_of_terminate(case, now)
+        if start is not None:
+            # Azure lets none of the Terminates of one instant begin early until all of them are approved.
+            leader_of[find(terminates.setdefault(start, case.hosts[0]))] = find(case.hosts[0])
+    of_unit: dict[str, list[Case]] = {}
+    for case in cases:
+        of_unit.setdefault(find(case.hosts[0]), []).append(case)
+    members: dict[str, list[str]] = {}
+    for host in hosts:
+        members.setdefault(find(host.name), []).append(host.name)
+    # Cases are in order of urgency, and so are the units that they begin.
+    return [
+        _Unit(
+            members[leader],
+            unit,
+            # Agents do not wait for a turn either.
+            any(case.agents or is_forced(case.event, policy, now) for case in unit),
+            any(
+                case.event.is_scheduled
+                and is_forced(case.event, policy, now)
+                and bool(set(case.hosts).difference(case.agents))
+                for case in unit
+            ),
+        )
+        for leader, unit in of_unit.items()
+    ]
 
 
-def _start_together(case: Case, others: Iterable[Case], now: float) -> bool:
-    """Azure lets none of the Terminates of one instant begin early until all of them are approved."""
-    return _is_waiting_terminate(case, now) and any(
-        _is_waiting_terminate(other, now) and start_of(other.event) == start_of(case.event) for other in others
-    )
+def _start_of_terminate(case: Case, now: float) -> float | None:
+    if case.event.event_type != "Terminate" or notice_of(case.event, now) is None:
+        return None
+    return start_of(case.event) or 0.0
 
 
-def _is_waiting_terminate(case: Case, now: float) -> bool:
-    return case.event.event_type == "Terminate" and notice_of(case.event, now) is not None
+class _Room:
+    """How many more hosts of each group may be out, beside those that are."""
+
+    def __init__(self, by_name: Mapping[str, Host], groups: Mapping[str, _Group], away: Iterable[str]) -> None:
+        self._by_name = by_name
+        self._groups = groups
+        self._out: dict[str, set[str]] = {name: set() for name in groups}
+        self.take(away)
+
+    def take(self, names: Iterable[str]) -> None:
+        """Count these as out."""
+        for name in names:
+            self._out[self._by_name[name].group].add(name)
+
+    def shortage(self, unit: _Unit, is_empty: bool) -> _Group | None:
+        """The first group that cannot spare its hosts of this unit.
+
+        :param is_empty: whether the unit would have the batch for itself. Then hosts that the platform takes at one
+            instant may be more than there is room for, if all others are in service: no waiting would change that
+        """
+        for name in sorted({self._by_name[host].group for host in unit.hosts}):
+            group = self._groups[name]
+            room = group.size - group.minimum
+            mine = {host for host in unit.hosts if self._by_name[host].group == name}
+            others = len(self._out[name] - mine)
+            is_beyond_all_room = is_empty and len(mine) > room > 0 and others == 0
+            if not mine.issubset(self._out[name]) and others + len(mine) > room and not is_beyond_all_room:
+                return group
+        return None
 
 
 def _batches(
-    units: Sequence[_Unit], idle_again: Sequence[str], capacity: int, policy: Policy, now: float
-) -> list[list[str]]:
-    # Agents do not wait for a turn either.
-    forced = [unit for unit in units if any(case.agents or is_forced(case.event, policy, now) for case in unit.cases)]
-    first = [name for unit in forced for name in unit.hosts] + list(idle_again)
+    by_name: Mapping[str, Host], units: Sequence[_Unit], groups: Mapping[str, _Group], policy: Policy
+) -> tuple[list[list[str]], dict[str, str]]:
+    """Make batches: first what does not wait and what only has to be put back, then the others, as there is room.
+
+    :returns: the batches, and why hosts are in none although they are hit
+    """
+    waiting = {name for unit in units for name in unit.hosts}
+    idle_again = [host.name for host in by_name.values() if host.was_left and host.vm_name and host.name not in waiting]
+    # What is hit, or only has to be put back, is thought to come back in its batch.
+    stay_away = [
+        name for group in groups.values() for name in group.away if name not in waiting and name not in idle_again
+    ]
+    first = [name for unit in units if unit.does_not_wait for name in unit.hosts] + idle_again
     batches = [first] if first else []
-    # The others of a batch would have to keep pace with what begins soon, unless that is only watched.
-    is_open = not any(
-        case.event.is_scheduled and is_forced(case.event, policy, now) and set(case.hosts).difference(case.agents)
-        for unit in forced
-        for case in unit.cases
-    )
+    room = _Room(by_name, groups, stay_away + first)
+    is_open = bool(first) and not any(unit.does_not_wait and unit.is_quick for unit in units)
+    held: dict[str, str] = {}
     for unit in units:
-        if unit in forced:
+        if unit.does_not_wait:
             continue
-        if batches and is_open and len(batches[-1]) + len(unit.hosts) <= capacity:
+        if is_open and room.shortage(unit, is_empty=False) is None:
             batches[-1] += unit.hosts
+            room.take(unit.hosts)
+            continue
+        alone = _Room(by_name, groups, stay_away)
+        shortage = alone.shortage(unit, is_empty=True)
+        if shortage is not None:
+            held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
+            continue
+        batches.append(list(unit.hosts))
+        room, is_open = alone, True
+        room.take(unit.hosts)
+    return batches, held
+
+
+def _this_batch(
+    by_name: Mapping[str, Host],
+    units: Sequence[_Unit],
+    groups: Mapping[str, _Group],
+    policy: Policy,
+    rest: Sequence[Host],
+) -> tuple[list[list[str]], dict[str, str]]:
+    """Take the batch as it is, but for what would now leave too few in service.
+
+    :returns: the batch, and why hosts are not in it although they are hit
+    """
+    everybody = dict(by_name, **{host.name: host for host in rest})
+    room = _Room(everybody, groups, [name for group in groups.values() for name in group.away])
+    for unit in units:
+        if unit.does_not_wait:
+            room.take(unit.hosts)
+    failed = [host.name for host in rest if host.failed]
+    held: dict[str, str] = {}
+    is_empty = not any(unit.does_not_wait for unit in units)
+    for unit in units:
+        if unit.does_not_wait:
+            continue
+        shortage = room.shortage(unit, is_empty)
+        if len(failed) > policy.max_failed:
+            reason = "steps failed on %s, and handle_events_max_failed is %d" % (", ".join(failed), policy.max_failed)
+            held.update(dict.fromkeys(unit.hosts, _why_held(reason, policy)))
+        elif shortage is not None:
+            held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
         else:
-            batches.append(list(unit.hosts))
-            is_open = True
-    return batches
+            room.take(unit.hosts)
+            is_empty = False
+    return [[host.name for host in by_name.values() if host.vm_name is not None and host.name not in held]], held
+
+
+def _why_held(reason: str, policy: Policy) -> str:
+    return "%s: stays in service until less than %g s of notice are left" % (reason, policy.urgent_within)
+
+
+def _shortfalls(
+    by_name: Mapping[str, Host],
+    batches: Sequence[Sequence[str]],
+    entries: Mapping[str, Entry],
+    groups: Mapping[str, _Group],
+) -> list[str]:
+    told = []
+    for number, batch in enumerate(batches, 1):
+        for name, group in groups.items():
+            mine = [host for host in batch if by_name[host].group == name and entries[host].events]
+            # What an earlier batch has out is thought to be back.
+            away = group.away.difference(entries)
+            left = group.size - len(away.union(mine))
+            if mine and left < group.minimum:
+                of_group = " of %s" % name if name else ""
+                told.append(
+                    "Batch %d leaves %d of %d hosts%s in service, fewer than %d, because the platform or an agent takes"
+                    " %s" % (number, left, group.size, of_group, group.minimum, " and ".join(mine))
+                )
+    return told
 
 
 def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Entry:

@@ -32,6 +32,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
     for number, batch in enumerate(plan.batches, 1):
         hosts = [_describe_host(name, plan.hosts[name]) for name in batch]
         lines.append("Batch %d of %d: %s" % (number, len(plan.batches), ", ".join(hosts)))
+    lines += plan.shortfalls
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
     return lines or ["Nothing is announced for these hosts."]
@@ -47,7 +48,12 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> dict[str, lis
     lines = []
     failures = []
     planned = [name for batch in plan.batches for name in batch]
-    for name in planned + [name for name in results if name not in planned]:
+    held = [name for name in plan.held if name not in planned]
+    for name in [*planned, *held, *(name for name in results if name not in planned and name not in held)]:
+        if name in held:
+            lines.append("%s: FAILED: left in service: %s" % (name, plan.held[name]))
+            failures.append("%s: left in service: %s" % (name, plan.held[name]))
+            continue
         result = results.get(name) or Result(failures=("lost on the way: it may still be out of rotation. Run again",))
         events = plan.hosts[name].events if name in plan.hosts else ()
         ids = {event.event_id.lower() for event in events}

@@ -14,7 +14,9 @@ class Policy(NamedTuple):
     """What the operator decided. All times are seconds."""
 
     minimum_in_service: str = "50%"
-    """A number of hosts, or a percentage of them."""
+    """A number of hosts of each group, or a percentage of them, that stay in service."""
+    max_failed: int = 0
+    """Of how many hosts steps may fail before the next are left in service."""
     margin: float = 30.0
     """This long before the start of an event its hosts are ready."""
     urgent_within: float = 300.0

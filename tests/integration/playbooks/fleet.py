@@ -260,7 +260,7 @@ class Fleet:
         return int(self.azure.status()["vms"][host.vm.lower()]["requests"]["GET"])
 
     def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
-        """Start a playbook of the collection on all hosts, or on these."""
+        """Start a playbook of the collection, or another by its path, on all hosts, or on these."""
         inventory = self.path / "inventory.yml"
         inventory.write_text(yaml.safe_dump({"all": self._group(hosts or self.hosts, variables)}))
         environment = dict(
@@ -273,7 +273,8 @@ class Fleet:
             # Commands of the machines, where a test has put any there.
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )
-        command = [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), f"foghorn.azure_events.{playbook}"]
+        name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
+        command = [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), name]
         run = Run([*command, "-i", str(inventory), *arguments], self.path / f"output{len(self._runs)}.txt", environment)
         self._runs.append(run)
         return run

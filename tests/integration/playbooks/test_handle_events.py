@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from tests.integration.playbooks.fleet import Fleet, Host, Run
 
@@ -226,6 +227,47 @@ def test_given_a_minimum_in_service_when_two_are_hit_then_the_more_urgent_one_is
     assert later.is_back()
 
 
+def test_given_a_host_that_does_not_come_back_when_the_next_would_break_the_minimum_then_that_stays_in_service(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    broken, next_one = fleet.hosts
+    service = {command: broken.service(command) for command in ("status", "stop")}
+    broken.variables["graceful_shutdown_services"] = [{"name": "web", "start": ["sh", "-c", "exit 7"], **service}]
+    first = fleet.event("Reboot", broken, notice=700)
+    second = fleet.event("Reboot", next_one, notice=9000)
+    run = fleet.start("handle_events", handle_events_minimum_in_service=1, handle_events_max_failed=9)
+    run.wait_until(lambda: fleet.is_approved(first))
+    # The second is announced for long after the first is over.
+    fleet.azure.advance(1500)
+
+    assert run.finish() == 2, run.output
+    assert broken.marker.exists()
+    assert not fleet.is_approved(second)
+    assert next_one.is_back()
+    assert "left in service: 1 of 2 hosts are in service, and 1 must stay" in run.report(next_one)
+
+
+def test_given_the_playbook_imported_twice_when_run_then_the_second_begins_anew(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(2)
+    freeze = fleet.event("Freeze", fleet.hosts[0], duration=-1)
+    twice = fleet.path / "twice.yml"
+    once = {"ansible.builtin.import_playbook": "foghorn.azure_events.handle_events"}
+    twice.write_text(yaml.safe_dump([once, once]))
+
+    run = fleet.start(str(twice))
+    run.wait_until(lambda: fleet.is_approved(freeze))
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 0, run.output
+    first, second = run.output.split("PLAY [Ask every host for its events]")[1:]
+    assert "Batch 1 of 1: host0" in first
+    assert "approved with" in first
+    assert "Nothing is announced for these hosts." in second
+    assert "Nothing had to be done." in second
+    assert fleet.hosts[0].is_back()
+
+
 def test_given_check_mode_when_run_then_it_predicts_and_changes_nothing(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(1)
     reboot = fleet.event("Reboot", fleet.hosts[0])
@@ -257,7 +299,7 @@ def test_given_a_host_that_does_not_answer_when_run_then_the_others_are_handled_
     host, silent = fleet.hosts
     reboot = fleet.event("Reboot", host)
     fleet.take_down(silent)
-    run = fleet.start("handle_events")
+    run = fleet.start("handle_events", handle_events_minimum_in_service=0)
     run.wait_until(lambda: fleet.is_approved(reboot))
     fleet.azure.advance(LONG)
 

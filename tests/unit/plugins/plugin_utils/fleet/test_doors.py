@@ -16,13 +16,14 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     event_as_dict,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
+    check_alike,
     plan_as_dict,
     read_host,
     read_plan,
     read_reading,
     read_result,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, PlanError, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
@@ -51,6 +52,16 @@ def test_given_a_host_as_a_playbook_knows_it_when_read_then_all_is_there(event: 
     host = read_host({"name": "h0", "vm_name": "vm_0", "events": [as_returned(reboot, now)], "stop_seconds": "7"})
 
     assert host == Host("h0", "vm_0", (reboot,), stop_seconds=7.0)
+
+
+def test_given_what_holds_for_the_run_and_differs_between_hosts_when_checked_then_both_are_named() -> None:
+    def hosts(**second: Any) -> list[dict[str, Any]]:
+        policy = {"margin": 30.0, "minimum_in_service": "50%"}
+        return [{"name": "h0", "policy": policy}, {"name": "h1", "policy": policy | second}, {"name": "h2"}]
+
+    check_alike(hosts(margin="30.0", minimum_in_service="1"))
+    with pytest.raises(PlanError, match=r"handle_events_margin: 30\.0 on h0, 45 on h1\. It holds for the whole run"):
+        check_alike(hosts(margin=45))
 
 
 def test_given_a_host_that_did_not_answer_when_read_then_it_has_no_name_in_azure() -> None:

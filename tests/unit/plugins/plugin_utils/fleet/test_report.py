@@ -87,9 +87,20 @@ def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(ev
         "Redeploy B: web2, has status Started: will not be approved, it has started already",
         "Reboot A: web1, starts in 900 s: it is left to the agent of web1",
         "Batch 1 of 1: web2 (left to its agent), web1 (left to its agent)",
+        "Batch 1 leaves 0 of 2 hosts in service, fewer than 1, because the platform or an agent takes web2 and web1",
     ]
     result = Result(steps=("left to its agent",), outcome="over", restored=True)
     assert describe_results(plan, {"web1": result, "web2": result})["lines"] == [
         "web2: Redeploy B: left to its agent; over; in rotation, its agent says",
         "web1: Reboot A: left to its agent; over; in rotation, its agent says",
     ]
+
+
+def test_given_a_host_that_stays_in_service_for_others_when_told_then_it_fails_the_run_by_name(
+    event: MakeEvent, now: float
+) -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(minimum_in_service="1"), now)
+
+    reason = "1 of 1 hosts are in service, and 1 must stay: stays in service until less than 300 s of notice are left"
+    assert describe_plan(plan, now) == [f"Reboot A: web1, starts in 900 s: left alone, {reason}"]
+    assert describe_results(plan, {})["failures"] == [f"web1: left in service: {reason}"]
