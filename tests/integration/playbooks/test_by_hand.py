@@ -130,6 +130,16 @@ def test_given_no_hosts_when_drained_then_the_missing_variable_is_named(make_fle
     assert fleet.hosts[0].is_back()
 
 
+@pytest.mark.parametrize("playbook", ["drain", "restore"])
+def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fails_naming_them(
+    make_fleet: MakeFleet, playbook: str
+) -> None:
+    status, run = make_fleet(1).run(playbook, "-e", f"{playbook}_hosts=hots0")
+
+    assert status == 2, run.output
+    assert f"{playbook}_hosts: no host of the inventory is hots0" in run.text
+
+
 @pytest.mark.parametrize("means", ["absent", "command"])
 def test_given_other_means_than_a_file_that_is_there_when_drained_and_restored_then_all_is_as_before(
     make_fleet: MakeFleet, means: str
