@@ -131,14 +131,16 @@ from ansible.plugins.lookup import LookupBase
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import MissingLibrary
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import look_up
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.client import ImdsError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
+    DocumentError,
+    ImdsError,
+    OptionError,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import (
     list_events,
     open_client,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
-    OptionError,
     read_connection,
     read_selection,
     read_vm_names,

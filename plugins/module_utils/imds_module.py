@@ -6,23 +6,11 @@ from typing import Any, Callable, Dict
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
-from .scheduled_events.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ImdsClient, ImdsError
-from .scheduled_events.document import (
-    EVENT_SOURCES,
-    EVENT_STATUSES,
-    EVENT_TYPES,
-    NEWEST_API_VERSION,
-    DocumentError,
-)
-from .scheduled_events.operations import (
-    Approval,
-    ApprovalRefused,
-    StillScheduled,
-    approve_events,
-    list_events,
-    open_client,
-)
-from .scheduled_events.options import Connection, OptionError, read_connection, read_seconds, read_selection
+from .scheduled_events.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ImdsClient
+from .scheduled_events.document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, NEWEST_API_VERSION
+from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
+from .scheduled_events.operations import Approval, approve_events, list_events, open_client
+from .scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_selection
 from .scheduled_events.selection import AFFECTING, ANY, Selection
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
@@ -59,7 +47,7 @@ def selection_arguments() -> ArgumentSpec:
 def run_info(module: AnsibleModule) -> None:
     """Do the work of scheduled_events_info."""
 
-    def work(client: ImdsClient, connection: Connection, selection: Selection) -> Dict[str, Any]:
+    def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
         return dict(list_events(client, connection, selection)._asdict(), changed=False)
 
     _run(module, work)
@@ -68,7 +56,7 @@ def run_info(module: AnsibleModule) -> None:
 def run_approval(module: AnsibleModule) -> None:
     """Do the work of scheduled_event_approve."""
 
-    def work(client: ImdsClient, connection: Connection, selection: Selection) -> Dict[str, Any]:
+    def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
         wait_timeout = read_seconds(module.params, "wait_timeout")
         try:
             approval = approve_events(
@@ -102,7 +90,7 @@ def _report(module: AnsibleModule, approval: Approval) -> Dict[str, Any]:
     return report
 
 
-def _run(module: AnsibleModule, work: Callable[[ImdsClient, Connection, Selection], Dict[str, Any]]) -> None:
+def _run(module: AnsibleModule, work: Callable[[ImdsClient, ConnectionOptions, Selection], Dict[str, Any]]) -> None:
     """Check the options, do the work, and end the module: with the result, or with one clear error."""
     try:
         connection = read_connection(module.params)

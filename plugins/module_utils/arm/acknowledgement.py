@@ -26,7 +26,7 @@ from ..scheduled_events.approval import (
     waiting_terminates,
 )
 from ..scheduled_events.document import Event, event_as_dict
-from ..scheduled_events.operations import StillScheduled
+from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
 from .client import POLL_INTERVAL, ArmClient, ArmError, Json, OutOfTime, Permission, UnknownVersion
 from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant

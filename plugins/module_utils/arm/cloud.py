@@ -15,7 +15,7 @@ import ipaddress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..scheduled_events.options import OptionError
+from ..scheduled_events.errors import OptionError
 
 VALIDATE = "validate"
 IGNORE = "ignore"

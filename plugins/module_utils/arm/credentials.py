@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
-from ..scheduled_events.options import OptionError
+from ..scheduled_events.errors import OptionError
 from .cloud import Cloud, read_cloud
 
 AUTO = "auto"

@@ -13,7 +13,8 @@ from typing import Any
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.document import in_order_of_urgency
-from ..scheduled_events.options import OptionError, read_seconds
+from ..scheduled_events.errors import OptionError
+from ..scheduled_events.options import read_seconds
 from ..scheduled_events.selection import ANY, Selection
 from .acknowledgement import listed_as_dict
 from .client import ArmClient, Json

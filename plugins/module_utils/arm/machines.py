@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.document import same_name
-from ..scheduled_events.options import OptionError, read_vm_names
+from ..scheduled_events.errors import OptionError
+from ..scheduled_events.options import read_vm_names
 from .resource_graph import ListedEvent
 
 _ID = re.compile(

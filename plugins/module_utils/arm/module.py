@@ -13,9 +13,8 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ..imds_module import filter_arguments
 from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
-from ..scheduled_events.document import DocumentError
-from ..scheduled_events.operations import StillScheduled
-from ..scheduled_events.options import OptionError, read_seconds, read_selection
+from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
+from ..scheduled_events.options import read_seconds, read_selection
 from . import acknowledgement, eviction, policy, scale_set, virtual_machine
 from .client import ArmClient, ArmError
 from .cloud import CERT_VALIDATION_MODES

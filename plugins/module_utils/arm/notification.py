@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..scheduled_events.options import OptionError
+from ..scheduled_events.errors import OptionError
 
 SHORTEST_TIMEOUT = 5 * 60  # seconds
 LONGEST_TIMEOUT = 15 * 60  # seconds

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..scheduled_events.options import OptionError
+from ..scheduled_events.errors import OptionError
 
 # What Azure allows in names of resources and groups is narrower; this is what cannot be a name at all.
 _NAME = re.compile(r"[\w()-](?:[\w.()-]{0,88}[\w()-])?\Z")

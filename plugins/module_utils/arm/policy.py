@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..scheduled_events.options import OptionError
+from ..scheduled_events.errors import OptionError
 from .client import Answer, ArmClient, ArmError, Json, Permission
 
 VIRTUAL_MACHINE = "virtual_machine"

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import DocumentError, Event, parse_event
+from ..scheduled_events.document import Event, parse_event
+from ..scheduled_events.errors import DocumentError
 from .client import ArmClient, ArmError, Json, Permission
 
 PATH = "/providers/Microsoft.ResourceGraph/resources"

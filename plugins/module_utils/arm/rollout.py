@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.options import OptionError
+from ..scheduled_events.errors import OptionError
 
 NONE = "none"
 OUTDATED = "outdated"

@@ -5,9 +5,11 @@
 Python 3.6 and later, standard library only, nothing of Ansible.
 
 * What is an event? `document`
+* What of somebody else's text is handed on? `text`
 * Which events are meant? `selection`
 * Who may approve which? `approval`
-* How is IMDS asked? `client`, the only module here that does I/O
+* How is IMDS asked? `client`, and one request over `http_connection`: the only modules here that do I/O
 * What may a user set? `options`
+* What can go wrong? `errors`
 * What do the modules and the lookup do, from start to end? `operations`
 """

@@ -19,16 +19,9 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .deadline import Deadline
-from .document import (
-    NEWEST_API_VERSION,
-    Document,
-    DocumentError,
-    parse_date,
-    parse_document,
-    parse_json,
-    parse_metadata,
-)
-from .http_connection import Answer, HttpConnection, ProtocolError, TooLarge
+from .document import NEWEST_API_VERSION, Document, parse_date, parse_document, parse_json, parse_metadata
+from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, Unreachable
+from .http_connection import Answer, HttpConnection
 from .text import harmless_line, harmless_word
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
@@ -57,41 +50,6 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 _LONGEST_QUOTE = 300  # characters
 _LONGEST_VERSION = 20  # characters
 _MOST_VERSIONS = 10
-
-
-class ImdsError(Exception):
-    """IMDS could not be asked, or refused. The message says what was asked, what came back, what to do.
-
-    `attempts` counts the requests that were tried, and `last_outcome` says what became of the last one.
-    """
-
-    def __init__(self, message: str, attempts: int, last_outcome: str) -> None:
-        super().__init__(message)
-        self.attempts = attempts
-        self.last_outcome = last_outcome
-
-
-class Unreachable(ImdsError):
-    """No connection was ever made: most likely no Azure VM."""
-
-
-class OutOfTime(ImdsError):
-    """The time limit ended before an answer came that could be used.
-
-    `retry_after` is for how many seconds the last answer asked not to be asked again; None if it did not.
-    """
-
-    def __init__(self, message: str, attempts: int, last_outcome: str, retry_after: Optional[float] = None) -> None:
-        super().__init__(message, attempts, last_outcome)
-        self.retry_after = retry_after
-
-
-class Refused(ImdsError):
-    """IMDS answered with a status that another try would not change, which is `status`."""
-
-    def __init__(self, message: str, attempts: int, last_outcome: str, status: int) -> None:
-        super().__init__(message, attempts, last_outcome)
-        self.status = status
 
 
 class ImdsClient:

@@ -16,6 +16,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
+from .errors import DocumentError
 from .text import harmless_fields, harmless_name, harmless_prose, harmless_word
 
 # Oldest first. Each adds to the one before it.
@@ -73,10 +74,6 @@ _ISO_8601 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[t ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?"
     r"(?:z|([+-])([0-9]{2}):?([0-9]{2}))?\Z"
 )
-
-
-class DocumentError(ValueError):
-    """What was read is not a document of Scheduled Events. The message says where and why."""
 
 
 class Event(NamedTuple):

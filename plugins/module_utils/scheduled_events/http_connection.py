@@ -19,6 +19,7 @@ import socket
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from .deadline import Deadline
+from .errors import ProtocolError, TooLarge
 
 _CHUNK = 64 * 1024  # bytes
 # Of one answer, without its body: status lines, headers, lengths of chunks, trailers, and all that came before it.
@@ -36,14 +37,6 @@ _LENGTH = re.compile(r"[0-9]{1,18}\Z")
 _CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
 # Told twice and not the same way, nobody could tell where the answer ends.
 _FRAMING = ("content-length", "transfer-encoding")
-
-
-class ProtocolError(Exception):
-    """What came is not an answer in HTTP/1.0 or HTTP/1.1, or broke off. The message says what is wrong with it."""
-
-
-class TooLarge(Exception):
-    """The answer has a larger body than the caller takes."""
 
 
 class Answer(NamedTuple):

@@ -22,10 +22,11 @@ from .approval import (
     waiting_terminates,
     why_over,
 )
-from .client import ImdsClient, ImdsError, Refused
+from .client import ImdsClient
 from .deadline import Deadline
-from .document import STARTED, Document, DocumentError, Event, event_as_dict, in_order_of_urgency, same_name
-from .options import Connection
+from .document import STARTED, Document, Event, event_as_dict, in_order_of_urgency, same_name
+from .errors import ApprovalRefused, DocumentError, ImdsError, Refused, StillScheduled
+from .options import ConnectionOptions
 from .selection import Selection, affecting_any_of
 
 _POLL_INTERVAL = 1.0  # seconds; Microsoft recommends one request a second
@@ -39,18 +40,6 @@ class Clocks(NamedTuple):
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     utc_now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
-
-
-class ApprovalRefused(Exception):
-    """Nothing was approved, because an event was asked for that this VM must not approve."""
-
-
-class StillScheduled(Exception):
-    """The approval was sent, but not all of the events started in time. `result` is what was done."""
-
-    def __init__(self, message: str, result: Any) -> None:
-        super().__init__(message)
-        self.result = result
 
 
 class Listing(NamedTuple):
@@ -78,14 +67,14 @@ class Approval(NamedTuple):
     warnings: List[str]
 
 
-def open_client(connection: Connection) -> ImdsClient:
+def open_client(connection: ConnectionOptions) -> ImdsClient:
     """Make the client that these options describe."""
     return ImdsClient(connection.endpoint, connection.api_version, connection.connect_timeout)
 
 
 def list_events(
     client: ImdsClient,
-    connection: Connection,
+    connection: ConnectionOptions,
     selection: Selection,
     vm_names: Sequence[str] = (),
     clocks: Clocks = Clocks(),
@@ -104,7 +93,7 @@ def list_events(
 
 def approve_events(
     client: ImdsClient,
-    connection: Connection,
+    connection: ConnectionOptions,
     selection: Selection,
     scope: str,
     wait_timeout: Optional[float] = None,
@@ -177,7 +166,7 @@ def approve_events(
     return result
 
 
-def _read(client: ImdsClient, connection: Connection, deadline: Deadline) -> Tuple[str, Document]:
+def _read(client: ImdsClient, connection: ConnectionOptions, deadline: Deadline) -> Tuple[str, Document]:
     vm_name = connection.vm_name or client.read_vm_name(deadline)
     return vm_name, client.read_document(deadline)
 
@@ -207,7 +196,7 @@ def _send(
 
 def _wait_for_start(
     client: ImdsClient,
-    connection: Connection,
+    connection: ConnectionOptions,
     approved: Tuple[Event, ...],
     document: Document,
     wait_timeout: float,

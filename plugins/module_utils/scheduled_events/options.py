@@ -11,6 +11,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 
 from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
 from .document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, NEWEST_API_VERSION
+from .errors import OptionError
 from .selection import AFFECTING, ANY, Selection, any_of
 
 LONGEST_TIME = 86400  # seconds; longer than any event stays
@@ -19,11 +20,7 @@ _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _USER_INFO = re.compile(r"//[^/]*@")
 
 
-class OptionError(ValueError):
-    """An option has a value that cannot be meant. The message names the option, the value and the remedy."""
-
-
-class Connection(NamedTuple):
+class ConnectionOptions(NamedTuple):
     """How to reach IMDS. All times are in seconds."""
 
     endpoint: str = DEFAULT_ENDPOINT
@@ -34,7 +31,7 @@ class Connection(NamedTuple):
     """None: ask IMDS."""
 
 
-def read_connection(options: Mapping[str, Any]) -> Connection:
+def read_connection(options: Mapping[str, Any]) -> ConnectionOptions:
     """Check the connection options.
 
     :raises OptionError: on the first that cannot be meant
@@ -49,7 +46,7 @@ def read_connection(options: Mapping[str, Any]) -> Connection:
     api_version = options["api_version"]
     if not _API_VERSION.match(api_version):
         raise OptionError("api_version: %r is not a date like %s" % (api_version, NEWEST_API_VERSION))
-    return Connection(
+    return ConnectionOptions(
         endpoint=endpoint,
         api_version=api_version,
         timeout=read_seconds(options, "timeout"),

@@ -10,8 +10,8 @@ import json
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.client import OutOfTime
 from foghorn_core.document import Document
+from foghorn_core.errors import OutOfTime
 
 from . import log as levels
 from .clock import Clocks

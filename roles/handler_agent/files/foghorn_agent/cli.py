@@ -11,7 +11,8 @@ import sys
 from datetime import datetime, timezone
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO
 
-from foghorn_core.document import DocumentError, format_date
+from foghorn_core.document import format_date
+from foghorn_core.errors import DocumentError
 
 from . import __version__
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config

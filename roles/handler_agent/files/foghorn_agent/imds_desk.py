@@ -5,9 +5,10 @@
 import time
 from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.client import ImdsClient, Refused
+from foghorn_core.client import ImdsClient
 from foghorn_core.deadline import Deadline
-from foghorn_core.document import Document, DocumentError
+from foghorn_core.document import Document
+from foghorn_core.errors import DocumentError, Refused
 
 from .clock import Clocks
 from .config import Config

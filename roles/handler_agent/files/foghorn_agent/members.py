@@ -6,10 +6,11 @@ import socket
 import time
 from typing import Any, Callable, Dict, Tuple
 
-from foghorn_core.client import ImdsError, split_url
+from foghorn_core.client import split_url
 from foghorn_core.deadline import Deadline
-from foghorn_core.document import DocumentError, parse_json
-from foghorn_core.http_connection import Answer, HttpConnection, ProtocolError, TooLarge
+from foghorn_core.document import parse_json
+from foghorn_core.errors import DocumentError, ImdsError, ProtocolError, TooLarge
+from foghorn_core.http_connection import Answer, HttpConnection
 
 _PATH = "/status"
 _LARGEST_ANSWER = 1024 * 1024  # bytes

@@ -49,7 +49,7 @@ class TestDocumentation:
     def test_it_has_the_options_of_both_kinds_of_modules_and_some_of_its_own(self, documented: dict[str, Any]) -> None:
         shared = {**connection_arguments(), **selection_arguments()}
 
-        of_resource_graph = {*sign_in_arguments(), "subscriptions", "finished", "inventory_variable"}
+        of_resource_graph = {*sign_in_arguments(), "subscriptions", "resource_group", "finished", "inventory_variable"}
         assert set(documented["doc"]["options"]) == {*shared, "_terms", "source", "query", *of_resource_graph}
 
     def test_each_requirement_is_one_library_because_ansible_doc_puts_commas_between_them(

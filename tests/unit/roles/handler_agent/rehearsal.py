@@ -20,8 +20,8 @@ from foghorn_agent.imds_desk import Heard, Poll
 from foghorn_agent.policy import DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.state import State, replay
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.client import OutOfTime, Refused
 from foghorn_core.document import Document, Event
+from foghorn_core.errors import OutOfTime, Refused
 
 VM_NAME = "web_0"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)

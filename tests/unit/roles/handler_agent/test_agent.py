@@ -20,8 +20,8 @@ from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.members import ask_members
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.client import Refused
-from foghorn_core.document import Document, DocumentError, format_date
+from foghorn_core.document import Document, format_date
+from foghorn_core.errors import DocumentError, Refused
 from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 

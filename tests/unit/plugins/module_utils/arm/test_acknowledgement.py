@@ -16,9 +16,11 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowled
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, OutOfTime
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import DocumentError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import StillScheduled
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
+    DocumentError,
+    OptionError,
+    StillScheduled,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     GROUP,

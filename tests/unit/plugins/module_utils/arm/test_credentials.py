@@ -24,7 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentia
     describe,
     make_credential,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
 SECRET = "50%secret;#"
 TRANSPORT = object()

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import join, look_up
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import ListedEvent
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 
 VARIABLE = "azure_vm_name"

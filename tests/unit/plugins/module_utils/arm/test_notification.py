@@ -20,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notificat
     read_wish,
     settle,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from hypothesis import given
 from hypothesis import strategies as st
 

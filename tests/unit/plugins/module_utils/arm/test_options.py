@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import read_name, read_subscriptions
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
 GUID = "5B2F6A3C-1111-4c4d-9a51-000000000001"
 

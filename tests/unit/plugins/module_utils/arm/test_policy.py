@@ -22,7 +22,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy im
     read_wish,
     set_policy,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     VERSION,

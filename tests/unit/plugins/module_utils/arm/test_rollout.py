@@ -17,7 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout i
     read_care,
     to_update,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -16,10 +16,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     DEFAULT_TIMEOUT,
     EVENTS_PATH,
     ImdsClient,
-    ImdsError,
-    OutOfTime,
-    Refused,
-    Unreachable,
     split_endpoint,
     split_url,
 )
@@ -27,7 +23,13 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     API_VERSIONS,
     Document,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     DocumentError,
+    ImdsError,
+    OutOfTime,
+    Refused,
+    Unreachable,
 )
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events.scripted_imds import (
     DeafHost,

@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     API_VERSIONS,
     Document,
-    DocumentError,
     Event,
     event_as_azure,
     event_as_dict,
@@ -25,6 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     parse_event,
     parse_json,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events import strategies
 from hypothesis import given

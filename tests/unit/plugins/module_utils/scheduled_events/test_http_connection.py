@@ -15,11 +15,13 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
+    ProtocolError,
+    TooLarge,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.http_connection import (
     Answer,
     HttpConnection,
-    ProtocolError,
-    TooLarge,
 )
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,20 +11,22 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     COMPUTE_PATH,
     EVENTS_PATH,
     ImdsClient,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
+    ApprovalRefused,
     OutOfTime,
     Refused,
+    StillScheduled,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import (
     Approval,
-    ApprovalRefused,
     Clocks,
     Listing,
-    StillScheduled,
     approve_events,
     list_events,
     open_client,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import Connection
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import ConnectionOptions
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import (
     Selection,
     any_of,
@@ -86,7 +88,7 @@ def read(
     vm_name: Optional[str] = "web_1",
     timeout: float = 150,
 ) -> Listing:
-    connection = Connection(imds.url, timeout=timeout, vm_name=vm_name)
+    connection = ConnectionOptions(imds.url, timeout=timeout, vm_name=vm_name)
     with client_of(imds, clock) as client:
         return list_events(client, connection, selection, vm_names, clocks_of(clock))
 
@@ -101,7 +103,7 @@ def approve(
     **options: Any,
 ) -> Approval:
     """Approve as web_1."""
-    connection = Connection(imds.url, timeout=timeout, vm_name="web_1")
+    connection = ConnectionOptions(imds.url, timeout=timeout, vm_name="web_1")
     if event_ids is not None:
         selection = selection._replace(event_ids=tuple(event_ids))
     with client_of(imds, clock) as client:
@@ -109,7 +111,7 @@ def approve(
 
 
 def test_the_client_is_the_one_that_the_connection_describes() -> None:
-    client = open_client(Connection("http://127.0.0.1:9/", "2019-08-01", 60, 7))
+    client = open_client(ConnectionOptions("http://127.0.0.1:9/", "2019-08-01", 60, 7))
 
     assert (client.endpoint, client.api_version, client.connect_timeout) == ("http://127.0.0.1:9", "2019-08-01", 7)
 
@@ -168,7 +170,7 @@ class TestListing:
 
     def test_given_an_older_api_version_then_its_documents_are_read_as_such(self) -> None:
         with ScriptedImds(events(event("AA-1", "_web_1"))) as imds:
-            connection = Connection(imds.url, api_version="2017-03-01", vm_name="web_1")
+            connection = ConnectionOptions(imds.url, api_version="2017-03-01", vm_name="web_1")
             with open_client(connection) as client:
                 listing = list_events(client, connection, Selection(affecting="this_vm"))
 
@@ -182,7 +184,7 @@ class TestListing:
     def test_given_no_clocks_then_the_notice_is_counted_by_the_real_time(self) -> None:
         soon = datetime.fromtimestamp(int(time.time()) + 500, timezone.utc).isoformat()
         with ScriptedImds(events(event("AA-1", "web_1", NotBefore=soon))) as imds:
-            connection = Connection(imds.url, vm_name="web_1")
+            connection = ConnectionOptions(imds.url, vm_name="web_1")
             with open_client(connection) as client:
                 listing = list_events(client, connection, Selection())
 
@@ -209,7 +211,7 @@ class TestApproving:
 
     def test_given_no_vm_name_then_imds_is_asked_who_approves(self, clock: FakeClock) -> None:
         with ScriptedImds(compute("web_3"), events(OTHERS), ok("")) as imds, client_of(imds, clock) as client:
-            approval = approve_events(client, Connection(imds.url), Selection(), "own", clocks=clocks_of(clock))
+            approval = approve_events(client, ConnectionOptions(imds.url), Selection(), "own", clocks=clocks_of(clock))
 
         assert (approval.vm_name, ids(approval.approved)) == ("web_3", ["CC-3"])
 

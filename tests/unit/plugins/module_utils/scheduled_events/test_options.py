@@ -6,9 +6,9 @@ from typing import Any, Dict
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import API_VERSIONS
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
-    Connection,
-    OptionError,
+    ConnectionOptions,
     read_connection,
     read_seconds,
     read_selection,
@@ -27,7 +27,7 @@ DEFAULTS: Dict[str, Any] = {
 
 class TestConnection:
     def test_given_the_defaults_then_they_are_what_a_connection_has_of_itself(self) -> None:
-        assert read_connection(DEFAULTS) == Connection()
+        assert read_connection(DEFAULTS) == ConnectionOptions()
 
     def test_given_no_vm_name_at_all_then_imds_is_asked(self) -> None:
         options = {name: value for name, value in DEFAULTS.items() if name != "vm_name"}
@@ -43,7 +43,9 @@ class TestConnection:
             "vm_name": " web_0 ",
         }
 
-        assert read_connection(options) == Connection("http://127.0.0.1:8080/", "2017-03-01", 2.5, 86400.0, "web_0")
+        assert read_connection(options) == ConnectionOptions(
+            "http://127.0.0.1:8080/", "2017-03-01", 2.5, 86400.0, "web_0"
+        )
 
     @pytest.mark.parametrize("api_version", [*API_VERSIONS, "2031-01-01"])
     def test_given_a_version_that_azure_has_or_may_have_one_day_then_it_is_taken(self, api_version: str) -> None:

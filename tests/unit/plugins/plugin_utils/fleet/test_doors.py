@@ -10,11 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
-    DocumentError,
-    Event,
-    event_as_dict,
-)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event, event_as_dict
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
     check_alike,
     plan_as_dict,
