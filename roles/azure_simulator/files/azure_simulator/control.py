@@ -51,7 +51,13 @@ def application(simulator: Controlled) -> web.Application:
     app.router.add_get(f"{PREFIX}/log", control.log)
     if simulator.arm_faults is not None:
         _FaultControl(simulator.arm_faults, arm_faults.read_fault, simulator).routes(app, f"{PREFIX}/arm/faults")
+    else:
+        app.router.add_route("*", f"{PREFIX}/arm/{{any:.*}}", _without_arm)
     return app
+
+
+async def _without_arm(_request: web.Request) -> web.Response:
+    return _error(404, "there is no Resource Manager: the configuration has no section arm")
 
 
 @web.middleware

@@ -194,6 +194,15 @@ def test_given_many_requests_when_the_log_is_full_then_they_push_out_one_another
     assert record.after(10) == record.after()[-1:]
 
 
+def test_given_no_resource_manager_when_its_faults_are_asked_for_then_the_answer_says_what_is_missing(
+    simulate: Simulate,
+) -> None:
+    status, answer = call(simulate(), "GET", "arm/faults")
+
+    assert status == 404
+    assert answer["error"] == "there is no Resource Manager: the configuration has no section arm"
+
+
 def test_given_nobody_who_listens_when_called_then_the_error_says_what_to_check() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
