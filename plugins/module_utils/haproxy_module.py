@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where Ansible meets HAProxy: the arguments of haproxy_server and its way of failing."""
 
 from typing import Any, Dict

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """The control plane: what Azure Resource Manager (ARM) knows of Scheduled Events.
 
 Runs on the controller, Python 3.10 and later. azure-identity, azure-mgmt-core and requests are imported

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What does scheduled_event_acknowledge do, from start to end?
 
 It approves events from outside of the VMs. It means the same as an approval inside: the event may begin, on

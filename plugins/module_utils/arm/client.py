@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """How is ARM asked?
 
 One client for all modules of the control plane, on azure-mgmt-core: its retries, its sign-in, its polling

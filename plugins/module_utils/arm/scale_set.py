@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What do the modules of scale sets do, from start to end?
 
 A notification is set on the scale set's model, with the smallest PATCH that there is, and reaches the

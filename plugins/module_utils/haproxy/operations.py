@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What does haproxy_server do, from start to end?
 
 Everything that could forbid the change is looked at before the first command. From then on nothing is raised: whatever

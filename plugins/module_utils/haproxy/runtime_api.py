@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """How is HAProxy asked?
 
 One command for each connection: HAProxy answers and closes. What HAProxy has to say against a command comes as text

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """How is one request sent and its answer read?
 
 As much of HTTP/1.1 (RFC 9112) as a client of one plain server needs, in place of `http.client`. Measured on Python

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What of somebody else's text is handed on?
 
 What Azure sends is written by others, and ends in terminals, logs, metrics and results that programs read. What no

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """How does what playbooks have become what is worked with here, and back?
 
 Playbooks know dicts only, and hand back what they were given, even in the next play: what is written here is read here.
