@@ -15,6 +15,7 @@ from foghorn_core.document import format_date
 from foghorn_core.errors import DocumentError
 
 from . import __version__
+from .advice import advice_on_machine, advice_on_policies
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
 from .journal import JournalError, read_history
 from .members import ask_member
@@ -30,7 +31,7 @@ commands:
   run                   watch and handle events, until told to stop (the service does this)
   status [--json]       what the agent knows and does now
   history [--json]      what it did, oldest first
-  check-config          name every mistake in the configuration
+  check-config          name every mistake in the configuration, and what is most likely not meant
   version               print the version
 
 options:
@@ -194,6 +195,10 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
         source, config = "standard input", read_config(sys.stdin.buffer.read(), "standard input")
     else:
         source, config = asked.config, load_config(asked.config)
+    # What comes by standard input may be for another machine.
+    advice = advice_on_policies(config) + ([] if asked.config == _STANDARD_INPUT else advice_on_machine(config))
+    for line in advice:
+        sys.stderr.write("%s: warning: %s\n" % (source, plain(line)))
     own = len(config.rules) - len(Config().rules)
     output.write("%s: good, with %d %s of its own\n" % (source, own, "policy" if own == 1 else "policies"))
     return OK

@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What in a configuration is allowed, and yet most likely not meant?"""
+
+import os
+from typing import List, Sequence, Set, Tuple
+
+from foghorn_core.document import SCHEDULED, Event
+
+from .config import Config
+from .paths import UnsafePath, check_path
+from .policy import COMMAND, HOOKS, NEVER, QUORUM, STAGES, Plan, Step, default_rules, plan_for
+from .steps import hook_commands
+
+_UNIT_DIRECTORIES = (
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/run/systemd/generator",
+    "/run/systemd/generator.late",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+)
+
+
+def advice_on_policies(config: Config) -> List[str]:
+    """What the policies do that the default ones take care not to do."""
+    own = config.rules[: len(config.rules) - len(default_rules())]
+    short, longer, unheard = (
+        plan_for(own, Event("sample", event_type, SCHEDULED, ("sample",), duration_in_seconds=seconds), 900.0)
+        for event_type, seconds in (("Freeze", 5), ("Freeze", 60), ("Of a later version", -1))
+    )
+    found = []
+    if short.takes_out:
+        found.append(
+            "%s: takes the machine out also for a freeze of a few seconds, which is left alone without it: "
+            "set match.event_types, or match.longer_than" % short.rule
+        )
+    elif longer.shutdown is not None:
+        found.append(
+            "%s: shuts down for a freeze, which keeps memory and connections: set match.event_types" % longer.rule
+        )
+    if unheard.approve != NEVER:
+        found.append(
+            "%s: approves also events of a type that Azure may add one day, whatever they do: set match.event_types"
+            % unheard.rule
+        )
+    if not config.quorum.members:
+        found += [
+            "%s: approve: quorum has no quorum.members to ask: a shared event is never approved" % rule.plan.rule
+            for rule in own
+            if rule.plan.approve == QUORUM and rule.match.shared is not False
+        ]
+    return found
+
+
+def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DIRECTORIES) -> List[str]:
+    """What the steps need and this machine does not have, or others than root can change."""
+    found: List[str] = []
+    units = [directory for directory in unit_directories if os.path.isdir(directory)]
+    hooks: Set[str] = set()
+    for rule in config.rules:
+        for stage, step in _steps_of(rule.plan):
+            if step.kind == HOOKS:
+                hooks.add(stage)
+            elif step.stops or step.starts:
+                unit = step.stops or step.starts
+                if units and not _has_unit(unit, units):
+                    found.append("%s: %s: there is no unit %s" % (rule.plan.rule, stage, unit))
+            elif step.kind == COMMAND:
+                found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in _trouble_with(step.argv[0])]
+    for stage in sorted(hooks):
+        try:
+            hook_commands(os.path.join(config.hooks_directory, stage))
+        except UnsafePath as error:
+            found.append("hooks: %s: %s" % (stage, error))
+    return found
+
+
+def _steps_of(plan: Plan) -> "List[Tuple[str, Step]]":
+    return [(stage, step) for stage in STAGES for step in plan.steps(stage)]
+
+
+def _has_unit(unit: str, directories: List[str]) -> bool:
+    prefix, at, rest = unit.partition("@")
+    names = {unit, prefix + "@." + rest.rpartition(".")[2]} if at else {unit}
+    return any(os.path.lexists(os.path.join(directory, name)) for directory in directories for name in names)
+
+
+def _trouble_with(program: str) -> List[str]:
+    try:
+        real = check_path(program)
+    except UnsafePath as error:
+        return [str(error)]
+    return [] if os.access(real, os.X_OK) else ["%s: cannot be executed" % program]

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Does it warn of what is allowed, and yet most likely not meant?
+
+Runs on Python 3.6 and later.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+from edge_helpers import ROOT
+from foghorn_agent.advice import advice_on_machine, advice_on_policies
+from foghorn_agent.config import parse_config
+
+TYPES = {"event_types": ["Reboot", "Redeploy", "Terminate", "Preempt"]}
+MEMBERS = {"members": {"web_1": "http://10.0.0.5:9797"}}
+
+
+def policies(*content: Any, **more: Any) -> List[str]:
+    return advice_on_policies(parse_config(dict(policies=list(content), **more)))
+
+
+def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> None:
+    assert policies() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"name": "all", "drain": []}, "all: takes the machine out also for a freeze of a few seconds"),
+        ({"name": "all", "shutdown": [], "match": {"longer_than": 10}}, "all: shuts down for a freeze"),
+        ({"name": "all", "approve": "when_ready"}, "all: approves also events of a type that Azure may add"),
+        ({"name": "all", "approve": "quorum", "match": TYPES}, "all: approve: quorum has no quorum.members"),
+    ],
+)
+def test_given_a_policy_that_takes_in_what_the_defaults_take_care_of_when_read_then_it_is_named(
+    policy: Any, said: str
+) -> None:
+    found = policies(policy)
+    assert len(found) == 1
+    assert found[0].startswith(said)
+
+
+def test_given_policies_that_say_what_they_are_for_when_read_then_there_is_nothing_to_say() -> None:
+    short = {"match": {"event_types": ["Freeze"], "no_longer_than": 10}}
+    assert policies({"match": TYPES, "drain": [], "approve": "quorum"}, quorum=MEMBERS) == []
+    assert policies(short, {"match": {"event_types": ["Freeze"]}, "drain": []}) == []
+    assert policies({"match": dict(TYPES, shared=False), "drain": [], "approve": "quorum"}) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/agent.md"])
+def test_given_the_examples_of_the_documentation_when_read_then_their_policies_say_what_they_are_for(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    example = text[text.index("handler_agent_policies:") :]
+    assert re.search(r"match:\n\s+event_types: \[Reboot, Redeploy, Terminate, Preempt\]", example[:400])
+
+
+def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    units = tmp_path / "units"
+    units.mkdir()
+    (units / "web.service").write_text("")
+    (units / "app@.service").write_text("")
+    for name, mode in (("good", 0o755), ("open", 0o777), ("text", 0o644)):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(mode)
+    hook = tmp_path / "hooks.d" / "restore" / "10-open"
+    hook.parent.mkdir(parents=True)
+    hook.write_text("")
+    hook.chmod(0o777)
+    commands = [{"command": [str(tmp_path / name)]} for name in ("good", "open", "text", "absent")]
+    policy = {
+        "name": "mine",
+        "drain": commands,
+        "shutdown": [{"stop": "web"}, {"stop": "app@1"}, {"stop": "no"}, {"stop": "no@1.socket"}],
+    }
+    config = parse_config({"policies": [policy], "hooks_directory": str(tmp_path / "hooks.d")})
+    found = advice_on_machine(config, [str(units)])
+    assert [line.split(": ")[:2] for line in found] == [["mine", "drain"]] * 3 + [["mine", "shutdown"]] * 2 + [
+        ["hooks", "restore"]
+    ]
+    assert "others than root can write" in found[0]
+    assert found[1].endswith("text: cannot be executed")
+    assert "absent" in found[2]
+    assert found[3:5] == ["mine: shutdown: there is no unit no.service", "mine: shutdown: there is no unit no@1.socket"]
+    assert not [line for line in advice_on_machine(config, [str(tmp_path / "absent")]) if "no unit" in line]
