@@ -128,8 +128,7 @@ from typing import Any
 
 from ansible.errors import AnsibleLookupError, AnsibleOptionsError
 from ansible.plugins.lookup import LookupBase
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import MissingLibrary
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import look_up
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     DocumentError,

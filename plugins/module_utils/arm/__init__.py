@@ -17,5 +17,6 @@ only when a request is made, so that everything else here works, and is tested, 
 * Which hosts of the inventory do they hit? `inventory`
 * What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`
 * What may a user set? `options`
+* What can go wrong? `errors`
 * Where does Ansible meet this? `module`
 """

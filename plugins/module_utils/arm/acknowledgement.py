@@ -29,7 +29,8 @@ from ..scheduled_events.approval import (
 from ..scheduled_events.document import Event, event_as_dict
 from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
-from .client import POLL_INTERVAL, ArmClient, ArmError, Json, OutOfTime, Permission, UnknownVersion
+from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .errors import ArmError, OutOfTime, UnknownVersion
 from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant
 from .resource_graph import ListedEvent, list_events
 

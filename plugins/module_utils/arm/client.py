@@ -23,7 +23,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from ..scheduled_events.deadline import Deadline
 from .cloud import Cloud, complete
-from .credentials import MSI, MissingLibrary, SignIn, describe, make_credential
+from .credentials import MSI, SignIn, describe, make_credential
+from .errors import ArmError, Busy, Changed, MissingLibrary, NotFound, OperationFailed, OutOfTime, UnknownVersion
 
 COMPUTE_API_VERSION = "2026-04-01"
 _SUBSCRIPTIONS_API_VERSION = "2022-12-01"
@@ -72,41 +73,6 @@ class Permission(NamedTuple):
 
 
 _LIST_SUBSCRIPTIONS = Permission("Microsoft.Resources/subscriptions/read", "Reader")
-
-
-class ArmError(Exception):
-    """ARM could not be asked, or refused. The message says what was asked, what came back, what to do."""
-
-    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-
-
-class NotFound(ArmError):
-    """What was asked for does not exist, or cannot be seen."""
-
-
-class Changed(ArmError):
-    """Somebody else has changed the resource since it was read (412)."""
-
-
-class Busy(ArmError):
-    """Another operation holds the resource (409), and will be over by itself."""
-
-
-class UnknownVersion(ArmError):
-    """This cloud does not have the api-version, or not for this. `supported`: those that it says it has."""
-
-    supported: tuple[str, ...] = ()
-
-
-class OperationFailed(ArmError):
-    """A long-running operation was accepted, and then failed or was cancelled."""
-
-
-class OutOfTime(ArmError):
-    """The time limit ended before Azure was done."""
 
 
 class Answer(NamedTuple):

@@ -22,6 +22,7 @@ from urllib.parse import quote, quote_plus
 
 from ..scheduled_events.errors import OptionError
 from .cloud import Cloud, read_cloud
+from .errors import MissingLibrary
 
 AUTO = "auto"
 PARAMETERS = "parameters"
@@ -81,10 +82,6 @@ class SignIn(NamedTuple):
             return ()
         spellings = {self.secret, quote(self.secret), quote(self.secret, safe=""), quote_plus(self.secret)}
         return tuple(sorted(spellings, key=len, reverse=True))
-
-
-class MissingLibrary(Exception):
-    """A Python library that is needed to sign in or to make requests is not installed."""
 
 
 def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = None, home: str | None = None) -> SignIn:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import quote
 
-from .client import ArmClient, ArmError, Permission
+from .client import ArmClient, Permission
+from .errors import ArmError
 from .rollout import is_spot
 
 _ROLE = "Virtual Machine Contributor"

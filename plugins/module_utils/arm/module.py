@@ -17,9 +17,10 @@ from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
 from ..scheduled_events.options import read_seconds, read_selection
 from . import acknowledgement, eviction, policy, scale_set, virtual_machine
-from .client import ArmClient, ArmError
+from .client import ArmClient
 from .cloud import CERT_VALIDATION_MODES
-from .credentials import AUTH_SOURCES, MissingLibrary, choose
+from .credentials import AUTH_SOURCES, choose
+from .errors import ArmError, MissingLibrary, Unfinished
 from .machines import read_references
 from .notification import ENABLED, STATES, as_dict, read_wish
 from .options import read_name, read_subscriptions
@@ -135,7 +136,7 @@ def run_scale_set_notification(module: AnsibleModule) -> None:
         def work(client: ArmClient) -> dict[str, Any]:
             try:
                 outcome = scale_set.notify(client, group, name, wish, rollout, options["wait"], module.check_mode)
-            except scale_set.Unfinished as error:
+            except Unfinished as error:
                 module.fail_json(msg=str(error), **_said_by(client), **_report_scale_set(module, group, error.outcome))
             return _report_scale_set(module, group, outcome)
 

@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import Answer, ArmClient, ArmError, Json, Permission
+from .client import Answer, ArmClient, Json, Permission
+from .errors import ArmError
 
 VIRTUAL_MACHINE = "virtual_machine"
 AVAILABILITY_SET = "availability_set"

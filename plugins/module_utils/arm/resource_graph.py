@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.document import Event, parse_event
 from ..scheduled_events.errors import DocumentError
-from .client import ArmClient, ArmError, Json, Permission
+from .client import ArmClient, Json, Permission
+from .errors import ArmError
 
 PATH = "/providers/Microsoft.ResourceGraph/resources"
 API_VERSION = "2022-10-01"

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import virtual_machine
-from .client import POLL_INTERVAL, Answer, ArmClient, ArmError, Busy, Json, NotFound, OperationFailed, Permission
+from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission
+from .errors import ArmError, Busy, NotFound, OperationFailed, Unfinished
 from .notification import (
     Notifications,
     Wish,
@@ -104,14 +105,6 @@ class ScaleSetChange(NamedTuple):
     protected: tuple[str, ...]
     """Names of those that are not there, and that Azure leaves alone because their owner protects them."""
     warnings: tuple[str, ...]
-
-
-class Unfinished(Exception):
-    """The model is as it was wanted, but the instances are not. `outcome` is how far it came."""
-
-    def __init__(self, message: str, outcome: ScaleSetChange) -> None:
-        super().__init__(message)
-        self.outcome = outcome
 
 
 def notify(

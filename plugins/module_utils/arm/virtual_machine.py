@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .client import Answer, ArmClient, ArmError, Json, NotFound, Permission
+from .client import Answer, ArmClient, Json, Permission
+from .errors import ArmError, NotFound
 from .notification import Notifications, Wish, as_dict, parse_profile, profile_to_send, settle
 from .rollout import is_spot
 

@@ -13,7 +13,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowled
     Acknowledgement,
     acknowledge,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, OutOfTime
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (

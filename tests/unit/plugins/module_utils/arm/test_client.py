@@ -13,15 +13,10 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
-    MOST_EDITS,
-    ArmClient,
-    ArmError,
-    OutOfTime,
-    Permission,
-)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import MOST_EDITS, ArmClient, Permission
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC, read_cloud
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import MissingLibrary, SignIn
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary, OutOfTime
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     SECRET,

@@ -18,12 +18,12 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud imp
     read_url,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import (
-    MissingLibrary,
     SignIn,
     choose,
     describe,
     make_credential,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import MissingLibrary
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
 SECRET = "50%secret;#"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmError, NotFound, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, OutOfTime
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import Target, evict
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,

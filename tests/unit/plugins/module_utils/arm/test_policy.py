@@ -8,12 +8,12 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import encode
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
     NotFound,
     OperationFailed,
     OutOfTime,
-    encode,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy import (
     KINDS,

@@ -10,21 +10,20 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
-    MOST_EDITS,
-    ArmClient,
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import MOST_EDITS, ArmClient
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
     Changed,
     NotFound,
     OperationFailed,
     OutOfTime,
+    Unfinished,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import Care
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
     Rollout,
     ScaleSetChange,
-    Unfinished,
     describe_all,
     notify,
 )

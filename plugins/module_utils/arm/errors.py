@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What can go wrong?
+
+```
+ControlPlaneError
+├── MissingLibrary      a Python library is not installed; nothing was asked
+├── ArmError            ARM could not be asked, or refused
+│   ├── NotFound        it does not exist, or cannot be seen
+│   ├── Changed         somebody else changed it since it was read (412)
+│   ├── Busy            another operation holds it (409)
+│   ├── UnknownVersion  this cloud does not have the api-version
+│   ├── OperationFailed a long-running operation was accepted, and then failed
+│   └── OutOfTime       the time limit ended before Azure was done
+└── Unfinished          the model is as wanted, but the instances are not
+```
+
+Every message says what was asked, what came back, and what to do. What a user set wrongly is an `OptionError` of the
+core.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ControlPlaneError(Exception):
+    """Whatever the control plane raises on purpose."""
+
+
+class MissingLibrary(ControlPlaneError):
+    """A Python library that is needed to sign in or to make requests is not installed."""
+
+
+class ArmError(ControlPlaneError):
+    """ARM could not be asked, or refused. The message says what was asked, what came back, what to do."""
+
+    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class NotFound(ArmError):
+    """What was asked for does not exist, or cannot be seen."""
+
+
+class Changed(ArmError):
+    """Somebody else has changed the resource since it was read (412)."""
+
+
+class Busy(ArmError):
+    """Another operation holds the resource (409), and will be over by itself."""
+
+
+class UnknownVersion(ArmError):
+    """This cloud does not have the api-version, or not for this. `supported`: those that it says it has."""
+
+    supported: tuple[str, ...] = ()
+
+
+class OperationFailed(ArmError):
+    """A long-running operation was accepted, and then failed or was cancelled."""
+
+
+class OutOfTime(ArmError):
+    """The time limit ended before Azure was done."""
+
+
+class Unfinished(ControlPlaneError):
+    """The model is as it was wanted, but the instances are not. `outcome` is how far it came."""
+
+    def __init__(self, message: str, outcome: Any) -> None:
+        super().__init__(message)
+        self.outcome = outcome
