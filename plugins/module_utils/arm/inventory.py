@@ -70,7 +70,10 @@ def join(listed: Sequence[ListedEvent], hosts: Mapping[str, Mapping[str, Any]], 
         return []
     by_name: dict[str, list[tuple[Reference, str]]] = {}
     for host in hosts:
-        reference = read_reference(str(hosts[host].get(variable) or host))
+        try:
+            reference = read_reference(str(hosts[host].get(variable) or host))
+        except OptionError as error:
+            raise OptionError("%s of the host %s: %s" % (variable, host, error)) from None
         by_name.setdefault(reference.name.lower(), []).append((reference, host))
     hit = {name.lower() for one in listed for name in one.event.resources}
     known = [reference for name in hit for reference, _host in by_name.get(name, ())]

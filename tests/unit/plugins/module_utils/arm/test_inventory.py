@@ -65,6 +65,11 @@ def test_given_a_host_with_a_name_that_two_vms_have_then_it_is_refused_and_both_
     assert "Let inventory_variable be one that holds the ids" in str(error.value)
 
 
+def test_given_a_host_with_an_id_that_is_of_no_vm_then_the_error_names_host_and_variable() -> None:
+    with pytest.raises(OptionError, match=r"^azure_vm_name of the host db: '/db' is not the id of a VM"):
+        join([STAGING], {"db": {VARIABLE: "/db"}}, VARIABLE)
+
+
 def test_given_two_vms_of_a_name_that_no_host_has_then_nothing_is_ambiguous() -> None:
     found = join([STAGING, PRODUCTION], {"db": {}}, VARIABLE)
     assert [one["inventory_hosts"] for one in found] == [[], []]
