@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
-from tests.integration.playbooks.fleet import Fleet, Host
+from tests.integration.playbooks.fleet import Fleet, Host, Run
 
 MakeFleet = Callable[[int], Fleet]
 
@@ -24,46 +25,126 @@ def probe_of(host: Host) -> dict[str, Any]:
     }
 
 
-def test_given_chosen_hosts_when_drained_and_restored_twice_each_then_all_is_as_before_and_nothing_is_done_twice(
-    make_fleet: MakeFleet,
+class _ByHand(NamedTuple):
+    """Hosts that were drained twice and restored twice, and what was seen after the first of each."""
+
+    fleet: Fleet
+    drained: Run
+    drained_again: Run
+    restored: Run
+    restored_again: Run
+    statuses: list[int]
+    out: dict[str, tuple[bool, bool]]
+    """By host after it was drained: whether its marker is there, and whether it is serving."""
+    back: dict[str, tuple[bool, bool]]
+    """The same after it was restored."""
+
+    def host(self, number: int) -> Host:
+        return self.fleet.hosts[number]
+
+
+def seen(fleet: Fleet) -> dict[str, tuple[bool, bool]]:
+    """Whether each host's marker is there, and whether it is serving."""
+    return {host.name: (host.marker.exists(), host.is_serving()) for host in fleet.hosts}
+
+
+@pytest.fixture(scope="module")
+def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_ByHand]:
+    """Host 1 has no service running, 2 is not chosen, 3 has a connection, 4 and 5 are taken out by other means."""
+    with Fleet(tmp_path_factory.mktemp("by_hand"), 36, 6) as fleet:
+        hosts = fleet.hosts
+        hosts[1].stop()
+        hosts[3].variables |= {"load_balancer_removal_connections_timeout": 2, **probe_of(hosts[3])}
+        for host in hosts[4:]:
+            healthy = host.directory / "healthy"
+            healthy.write_text("I am well\n")
+            healthy.chmod(0o640)
+            host.variables |= {
+                "load_balancer_removal_health_probe_file": str(healthy),
+                "graceful_shutdown_services": [],
+            }
+        hosts[4].variables["load_balancer_removal_health_probe_file_state"] = "absent"
+        moved = [str(hosts[5].directory / "healthy"), str(hosts[5].directory / "aside")]
+        hosts[5].variables["load_balancer_removal_health_probe_remove_command"] = ["mv", *moved]
+        hosts[5].variables["load_balancer_removal_health_probe_restore_command"] = ["mv", *reversed(moved)]
+        chosen = [
+            "-e",
+            json.dumps(
+                {
+                    f"{verb}_{name}": value
+                    for verb in ("drain", "restore")
+                    for name, value in (("hosts", "all:!host2"), ("serial", 5))
+                }
+            ),
+        ]
+
+        with socket.create_connection((hosts[3].address, hosts[3].port)):
+            first, drained = fleet.run("drain", *chosen)
+        out = seen(fleet) | {
+            host.name: ((host.directory / "healthy").exists(), host.is_serving()) for host in hosts[4:]
+        }
+        second, drained_again = fleet.run("drain", *chosen)
+        third, restored = fleet.run("restore", *chosen)
+        back = seen(fleet)
+        fourth, restored_again = fleet.run("restore", *chosen)
+        yield _ByHand(
+            fleet, drained, drained_again, restored, restored_again, [first, second, third, fourth], out, back
+        )
+
+
+def test_given_chosen_hosts_when_drained_and_restored_then_all_is_as_before(by_hand: _ByHand) -> None:
+    assert by_hand.statuses == [0, 0, 0, 0], by_hand.drained.output
+    assert by_hand.out["host0"] == (True, False)
+    assert by_hand.back["host0"] == (False, True)
+    assert by_hand.host(0).is_back()
+
+
+def test_given_a_service_that_was_not_running_when_drained_and_restored_then_it_is_not_started(
+    by_hand: _ByHand,
 ) -> None:
-    fleet = make_fleet(3)
-    host, without_service, other = fleet.hosts
-    without_service.stop()
-    both = ("-e", "drain_hosts=host0:host1", "-e", "restore_hosts=host0:host1")
+    assert by_hand.out["host1"] == (True, False)
+    assert by_hand.back["host1"] == (False, False)
 
-    status, run = fleet.run("drain", *both, drain_serial=2)
-    assert status == 0, run.output
-    assert host.marker.exists()
-    assert without_service.marker.exists()
-    assert not host.is_serving()
-    assert other.is_back()
-    assert fleet.run("drain", *both, drain_serial=2)[1].changes(host) == 0
 
-    status, run = fleet.run("restore", *both, restore_serial=2)
-    assert status == 0, run.output
-    assert host.is_back()
-    assert not without_service.marker.exists()
-    assert not without_service.is_serving()
-    assert fleet.run("restore", *both, restore_serial=2)[1].changes(host) == 0
+def test_given_a_host_that_was_not_chosen_when_others_are_drained_then_it_is_left_alone(by_hand: _ByHand) -> None:
+    assert by_hand.out["host2"] == (False, True)
+    assert by_hand.host(2).is_back()
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 5])
+def test_given_a_host_when_drained_and_restored_again_then_nothing_is_done_twice(by_hand: _ByHand, number: int) -> None:
+    host = by_hand.host(number)
+
+    assert by_hand.drained.changes(host) > 0
+    assert by_hand.drained_again.changes(host) == 0
+    assert by_hand.restored_again.changes(host) == 0
 
 
 def test_given_an_established_connection_when_drained_then_time_runs_out_and_that_is_no_failure(
-    make_fleet: MakeFleet,
+    by_hand: _ByHand,
 ) -> None:
-    fleet = make_fleet(1)
-    host = fleet.hosts[0]
-    with socket.create_connection((host.address, host.port)):
-        status, run = fleet.run(
-            "drain", "-e", "drain_hosts=all", load_balancer_removal_connections_timeout=2, **probe_of(host)
-        )
+    host = by_hand.host(3)
 
-    assert status == 0, run.output
-    assert f"Time ran out, connections remain: {host.address} port {host.port}" in run.output
-    # The way back is seen at the endpoint, too.
-    status, run = fleet.run("restore", "-e", "restore_hosts=all", **probe_of(host))
-    assert status == 0, run.output
-    assert re.search(r"See the probe endpoint succeed\] \**\nok:", run.output)
+    assert f"Time ran out, connections remain: {host.address} port {host.port}" in by_hand.drained.output
+    assert by_hand.out["host3"] == (True, False)
+
+
+def test_given_a_probe_endpoint_that_may_be_asked_when_restored_then_it_is_seen_to_succeed(by_hand: _ByHand) -> None:
+    seen_to_succeed = by_hand.restored.output.split("See the probe endpoint succeed]")[1].split("TASK [")[0]
+
+    assert "ok: [host3]" in seen_to_succeed
+    assert by_hand.host(3).is_back()
+
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_given_other_means_than_a_file_that_is_there_when_drained_and_restored_then_all_is_as_before(
+    by_hand: _ByHand, number: int
+) -> None:
+    healthy = by_hand.host(number).directory / "healthy"
+
+    assert by_hand.out[f"host{number}"] == (False, True)
+    assert healthy.read_text() == "I am well\n"
+    assert healthy.stat().st_mode & 0o777 == 0o640
 
 
 def test_given_a_stop_that_hangs_when_drained_then_it_is_ended_in_time_and_named(make_fleet: MakeFleet) -> None:
@@ -138,36 +219,6 @@ def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fa
 
     assert status == 2, run.output
     assert f"{playbook}_hosts: no host of the inventory is hots0" in run.text
-
-
-@pytest.mark.parametrize("means", ["absent", "command"])
-def test_given_other_means_than_a_file_that_is_there_when_drained_and_restored_then_all_is_as_before(
-    make_fleet: MakeFleet, means: str
-) -> None:
-    fleet = make_fleet(1)
-    healthy = fleet.hosts[0].directory / "healthy"
-    healthy.write_text("I am well\n")
-    healthy.chmod(0o640)
-    aside = healthy.with_name("aside")
-    variables: dict[str, Any] = {
-        "load_balancer_removal_health_probe_file": str(healthy),
-        "graceful_shutdown_services": [],
-    }
-    if means == "absent":
-        variables["load_balancer_removal_health_probe_file_state"] = "absent"
-    else:
-        variables["load_balancer_removal_health_probe_remove_command"] = ["mv", str(healthy), str(aside)]
-        variables["load_balancer_removal_health_probe_restore_command"] = ["mv", str(aside), str(healthy)]
-
-    status, run = fleet.run("drain", "-e", "drain_hosts=all", **variables)
-    assert status == 0, run.output
-    assert not healthy.exists()
-    assert fleet.run("drain", "-e", "drain_hosts=all", **variables)[1].changes(fleet.hosts[0]) == 0
-
-    status, run = fleet.run("restore", "-e", "restore_hosts=all", **variables)
-    assert status == 0, run.output
-    assert healthy.read_text() == "I am well\n"
-    assert healthy.stat().st_mode & 0o777 == 0o640
 
 
 def test_given_an_application_that_ignores_the_file_when_drained_then_the_role_fails(make_fleet: MakeFleet) -> None:
