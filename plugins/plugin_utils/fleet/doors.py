@@ -70,6 +70,7 @@ def read_result(content: Mapping[str, Any]) -> Result:
         outcome=progress.get("outcome", ""),
         gave_up=bool(progress.get("gave_up")),
         restored=bool(content.get("restored")),
+        unprepared=bool(content.get("unprepared")),
         failures=tuple(content.get("failures") or ()),
     )
 

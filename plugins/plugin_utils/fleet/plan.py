@@ -81,6 +81,8 @@ class Entry(NamedTuple):
     stopped_by: float
     final: bool
     """Whether it is to be deleted."""
+    unprepared: bool
+    """Whether it was in service when its event started."""
 
 
 class Plan(NamedTuple):
@@ -486,6 +488,7 @@ def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Ent
         drained_by=max(now, min(ready_by, stop_by - for_stopping) if stopping else ready_by),
         stopped_by=stop_by,
         final=any(case.event.is_final for case in cases),
+        unprepared=is_ours and host.is_in_service and any(case.event.is_started for case in cases),
     )
 
 

@@ -23,6 +23,8 @@ class Result(NamedTuple):
     gave_up: bool = False
     """Whether that wait took too long."""
     restored: bool = False
+    unprepared: bool = False
+    """Whether it was in service when its event started."""
     failures: tuple[str, ...] = ()
     """What went wrong."""
 
@@ -59,6 +61,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> dict[str, lis
         events = plan.hosts[name].events if name in plan.hosts else ()
         ids = {event.event_id.lower() for event in events}
         wrong = list(result.failures) + ([result.outcome] if result.gave_up else [])
+        wrong += ["hit while in service: its event started before it was made ready"] if result.unprepared else []
         told = list(result.steps)
         told += [_describe_approval(left) for event_id, left in result.approved.items() if event_id.lower() in ids]
         told += [result.outcome] if result.outcome and not result.gave_up else []

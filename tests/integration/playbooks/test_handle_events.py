@@ -201,10 +201,12 @@ def test_given_a_run_that_died_and_an_event_under_way_when_run_again_then_everyt
     assert started.is_serving()
     fleet.azure.advance(LONG)
 
-    assert run.finish() == 0, run.output
+    assert run.finish() == 2, run.output
     assert started.is_back()
     assert fleet.record(under_way)["approvals"] == []
+    assert "hit while in service: its event started before it was made ready" in run.report(started)
     assert "nothing is ahead any more; put back" in run.report(left)
+    assert "FAILED" not in run.report(left)
 
 
 def test_given_a_minimum_in_service_when_two_are_hit_then_the_more_urgent_one_is_back_before_the_other_leaves(

@@ -455,6 +455,24 @@ def test_given_a_thousand_hosts_that_are_all_hit_then_planning_takes_no_time_wor
     assert len(plan.batches) == 100
 
 
+@pytest.mark.parametrize(
+    ("details", "host", "unprepared"),
+    [
+        ({"status": "Started"}, {}, True),
+        ({}, {}, False),
+        ({"status": "Started"}, {"was_left": True}, False),
+        ({"status": "Started"}, {"is_out": True}, False),
+        ({"status": "Started"}, {"agent": AGENT}, False),
+    ],
+)
+def test_given_an_event_that_has_started_then_a_host_that_is_still_in_service_was_hit_unprepared(
+    event: MakeEvent, now: float, details: dict[str, Any], host: dict[str, Any], unprepared: bool
+) -> None:
+    plan = make_plan([Host("h0", "vm_0", (event(**details),), **host), Host("h1", "vm_1")], Policy(), now)
+
+    assert plan.hosts["h0"].unprepared == unprepared
+
+
 def test_given_two_hosts_that_are_one_vm_then_both_are_named(now: float) -> None:
     with pytest.raises(PlanError, match="h0 and h1 are both the VM web_0"):
         make_plan([Host("h0", "WEB_0"), Host("h1", "web_0")], Policy(), now)

@@ -104,3 +104,13 @@ def test_given_a_host_that_stays_in_service_for_others_when_told_then_it_fails_t
     reason = "1 of 1 hosts are in service, and 1 must stay: stays in service until less than 300 s of notice are left"
     assert describe_plan(plan, now) == [f"Reboot A: web1, starts in 900 s: left alone, {reason}"]
     assert describe_results(plan, {})["failures"] == [f"web1: left in service: {reason}"]
+
+
+def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_run(
+    event: MakeEvent, now: float
+) -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A", status="Started"),))], Policy(), now)
+
+    told = describe_results(plan, {"web1": Result(outcome="over", restored=True, unprepared=True)})
+
+    assert told["failures"] == ["web1: hit while in service: its event started before it was made ready"]
