@@ -16,7 +16,7 @@ Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-event
 
 from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from .document import Event, in_order_of_urgency, same_name
+from .document import Event, in_order_of_urgency, name_key, same_name
 
 OWN = "own"
 LEADER = "leader"
@@ -109,13 +109,13 @@ def unlisted(
     event_ids: Optional[Sequence[str]], chosen: Iterable[Event], listed: Iterable[Event]
 ) -> List[Dict[str, str]]:
     """The ids that were asked for by name but not chosen, each once and with the reason."""
-    are_listed = {event.event_id.lower() for event in listed}
-    answered = {event.event_id.lower() for event in chosen}
+    are_listed = {name_key(event.event_id) for event in listed}
+    answered = {name_key(event.event_id) for event in chosen}
     missing = []
     for event_id in event_ids or ():
-        if event_id.lower() not in answered:
-            answered.add(event_id.lower())
-            reason = "left out by the other filters" if event_id.lower() in are_listed else NOT_LISTED
+        if name_key(event_id) not in answered:
+            answered.add(name_key(event_id))
+            reason = "left out by the other filters" if name_key(event_id) in are_listed else NOT_LISTED
             missing.append({"event_id": event_id, "reason": reason})
     return missing
 

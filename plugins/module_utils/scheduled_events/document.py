@@ -116,7 +116,7 @@ class Event(NamedTuple):
     @property
     def is_shared(self) -> bool:
         """Whether it hits more than one VM, so that one approval decides for all of them."""
-        return len({name.lower() for name in self.resources}) > 1
+        return len({name_key(name) for name in self.resources}) > 1
 
     @property
     def leader(self) -> Optional[str]:
@@ -155,7 +155,13 @@ class Document(NamedTuple):
 
 def same_name(one: str, other: str) -> bool:
     """Whether two VM names, or two event ids, mean the same: equal as a whole, without case."""
-    return one.lower() == other.lower()
+    return name_key(one) == name_key(other)
+
+
+def name_key(name: str) -> Tuple[str, str]:
+    """What two spellings of one name have in common, and two names have not."""
+    # In lower case alone, the sign for kelvin is a k, and names of others would become ours.
+    return name.lower(), name.upper()
 
 
 def in_order_of_urgency(events: Iterable[Event]) -> List[Event]:
@@ -352,9 +358,9 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
 
 
 def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:
-    by_id = {}  # type: Dict[str, Event]
+    by_id = {}  # type: Dict[Tuple[str, str], Event]
     for event in events:
-        if by_id.setdefault(event.event_id.lower(), event) != event:
+        if by_id.setdefault(name_key(event.event_id), event) != event:
             # Which of the two an approval would start, nobody could say.
             raise DocumentError("Events: there are two different ones with the EventId %s" % _quote(event.event_id))
     return tuple(by_id.values())

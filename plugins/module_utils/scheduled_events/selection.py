@@ -9,7 +9,7 @@ ones are meant.
 
 from typing import FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
 
-from .document import Event, same_name
+from .document import Event, name_key, same_name
 
 ANY = "any"
 THIS_VM = "this_vm"
@@ -44,8 +44,8 @@ def any_of(words: Optional[Iterable[str]]) -> Optional[FrozenSet[str]]:
 
 def affecting_any_of(events: Iterable[Event], vm_names: Iterable[str]) -> List[Event]:
     """The events that hit at least one of these VMs."""
-    wanted = frozenset(name.lower() for name in vm_names)
-    return [event for event in events if not wanted.isdisjoint(name.lower() for name in event.resources)]
+    wanted = frozenset(name_key(name) for name in vm_names)
+    return [event for event in events if not wanted.isdisjoint(name_key(name) for name in event.resources)]
 
 
 def _allows(condition: Optional[FrozenSet[str]], word: Optional[str]) -> bool:

@@ -568,6 +568,16 @@ class TestTheEvent:
             assert not event.affects(other)
 
     @pytest.mark.parametrize(
+        ("name", "lookalike"), [("web_k", "web_\u212a"), ("i\u0307", "\u0130"), ("\xdf", "\u1e9e")]
+    )
+    def test_given_a_name_that_only_becomes_ours_in_lower_case_then_it_is_another(
+        self, name: str, lookalike: str
+    ) -> None:
+        assert name.lower() == lookalike.lower()
+        assert not fixture_event(resources=(lookalike,)).affects(name)
+        assert fixture_event(resources=(name, lookalike)).is_shared
+
+    @pytest.mark.parametrize(
         ("event", "seconds"),
         [
             (fixture_event(), 900),
