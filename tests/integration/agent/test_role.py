@@ -26,7 +26,9 @@ POLICY = {
     "name": "web",
     "match": {"event_types": ["Reboot"]},
     "drain": [{"pause": 12}],
-    "shutdown": [{"stop": "nginx"}, {"stop": "work@1.timer"}],
+    "shutdown": [
+        {"stop": unit} for unit in ("nginx", "app.socket", "srv-data.mount", "work@1.timer", "work@1.service")
+    ],
     "restore": [{"start": "nginx.service"}],
     "approve": "quorum",
 }
@@ -127,6 +129,45 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path / "machine")
 
 
+def complaints_of_systemd(machine: Machine) -> str:
+    """What systemd says of the unit, beside the units that its steps stop."""
+    if shutil.which("systemd-analyze") is None:
+        return ""
+    units = machine.root / "units"
+    units.mkdir()
+    for name, content in {
+        "nginx.service": "[Service]\nExecStart=/bin/true\n",
+        "app.socket": "[Socket]\nListenStream=127.0.0.1:9\n",
+        "app.service": "[Service]\nExecStart=/bin/true\n",
+        "srv-data.mount": "[Mount]\nWhat=tmpfs\nWhere=/srv/data\nType=tmpfs\n",
+        "work@.timer": "[Timer]\nOnBootSec=1\n",
+        "work@.service": "[Service]\nExecStart=/bin/true\n",
+    }.items():
+        (units / name).write_text(content)
+    shutil.copy(machine.unit, units)
+    # As a boot sees them. One unit alone is never found to be in a circle.
+    for target, unit in {
+        "multi-user": "foghorn-agent.service",
+        "sockets": "app.socket",
+        "local-fs": "srv-data.mount",
+        "timers": "work@1.timer",
+    }.items():
+        wants = units / f"{target}.target.wants"
+        wants.mkdir()
+        (wants / unit).symlink_to(units / unit.replace("@1", "@"))
+    said = subprocess.run(
+        ["systemd-analyze", "verify", "multi-user.target"],
+        env=dict(os.environ, SYSTEMD_UNIT_PATH=f"{units}:"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    shutil.rmtree(units)
+    # Of other units of the machine that the tests run on, it may say what it likes.
+    return "".join(line for line in said.stdout.splitlines(True) if "foghorn" in line or "ordering cycle" in line)
+
+
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -167,7 +208,8 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert machine.play(handler_agent_policies=[POLICY]) == 0, machine.output
     assert machine.take_calls() == ["daemon-reload", "restart"]
     assert json.loads(machine.config.read_text())["policies"] == [POLICY]
-    assert "\nBefore=multi-user.target nginx.service work@1.timer\n" in machine.unit.read_text()
+    assert "\nBefore=multi-user.target nginx.service work@1.service\n" in machine.unit.read_text()
+    assert complaints_of_systemd(machine) == ""
 
     neighbour = machine.config.with_name("azure_simulator.json")
     neighbour.write_text("{}")

@@ -17,6 +17,7 @@ _HELP = {
     "foghorn_polls_total": ("counter", "Documents asked for, by result."),
     "foghorn_steps_total": ("counter", "Steps that ended, by stage and result."),
     "foghorn_approvals_total": ("counter", "Approvals sent, by result."),
+    "foghorn_errors_total": ("counter", "Turns of the loop that ended in an error that nobody foresaw."),
     "foghorn_webhooks_total": ("counter", "Webhooks, by result."),
 }
 

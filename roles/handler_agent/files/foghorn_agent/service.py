@@ -30,6 +30,8 @@ from .workers import Worker
 _STOPPING_TIME = 10.0  # seconds that children have to end in
 _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
 _LOOK_AFTER_CLIENTS = 1.0  # seconds
+_PAUSE_AFTER_ERROR = 0.2  # seconds
+_SAY_AGAIN = 60.0  # seconds until the same error is logged again
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -82,6 +84,8 @@ class Service:
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
         self._watched = -1
         self._stop_asked = False
+        self._last_error = ("", 0.0)
+        """What it was, and when it may be said again."""
         self._journal = Journal(config.state_directory)
         self._opened.callback(self._journal.close)
         try:
@@ -137,7 +141,10 @@ class Service:
         self._opened.close()
 
     def _turn(self) -> None:
-        seconds = self.agent.turn()
+        try:
+            seconds = self.agent.turn()
+        except Exception as error:  # noqa: BLE001 - whatever it is: the machine is better off with the next turn
+            seconds = self._note_error(error)
         self._notifier.sign_of_life()
         self._notifier.status("in rotation" if not self.agent.state.is_out else "out of rotation")
         self._endpoint.expire()
@@ -149,6 +156,22 @@ class Service:
                 self._endpoint.handle(key, mask)
             elif key.fd == self._wake_reader:
                 _empty(self._wake_reader)
+
+    def _note_error(self, error: Exception) -> float:
+        """Count and log what should not have happened; give the seconds until the next turn."""
+        # Only here: the agent's memory is dear, and most agents never need it.
+        import traceback
+
+        self.agent.counters.add("foghorn_errors_total")
+        text = "%s: %s" % (type(error).__name__, error)
+        now = self._clocks.monotonic()
+        if text != self._last_error[0] or now >= self._last_error[1]:
+            self._last_error = text, now + _SAY_AGAIN
+            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            self._log(levels.ERROR, "this turn ended in an error that nobody foresaw: %s" % text, trace=trace)
+        # What came in and was not taken wakes the loop at once, again and again.
+        time.sleep(_PAUSE_AFTER_ERROR)
+        return _LOOK_AFTER_CLIENTS
 
     def _longest_sleep(self, seconds: float) -> float:
         """How long the loop may sleep, of the seconds for which the agent has nothing to do."""

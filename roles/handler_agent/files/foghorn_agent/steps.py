@@ -26,6 +26,7 @@ _ENVIRONMENT = {
     "HOME": "/root",
 }
 _UMASK = 0o022
+_OOM_SCORE = "/proc/self/oom_score_adj"
 _LONGEST_OUTPUT = 8 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes: what a pipe holds
 _CHUNKS_AT_ONCE = 4
@@ -302,7 +303,8 @@ def _start(argv: Sequence[str], environment: Mapping[str, str]) -> "subprocess.P
 
 
 def _set_what_is_inherited() -> Callable[[], None]:
-    """Set umask, signal mask and ignored signals as a command expects them; give what sets them back."""
+    """Set umask, signal mask, ignored signals and the OOM score as a command expects them; give what sets them back."""
+    score = _set_oom_score("0")
     mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
     umask = os.umask(_UMASK)
     # A signal that is ignored stays so in the child, one that is handled does not. So for this moment these
@@ -316,12 +318,33 @@ def _set_what_is_inherited() -> Callable[[], None]:
         signal.signal(number, lambda _number, _frame: None)
 
     def restore() -> None:
+        if score is not None:
+            _set_oom_score(score)
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         os.umask(umask)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     return restore
+
+
+def _set_oom_score(score: str) -> Optional[str]:
+    """Set our own score for the kernel's choice of whom to kill when memory is short; give the one before.
+
+    The agent is spared. What it starts is not: a hook that eats the memory would take everything else with it.
+
+    :returns: None where nothing was changed: it is the same already, or cannot be changed
+    """
+    try:
+        with open(_OOM_SCORE, "r+") as file:
+            before = file.read().strip()
+            if before == score:
+                return None
+            file.seek(0)
+            file.write(score)
+    except OSError:
+        return None
+    return before
 
 
 def _without_blocking(pipe: Any) -> Any:

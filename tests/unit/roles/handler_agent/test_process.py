@@ -175,3 +175,27 @@ def test_given_a_journal_in_use_when_another_service_starts_then_it_cannot(servi
     service()
     with pytest.raises(CannotStart, match="is in use: another foghorn-agent is running"):
         service()
+
+
+def test_given_an_error_that_nobody_foresaw_when_a_turn_ends_in_it_then_it_is_counted_and_the_next_turn_comes(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, said = service()
+    turn = one.agent.turn
+    errors = [KeyError("unforeseen"), KeyError("unforeseen")]
+
+    def fail_at_first() -> float:
+        if errors:
+            raise errors.pop()
+        return float(turn())
+
+    monkeypatch.setattr(one.agent, "turn", fail_at_first)
+    for _turn in range(3):
+        one._turn()
+    assert one.agent.state.boot_id is not None
+    assert [what for what in said if what[0] == levels.ERROR] == [
+        (levels.ERROR, "this turn ended in an error that nobody foresaw: KeyError: 'unforeseen'")
+    ]
+    answer = one.agent.respond("/metrics")
+    assert b"\nfoghorn_errors_total 2.0\n" in answer[2]
+    assert one.agent.respond("/readyz")[0] == 200

@@ -241,6 +241,19 @@ def test_given_signals_that_we_block_or_ignore_when_run_then_the_command_has_the
     assert [int(line.split()[1], 16) & settable for line in output.splitlines()] == [0, 0]
 
 
+def test_given_an_agent_that_is_spared_when_memory_is_short_when_a_command_is_run_then_the_command_is_not(
+    start: Starter,
+) -> None:
+    own = Path("/proc/self/oom_score_adj")
+    before = own.read_text()
+    # To be spared less is everybody's right; to be spared more would need root.
+    own.write_text("500")
+    assert outcome_of(start(["cat", "/proc/self/oom_score_adj"])).output == "0\n" or os.geteuid() != 0
+    assert own.read_text() == "500\n"
+    if os.geteuid() == 0:
+        own.write_text(before)
+
+
 @pytest.mark.parametrize("size", [0, 1, 65536, 65537, 3 * 1024 * 1024])
 def test_given_input_of_any_size_when_read_then_all_of_it_arrives(start: Starter, size: int) -> None:
     assert outcome_of(start(["wc", "-c"], stdin=b"x" * size)).output.strip() == str(size)
