@@ -88,7 +88,7 @@ class Machine:
             "listen": [{"address": "127.0.0.1", "port": port}],
             "hooks_directory": str(self.directory / "hooks.d"),
             "state_directory": str(self.directory / "state"),
-            "policies": [{"drain": [{"command": self.step}]}],
+            "policies": [{"drain": [{"command": self.step}], "begin_before": 604800}],
         }
         config.write_text(json.dumps(content), encoding="utf-8")
         config.chmod(0o600)
