@@ -177,7 +177,7 @@ def test_given_a_step_under_way_when_told_to_stop_then_the_step_is_ended_and_run
     begin: Begin, azure: Simulator, tmp_path: Path
 ) -> None:
     script = "echo $$ >> %s/pids; test -e %s/go || exec sleep 600" % (tmp_path, tmp_path)
-    policy = {"drain": [{"command": ["/bin/sh", "-c", script], "name": "slow", "timeout": 600}]}
+    policy = {"drain": [{"command": ["/bin/sh", "-c", script], "name": "slow", "timeout": 600}], "begin_before": 900}
     agent = begin({"policies": [policy]})
     azure.event("Reboot", "web_0", **dict(LIFE, notice=900))
     wait_for((tmp_path / "pids").exists, [agent])
@@ -272,7 +272,7 @@ def test_given_a_hook_that_ignores_sigterm_forks_and_floods_when_an_eviction_com
     hook.chmod(0o755)
     policies = [
         {"match": {"event_types": ["Preempt"]}, "drain": [{"command": ["/bin/touch", str(tmp_path / "drained")]}]},
-        {"drain": [{"hooks": True, "timeout": 600}]},
+        {"drain": [{"hooks": True, "timeout": 600}], "begin_before": 900},
     ]
     agent = begin({"policies": policies, "hooks_directory": str(hooks)})
     azure.event("Reboot", "web_0", notice=900)
