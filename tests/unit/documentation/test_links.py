@@ -47,7 +47,7 @@ def test_given_a_page_when_its_links_are_followed_then_each_leads_to_a_file_and_
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
         if re.match(r"[a-z]+:", target):
             continue
-        file, _, anchor = target.partition("#")
+        file, _separator, anchor = target.partition("#")
         other = (page.parent / file).resolve() if file else page
         if not other.exists() or (anchor and anchor not in anchors(other)):
             dead.append(target)
