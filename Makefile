@@ -35,7 +35,7 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 SANITY_OF_OTHERS := sanity-oldest sanity-newest
 # Lanes side by side. One for those that work on the copy of the collection, one that waits more than it works, one more;
 # what follows `++` goes to the lane that is free, what takes longest first.
-POOL := unit unit-other-pythons integration-demo integration-arm integration-newest integration-oldest
+POOL := unit unit-other-pythons integration-demo integration-agent integration-arm integration-newest integration-oldest
 STEPS := sanity $(LINT) -- integration-playbooks -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
