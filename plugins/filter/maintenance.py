@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
     check_alike,
     plan_as_dict,
@@ -24,7 +25,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import read_policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import plain, untrusted
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
 def maintenance_plan(

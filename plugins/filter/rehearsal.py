@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehearsal import (
     Machine,
     RehearsalError,
@@ -19,7 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehears
     make_rehearsal,
     silent_machines,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import plain, untrusted
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is somebody else's text handed to a playbook, and to a person?
+"""How is somebody else's text handed to a playbook?
 
-Whoever can announce an event chooses its texts. Ansible must not take them for templates, nor a terminal for commands.
+Whoever can announce an event chooses its texts, and Ansible must not take them for templates.
 """
 
 from __future__ import annotations
@@ -13,14 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible import template
-
-
-def plain(text: str) -> str:
-    """Return the text on one line, an escape like `\\x1b` in place of each character that does not just show itself."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
 
 
 def untrusted(function: Callable[..., Any]) -> Callable[..., Any]:

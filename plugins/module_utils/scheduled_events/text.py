@@ -42,6 +42,20 @@ def harmless_line(text: str, longest: int) -> str:
     return line if len(line) <= longest else line[:longest] + "…"
 
 
+def plain(value: Any) -> str:
+    """Any value shown on one line: an escape like `\\x1b` stands for each character that does not simply show itself.
+
+    For what reaches a terminal or a log by another way than through the door: old journals, other programs, errors.
+    """
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
 def harmless_fields(fields: Mapping[str, Any]) -> Dict[str, Any]:
     """An object of JSON with all text in it, names too. It must not be nested deeply."""
     return {harmless_name(name): _harmless_value(value) for name, value in fields.items()}

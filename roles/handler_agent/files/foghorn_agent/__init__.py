@@ -8,7 +8,7 @@ Python 3.6 and later, standard library only.
 * What has been done? `state`, the sum of the journal's records. What comes next? `decisions`, pure
 * What did it do? `journal`
 * How does all of it run? `agent`, the loop; `steps`, `workers`, `endpoint`, `webhooks`, its edges
-* What does a person see of it? `cli`, `status`, `metrics`, in `plain` text
+* What does a person see of it? `cli`, `status`, `metrics`
 """
 
 __version__ = "0.1.0"

@@ -13,13 +13,13 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO
 
 from foghorn_core.document import format_date
 from foghorn_core.errors import DocumentError
+from foghorn_core.text import plain
 
 from . import __version__
 from .advice import advice_on_machine, advice_on_policies
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
 from .journal import JournalError, read_history
 from .members import ask_member
-from .plain import plain
 from .status import as_table
 
 _USAGE = """\

@@ -4,7 +4,7 @@
 
 from typing import Any, Dict, List, Mapping, Tuple
 
-from .plain import plain
+from foghorn_core.text import plain
 
 Labels = Tuple[Tuple[str, str], ...]
 

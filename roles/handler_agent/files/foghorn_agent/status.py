@@ -6,10 +6,10 @@ from datetime import datetime, timezone
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
 
 from foghorn_core.document import event_as_dict, format_date
+from foghorn_core.text import plain
 
 from . import __version__
 from .decisions import Work, is_ready, plan_of
-from .plain import plain
 from .policy import NEVER, QUORUM, Rule
 from .state import BEGUN, State, Tracked
 

@@ -1,11 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is handed on is never a template, and never a terminal's command."""
-
-from __future__ import annotations
+"""What of somebody else's text is handed on?"""
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import plain
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 
 
 @pytest.mark.parametrize(
