@@ -128,6 +128,7 @@ from typing import Any
 
 from ansible.errors import AnsibleLookupError, AnsibleOptionsError
 from ansible.plugins.lookup import LookupBase
+from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import look_up
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
@@ -160,7 +161,8 @@ class LookupModule(LookupBase):
             selection = read_selection(options)
             vm_names = read_vm_names(self._flatten(terms))
             if options["source"] == "resource_graph":
-                events = look_up(options, selection, vm_names, (variables or {}).get("hostvars") or {})
+                hosts = (variables or {}).get("hostvars") or {}
+                events = look_up(options, selection, vm_names, hosts, Display().warning)
             else:
                 with open_client(connection) as client:
                     events = list_events(client, connection, selection, vm_names).events

@@ -83,6 +83,16 @@ class SignIn(NamedTuple):
         spellings = {self.secret, quote(self.secret), quote(self.secret, safe=""), quote_plus(self.secret)}
         return tuple(sorted(spellings, key=len, reverse=True))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody should know who signs in like this, before it is done."""
+        if self.cloud.verify:
+            return ()
+        return (
+            "cert_validation_mode: ignore: anybody on the way to %s can read the credentials and act as you. Trust the"
+            " cloud's own certificate authority (REQUESTS_CA_BUNDLE) instead" % self.cloud.arm,
+        )
+
 
 def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = None, home: str | None = None) -> SignIn:
     """Find out who signs in: with `auto` from the parameters, the environment, the credential file, the CLI.

@@ -8,7 +8,7 @@ Events name VMs as Azure does. Which hosts of the inventory these are is said by
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -26,12 +26,17 @@ from .resource_graph import ListedEvent, list_events
 
 
 def look_up(
-    options: Mapping[str, Any], selection: Selection, vms: Sequence[str], hosts: Mapping[str, Mapping[str, Any]]
+    options: Mapping[str, Any],
+    selection: Selection,
+    vms: Sequence[str],
+    hosts: Mapping[str, Mapping[str, Any]],
+    warn: Callable[[str], None],
 ) -> list[Json]:
     """Read the events of the subscriptions and choose among them.
 
     :param vms: names or ids: only events that hit one of these; none: all
     :param hosts: the variables of each host of the inventory
+    :param warn: told what somebody should know who signs in like this
     :raises OptionError: if an option cannot be meant
     :raises ArmError, DocumentError: see `resource_graph.list_events`
     """
@@ -44,7 +49,10 @@ def look_up(
     references = read_references(vms)
     group = read_name(options, "resource_group") if options.get("resource_group") is not None else None
     timeout = read_seconds(options, "timeout")
-    with ArmClient(choose(options), Deadline(timeout)) as client:
+    sign_in = choose(options)
+    for warning in sign_in.warnings:
+        warn(warning)
+    with ArmClient(sign_in, Deadline(timeout)) as client:
         everything = list_events(client, subscriptions or [client.subscription_id], finished=True)
     listed = in_group(everything, group)
     check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")

@@ -326,11 +326,7 @@ def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict
         sign_in = choose(module.params)
         # Those that the module was not given as arguments are no secrets to Ansible yet.
         module.no_log_values.update(sign_in.secrets)
-        if not sign_in.cloud.verify:
-            module.warn(
-                "cert_validation_mode: ignore: anybody on the way to %s can read the credentials and act as you. Trust"
-                " the cloud's own certificate authority (REQUESTS_CA_BUNDLE) instead" % sign_in.cloud.arm
-            )
+        _warn(module, sign_in.warnings)
         with ArmClient(sign_in, Deadline(timeout)) as client:
             result = {**work(client), **_said_by(client)}
     module.exit_json(**result)

@@ -16,12 +16,14 @@ import pytest
 import yaml
 from ansible import constants
 from ansible.errors import AnsibleLookupError
+from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.lookup.scheduled_events import LookupModule
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.module import sign_in_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import (
     connection_arguments,
     selection_arguments,
 )
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import ScriptedArm, ok
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events.scripted_imds import (
     ScriptedImds,
     Step,
@@ -223,6 +225,22 @@ class TestErrors:
     def test_trap_3_given_no_document_then_it_is_an_error_and_never_an_empty_list(self, query: Query) -> None:
         with pytest.raises(AnsibleLookupError, match=r"^scheduled_events: The answer of IMDS at http://.* no Events"):
             query(script=(compute("web_0"), status(200, {"error": "moved"})))
+
+
+class TestSigningIn:
+    @pytest.mark.parametrize(("mode", "warnings"), [("ignore", 1), ("validate", 0)])
+    def test_given_certificates_are_not_checked_then_it_warns_as_the_modules_do(
+        self, call: Query, monkeypatch: pytest.MonkeyPatch, mode: str, warnings: int
+    ) -> None:
+        warned: list[str] = []
+        monkeypatch.setattr(Display(), "warning", warned.append)
+        sign_in = {"auth_source": "msi", "cert_validation_mode": mode}
+        with ScriptedArm(ok({})) as arm, pytest.raises(AnsibleLookupError, match="Is cloud_environment the address"):
+            call(source="resource_graph", cloud_environment=arm.url, **sign_in)
+
+        assert [one.partition(" can read the credentials")[0] for one in warned] == [
+            "cert_validation_mode: ignore: anybody on the way to %s" % arm.url
+        ] * warnings
 
 
 def test_given_no_query_then_jmespath_is_not_even_imported() -> None:

@@ -92,9 +92,9 @@ def test_given_an_event_then_it_is_seen_from_no_vm_and_has_its_resource() -> Non
 
 def test_given_a_choice_by_this_vm_then_it_is_refused_before_anybody_is_asked() -> None:
     with pytest.raises(OptionError, match="affecting: 'this_vm' needs a VM that asks"):
-        look_up({}, Selection(affecting="this_vm"), (), {})
+        look_up({}, Selection(affecting="this_vm"), (), {}, pytest.fail)
 
 
 def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:
     with pytest.raises(OptionError, match="subscriptions: 'shop' is not the id of a subscription"):
-        look_up({"subscriptions": ["shop"]}, Selection(), (), {})
+        look_up({"subscriptions": ["shop"]}, Selection(), (), {}, pytest.fail)

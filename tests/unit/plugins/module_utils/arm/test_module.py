@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What do the modules of the control plane tell Ansible, besides what they did?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import module as doors
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import ScriptedArm, ok
+
+COMMON = {"auth_source": "msi", "timeout": 60.0}
+
+
+class Ended(Exception):
+    """A module ended; holds its result."""
+
+
+class StandIn:
+    """Takes from a module what it tells Ansible."""
+
+    check_mode = False
+    _diff = False
+
+    def __init__(self, spec: doors.ArgumentSpec, **options: Any) -> None:
+        self.params = {**{name: one.get("default") for name, one in spec.items()}, **COMMON, **options}
+        self.no_log_values: set[str] = set()
+        self.warnings: list[str] = []
+
+    def warn(self, warning: str) -> None:
+        """Remember a warning."""
+        self.warnings.append(warning)
+
+    def exit_json(self, **result: Any) -> None:
+        """End well."""
+        raise Ended(result)
+
+    def fail_json(self, **result: Any) -> None:
+        """End badly."""
+        raise Ended({**result, "failed": True})
+
+
+def result_of(run: Callable[[Any], None], module: StandIn) -> dict[str, Any]:
+    with pytest.raises(Ended) as ended:
+        run(module)
+    result: dict[str, Any] = ended.value.args[0]
+    return result
+
+
+@pytest.mark.parametrize(("mode", "warnings"), [("ignore", 1), ("validate", 0)])
+def test_given_certificates_are_not_checked_then_it_warns(mode: str, warnings: int) -> None:
+    spec = {**doors.sign_in_arguments(), **doors.scale_set_choice_arguments()}
+    with ScriptedArm(ok({})) as arm:
+        module = StandIn(spec, cert_validation_mode=mode, cloud_environment=arm.url)
+        result = result_of(doors.run_scale_set_info, module)
+
+    assert "Is cloud_environment the address" in result["msg"]
+    assert [one.partition(" can read the credentials")[0] for one in module.warnings] == [
+        "cert_validation_mode: ignore: anybody on the way to %s" % arm.url
+    ] * warnings
