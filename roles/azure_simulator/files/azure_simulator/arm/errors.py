@@ -115,12 +115,14 @@ def disallowed(path: str) -> ArmError:
     return ArmError(403, "RequestDisallowedByPolicy", message, name)
 
 
-def locked(path: str) -> ArmError:
-    """A lock on the resource, or on what it is in."""
+def locked(path: str, method: str) -> ArmError:
+    """A lock on the resource group, or the subscription: a conflict that does not pass by itself."""
+    verb = "delete" if method == "DELETE" else "write"
+    scope = path.partition("/providers/")[0] or path
     return ArmError(
-        403,
+        409,
         "ScopeLocked",
-        f"The scope '{path}' cannot perform write operation because following scope(s) are locked: '{path}'. Please "
+        f"The scope '{path}' cannot perform {verb} operation because following scope(s) are locked: '{scope}'. Please "
         "remove the lock and try again.",
     )
 

@@ -128,7 +128,7 @@ class ArmFaultPlan:
         if self.error == "policy":
             return disallowed(path)
         if self.error == "locked":
-            return locked(path)
+            return locked(path, method)
         if self.error == "concurrent":
             return concurrent()
         if self.error == "not_found":

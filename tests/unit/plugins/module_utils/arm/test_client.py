@@ -262,7 +262,6 @@ def test_given_a_role_is_missing_then_the_error_names_it_and_says_what_azure_sai
     [
         ("RequestDisallowedByPolicy", "Resource 'web' was disallowed by policy. Policy identifiers: 'only-tagged'."),
         ("LinkedAuthorizationFailed", "does not have permission 'join/action' on the linked scope '/images/gold'."),
-        ("ScopeLocked", "The scope '/web' cannot perform write operation because these scopes are locked: '/web'."),
         ("DisallowedOperation", "The current subscription type is not permitted to do that."),
     ],
 )
@@ -316,6 +315,10 @@ def test_given_a_conflict_that_does_not_pass_in_time_then_azures_words_are_in_th
             "Operation 'Update VM' is not allowed on VM 'web' since the VM is marked for deletion.",
         ),
         ("Conflict", "The name is taken already."),
+        (
+            "ScopeLocked",
+            "The scope '/shop/web' cannot perform write operation because following scope(s) are locked: '/shop'.",
+        ),
         ("PropertyChangeNotAllowed", "Changing property 'imageReference' is not allowed."),
     ],
 )

@@ -81,7 +81,7 @@ def test_given_an_operation_that_is_none_when_polled_then_404(cloud: Start) -> N
         ("forbidden", 403, "AuthorizationFailed"),
         ("linked", 403, "LinkedAuthorizationFailed"),
         ("policy", 403, "RequestDisallowedByPolicy"),
-        ("locked", 403, "ScopeLocked"),
+        ("locked", 409, "ScopeLocked"),
         ("conflict", 409, "OperationNotAllowed"),
         ("concurrent", 409, "Conflict"),
         ("not_found", 404, "ResourceNotFound"),
@@ -94,6 +94,15 @@ def test_given_a_fault_when_a_request_is_refused_then_microsofts_client_reads_st
     azure.azure.arm_fault("error", error=error, methods=["PATCH"])
     with azure.refuses(status, code):
         update(azure)
+
+
+def test_given_a_lock_on_the_group_when_refused_then_the_operation_and_both_scopes_are_named(cloud: Start) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="locked")
+    path = azure.path("virtualMachineScaleSets/web")
+    message = azure.raw("DELETE", f"{path}?api-version=2026-04-01").json["error"]["message"]
+    assert f"The scope '{path}' cannot perform delete operation" in message
+    assert f"are locked: '{path.partition('/providers/')[0]}'. Please remove the lock" in message
 
 
 def test_given_a_missing_permission_when_refused_then_the_action_and_the_scope_are_named(cloud: Start) -> None:
