@@ -23,7 +23,7 @@ LOG_VARIABLE = "FOGHORN_GUARD_LOG"
 
 
 class NonLoopbackError(RuntimeError):
-    """Something under test tried to leave this machine. No OSError, lest it be retried as a network fault."""
+    """Something under test tried to leave this machine. Not an OSError: that would be retried as a network fault."""
 
 
 def install() -> None:

@@ -45,7 +45,6 @@ KIND = "virtualMachineScaleSets"
 SINCE = "2019-03-01"
 """The first version of Compute that has terminate notifications on scale sets."""
 MANUAL = "Manual"
-AUTOMATIC = "Automatic"
 ROLLING = "Rolling"
 
 READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")

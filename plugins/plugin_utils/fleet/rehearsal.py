@@ -21,7 +21,6 @@ Record = Mapping[str, Any]
 APPROVED = "approved"
 PREPARED = "prepared"
 IGNORED = "ignored"
-EXPECTATIONS = (APPROVED, PREPARED, IGNORED)
 
 # A handler that has not asked for so many seconds is not there: Azure's advice is once a second.
 _LONGEST_SILENCE = 30.0

@@ -307,7 +307,7 @@ def deliver(request: Request) -> Delivery:
     elif response.status >= 400 and answer.strip():
         detail += ": %s" % answer
     if secret:
-        # Before anything is cut off, lest a part of it stay.
+        # Before anything is cut off: a part of it might stay otherwise.
         detail = detail.replace(secret, "***")
     detail = " ".join(detail.split())[:_LONGEST_QUOTE]
     if 200 <= response.status < 300:
