@@ -42,8 +42,9 @@ options:
   scope:
     description:
       - Which of the chosen events may be approved.
-      - V(own) approves events that hit O(vm_names) and no other VM. If any other was chosen that can still be approved,
-        or one that hits none of them, the module fails and approves nothing.
+      - V(own) approves events that hit O(vm_names) and no other VM. The module fails and approves nothing if one of
+        the chosen events is still V(Scheduled) and hits another VM as well, or hits none of O(vm_names), whatever its
+        status. For an event that several VMs share, name all of them once they are ready, or use V(leader).
       - V(leader) approves events whose first resource is one of O(vm_names), and leaves the others out with the reason.
       - V(any) approves every event that was chosen, whomever it hits.
     type: str

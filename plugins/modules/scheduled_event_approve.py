@@ -27,14 +27,17 @@ options:
     description:
       - Choose these events, compared without case. An empty list chooses none.
       - If other filters are set as well, an event must pass them too.
-      - If neither this nor a filter is set, all events that this VM is told of are chosen, and O(scope) decides.
+      - If neither this nor a filter is set, all events that this VM is told of are chosen, and O(scope) decides. In an
+        availability set or placement group those include events of other VMs, which O(scope=own) refuses;
+        O(affecting=this_vm) leaves them out.
     type: list
     elements: str
   scope:
     description:
       - Which of the chosen events this VM may approve.
-      - V(own) approves events that hit this VM and no other. If any other was chosen that can still be approved, or one
-        that does not hit this VM at all, the module fails and approves nothing.
+      - V(own) approves events that hit this VM and no other. The module fails and approves nothing if one of the chosen
+        events is still V(Scheduled) and hits another VM as well, or does not hit this VM at all, whatever its status.
+        For events that several VMs share, use V(leader).
       - V(leader) approves events that hit this VM as the first of their resources, and leaves the others out with
         the reason. When all VMs of a shared event run this, one of them approves. Use it when all of them are ready.
       - V(any) approves every event that was chosen, also those that hit only others.
@@ -88,6 +91,7 @@ EXAMPLES = r"""
     affecting: this_vm
   register: scheduled
 
+# The default scope refuses an event that also hits other VMs.
 - name: Approve the most urgent event, once for all of its VMs
   foghorn.azure_events.scheduled_event_approve:
     event_ids: "{{ scheduled.events[:1] | map(attribute='event_id') }}"
