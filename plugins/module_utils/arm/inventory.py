@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..scheduled_events.deadline import Deadline
-from ..scheduled_events.document import in_order_of_urgency
+from ..scheduled_events.document import NameKey, in_order_of_urgency, name_key
 from ..scheduled_events.errors import OptionError
 from ..scheduled_events.options import read_seconds
 from ..scheduled_events.selection import ANY, Selection
@@ -76,14 +76,14 @@ def join(listed: Sequence[ListedEvent], hosts: Mapping[str, Mapping[str, Any]], 
     if not listed:
         # To template a variable of every host takes its time, and most of the time nothing is announced.
         return []
-    by_name: dict[str, list[tuple[Reference, str]]] = {}
+    by_name: dict[NameKey, list[tuple[Reference, str]]] = {}
     for host in hosts:
         try:
             reference = read_reference(str(hosts[host].get(variable) or host))
         except OptionError as error:
             raise OptionError("%s of the host %s: %s" % (variable, host, error)) from None
-        by_name.setdefault(reference.name.lower(), []).append((reference, host))
-    hit = {name.lower() for one in listed for name in one.event.resources}
+        by_name.setdefault(name_key(reference.name), []).append((reference, host))
+    hit = {name_key(name) for one in listed for name in one.event.resources}
     known = [reference for name in hit for reference, _host in by_name.get(name, ())]
     check_unambiguous(known, listed, variable, "Let inventory_variable be one that holds the ids of VMs")
     now = datetime.now(timezone.utc)
@@ -93,7 +93,7 @@ def join(listed: Sequence[ListedEvent], hosts: Mapping[str, Mapping[str, Any]], 
             inventory_hosts=[
                 host
                 for vm in one.event.resources
-                for reference, host in by_name.get(vm.lower(), ())
+                for reference, host in by_name.get(name_key(vm), ())
                 if reference.means(one, vm)
             ],
         )

@@ -56,6 +56,9 @@ _FIELDS = {
     "DurationInSeconds": "duration_in_seconds",
     "NotBefore": "not_before",
 }
+# What tells one name from another, see `name_key`.
+NameKey = Tuple[str, str]
+
 # A field that we do not know is handed on as it came, and a wrong value is quoted: both are written as JSON
 # once more. Deeper than this nobody means it, and the writer's own recursion would end before the reader's did.
 _DEEPEST_VALUE = 32  # levels
@@ -158,7 +161,7 @@ def same_name(one: str, other: str) -> bool:
     return name_key(one) == name_key(other)
 
 
-def name_key(name: str) -> Tuple[str, str]:
+def name_key(name: str) -> NameKey:
     """What two spellings of one name have in common, and two names have not."""
     # In lower case alone, the sign for kelvin is a k, and names of others would become ours.
     return name.lower(), name.upper()
@@ -358,7 +361,7 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
 
 
 def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:
-    by_id = {}  # type: Dict[Tuple[str, str], Event]
+    by_id = {}  # type: Dict[NameKey, Event]
     for event in events:
         if by_id.setdefault(name_key(event.event_id), event) != event:
             # Which of the two an approval would start, nobody could say.

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...module_utils.scheduled_events.document import Event, in_order_of_urgency
+from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .treatment import Policy, deadline_of, is_forced, is_known, needs_stop, notice_of, start_of
 
@@ -219,13 +219,13 @@ def _minimum_in_service(text: str, count: int, group: str) -> int:
 
 def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
     """All events of all hosts, each once, the most urgent first."""
-    by_vm_name: dict[str, Host] = {}
+    by_vm_name: dict[NameKey, Host] = {}
     order = {host.name: number for number, host in enumerate(hosts)}
-    events: dict[str, Event] = {}
+    events: dict[NameKey, Event] = {}
     for host in hosts:
         if host.vm_name is None:
             continue
-        other = by_vm_name.setdefault(host.vm_name.lower(), host)
+        other = by_vm_name.setdefault(name_key(host.vm_name), host)
         if other is not host:
             raise PlanError(
                 "%s and %s are both the VM %s in Azure. Leave one of them out of handle_events_hosts, or check that"
@@ -233,12 +233,12 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
             )
         for event in host.events:
             # Two hosts are never asked at the same instant: once started for one, it has started.
-            known = events.get(event.event_id.lower())
+            known = events.get(name_key(event.event_id))
             if known is None or known.is_scheduled:
-                events[event.event_id.lower()] = event
+                events[name_key(event.event_id)] = event
     cases = []
     for event in in_order_of_urgency(events.values()):
-        names = {name.lower(): name for name in event.resources}
+        names = {name_key(name): name for name in event.resources}
         members = sorted((by_vm_name[key] for key in names if key in by_vm_name), key=lambda member: order[member.name])
         if members:
             cases.append(

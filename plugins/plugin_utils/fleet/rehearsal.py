@@ -13,7 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ...module_utils.scheduled_events.document import EVENT_TYPES, FINAL_EVENT_TYPES, STARTED
+from ...module_utils.scheduled_events.document import (
+    EVENT_TYPES,
+    FINAL_EVENT_TYPES,
+    STARTED,
+    NameKey,
+    name_key,
+    same_name,
+)
 from .agent import AgentDict, has_taken_out
 
 Record = Mapping[str, Any]
@@ -56,11 +63,11 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
     :returns: `event`, to be announced; `machines`, by name, `vm_name` and `is_hit`; `config` of the simulator
     :raises RehearsalError: if it makes no sense, or a machine is busy with an event
     """
-    names: dict[str, str] = {}
+    names: dict[NameKey, str] = {}
     for machine in machines:
         if not machine.vm_name.isprintable():
             raise RehearsalError("rehearse_vm_name: %a of %s is no name of a VM" % (machine.vm_name, machine.name))
-        other = names.setdefault(machine.vm_name.lower(), machine.name)
+        other = names.setdefault(name_key(machine.vm_name), machine.name)
         if other != machine.name:
             raise RehearsalError(
                 "rehearse_vm_name: %s and %s are both %s. Give each its own" % (other, machine.name, machine.vm_name)
@@ -133,10 +140,10 @@ def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> list[str]:
 
     :param status: of the simulator
     """
-    vms = {name.lower(): vm for name, vm in status["vms"].items()}
+    vms = {name_key(name): vm for name, vm in status["vms"].items()}
     silent = []
     for name, machine in rehearsal["machines"].items():
-        last = vms.get(machine["vm_name"].lower(), {}).get("last_request")
+        last = vms.get(name_key(machine["vm_name"]), {}).get("last_request")
         if machine["is_hit"] and (last is None or last < status["now"] - _LONGEST_SILENCE):
             silent.append(name)
     return silent
@@ -230,7 +237,7 @@ def _judge_approval(event: Record, expected: str) -> list[str]:
         failures.append("%s approved it, and was to leave it alone" % approval["vm"])
     if approval["at"] >= event["not_before"]:
         failures.append("%s approved it only when its notice was over" % approval["vm"])
-    if approval["vm"].lower() not in [name.lower() for name in event["resources"]]:
+    if not any(same_name(approval["vm"], name) for name in event["resources"]):
         failures.append("%s approved it, which it does not hit" % approval["vm"])
     return failures
 

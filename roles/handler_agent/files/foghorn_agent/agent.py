@@ -10,7 +10,7 @@ import json
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import Document
+from foghorn_core.document import Document, NameKey, name_key
 from foghorn_core.errors import OutOfTime
 
 from . import log as levels
@@ -135,9 +135,9 @@ class Agent:
         self._retry: Optional[Retry] = None
         self._tries_end = 0.0
         """Until when the step that is running may be tried."""
-        self._words: Dict[str, Dict[str, Word]] = {}
-        """By event id in lower case, what other members have said about it last, by their names in lower case."""
-        self._heard_from: Dict[str, float] = {}
+        self._words: Dict[str, Dict[NameKey, Word]] = {}
+        """By event id in lower case, what other members have said about it last, by the keys of their names."""
+        self._heard_from: Dict[NameKey, float] = {}
         self._next_members = 0.0
         self._next_write = 0.0
         if boot_id != state.boot_id:
@@ -483,9 +483,9 @@ class Agent:
     def _ask_members(self, now: float) -> None:
         if now < self._next_members or self._edges.members.is_busy:
             return
-        me = (self.state.vm_name or "").lower()
+        me = name_key(self.state.vm_name or "")
         names = {
-            name.lower()
+            name_key(name)
             for one in self.state.tracked
             if one.over is None
             and one.event.is_scheduled
@@ -509,7 +509,7 @@ class Agent:
                 if not isinstance(status, dict):
                     continue
                 words: Dict[str, Word] = {}
-                if str(status.get("vm_name")).lower() == name:
+                if name_key(str(status.get("vm_name"))) == name:
                     self._heard_from[name] = now
                     words = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
                 # Only of what is known here: a member may make up as many events as it likes. What it does not list,
@@ -519,7 +519,7 @@ class Agent:
                     if event_id in words:
                         self._words[event_id][name] = words[event_id]
 
-    def _silent(self, now: float) -> FrozenSet[str]:
+    def _silent(self, now: float) -> FrozenSet[NameKey]:
         patience = self.config.quorum.silent_after
         return frozenset(name for name, heard in self._heard_from.items() if now - heard > patience)
 

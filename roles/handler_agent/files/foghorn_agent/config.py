@@ -9,7 +9,7 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint, split_url
-from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERSION
+from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERSION, NameKey, name_key
 
 from .paths import UnsafePath, check_path
 from .policy import (
@@ -75,8 +75,8 @@ class Imds(NamedTuple):
 class Quorum(NamedTuple):
     """Who else has to be ready for a shared event, and where each says so. Times are in seconds."""
 
-    members: Mapping[str, str] = {}
-    """By the name of the VM in lower case, the URL of its agent."""
+    members: Mapping[NameKey, str] = {}
+    """By the key of the name of the VM, the URL of its agent."""
     interval: float = 2.0
     timeout: float = 5.0
     silent_after: float = 15.0
@@ -388,7 +388,7 @@ def _parse_quorum(section: _Section) -> Quorum:
     for name, url in members.content.items():
         if not members.has(name) or not _is_url(url):
             members.mistake(name, url, "http://HOST[:PORT][/PATH]")
-        urls[name.lower()] = str(url)
+        urls[name_key(name)] = str(url)
     defaults = Quorum()
     return Quorum(
         members=urls,

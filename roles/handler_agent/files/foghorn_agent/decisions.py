@@ -10,7 +10,7 @@ tested at every point of an event's life:
 
 from typing import AbstractSet, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import Document, Event, event_as_azure, in_order_of_urgency, same_name
+from foghorn_core.document import Document, Event, NameKey, event_as_azure, in_order_of_urgency, name_key, same_name
 
 from .policy import (
     DRAIN,
@@ -297,14 +297,14 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
 
 
 def to_approve(
-    state: State, rules: Sequence[Rule], words: Mapping[str, Mapping[str, Word]], silent: FrozenSet[str]
+    state: State, rules: Sequence[Rule], words: Mapping[str, Mapping[NameKey, Word]], silent: FrozenSet[NameKey]
 ) -> List[Event]:
     """The events that this VM should let begin now.
 
-    :param words: by event id in lower case, what other VMs have said about it last, by their names in lower case
-    :param silent: names in lower case of VMs that no longer answer
+    :param words: by event id in lower case, what other VMs have said about it last, by the keys of their names
+    :param silent: keys of the names of VMs that no longer answer
     """
-    me = (state.vm_name or "").lower()
+    me = name_key(state.vm_name or "")
     events = []
     for one in state.tracked:
         if one.over or not one.event.is_scheduled or one.rebooted or one.flawed or one.halted:
@@ -315,7 +315,7 @@ def to_approve(
         if not one.event.is_shared:
             events.append(one.event)
         elif plan.approve == QUORUM:
-            members = [name.lower() for name in one.event.resources]
+            members = [name_key(name) for name in one.event.resources]
             heard = words.get(one.event_id.lower(), {})
             if me not in members or not all(name == me or heard.get(name, _UNHEARD).agrees for name in members):
                 continue

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Tuple
 
 from foghorn_core.client import split_url
 from foghorn_core.deadline import Deadline
-from foghorn_core.document import parse_json
+from foghorn_core.document import NameKey, parse_json
 from foghorn_core.errors import DocumentError, ImdsError, ProtocolError, TooLarge
 from foghorn_core.http_connection import Answer, HttpConnection
 
@@ -50,10 +50,10 @@ def ask_member(url: str, timeout: float, clock: Callable[[], float] = time.monot
     return _status_of(url, answer)
 
 
-def ask_members(job: Tuple[Dict[str, str], float]) -> Dict[str, Any]:
+def ask_members(job: Tuple[Dict[NameKey, str], float]) -> Dict[NameKey, Any]:
     """Ask other agents for their `/status`, in a worker's thread. One that does not answer gives its error."""
     urls, timeout = job
-    answers: Dict[str, Any] = {}
+    answers: Dict[NameKey, Any] = {}
     for name, url in urls.items():
         try:
             answers[name] = ask_member(url, timeout)

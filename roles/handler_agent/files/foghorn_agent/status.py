@@ -5,7 +5,7 @@
 from datetime import datetime, timezone
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
 
-from foghorn_core.document import event_as_dict, format_date
+from foghorn_core.document import event_as_dict, format_date, same_name
 from foghorn_core.text import plain
 
 from . import __version__
@@ -99,7 +99,7 @@ def as_table(status: Mapping[str, Any]) -> str:
         return "\n".join(lines) + "\n"
     rows = [["TYPE", "STATUS", "STARTS", "PHASE", "SHARED WITH", "EVENT"]]
     for event in status["events"]:
-        others = [name for name in event["resources"] if name.lower() != (status["vm_name"] or "").lower()]
+        others = [name for name in event["resources"] if not same_name(name, status["vm_name"] or "")]
         cells = (
             event["event_type"],
             event["event_status"],

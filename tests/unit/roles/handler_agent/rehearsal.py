@@ -20,7 +20,7 @@ from foghorn_agent.imds_desk import Heard, Poll
 from foghorn_agent.policy import DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.state import State, replay
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, Event
+from foghorn_core.document import Document, Event, NameKey
 from foghorn_core.errors import OutOfTime, Refused
 
 VM_NAME = "web_0"
@@ -479,12 +479,12 @@ class Rehearsal:
             self.edge()
         return event_ids
 
-    def _ask_members(self, job: Tuple[Dict[str, str], float]) -> Dict[str, Any]:
-        answers: Dict[str, Any] = {}
+    def _ask_members(self, job: Tuple[Dict[NameKey, str], float]) -> Dict[NameKey, Any]:
+        answers: Dict[NameKey, Any] = {}
         for name in job[0]:
-            other = self.azure.machines.get(name)
+            other = self.azure.machines.get(name[0])
             if other is None or other.agent is None or other.is_unreachable or other.deleted:
-                answers[name] = OSError("%s cannot be reached" % name)
+                answers[name] = OSError("%s cannot be reached" % name[0])
             else:
                 answers[name] = json.loads(json.dumps(other.agent.status()))
         return answers

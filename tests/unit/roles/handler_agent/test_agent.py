@@ -20,7 +20,7 @@ from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.members import ask_members
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, format_date
+from foghorn_core.document import Document, format_date, name_key
 from foghorn_core.errors import DocumentError, Refused
 from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
@@ -820,9 +820,9 @@ def test_given_events_to_approve_when_they_arrived_then_the_desk_says_which() ->
 
 def test_given_members_to_ask_when_one_does_not_answer_then_its_error_stands_in_for_it() -> None:
     with Answers({"/status": (200, {"vm_name": "web_1", "events": []})}) as member:
-        answers = ask_members(({"web_1": member.url, "web_2": "http://127.0.0.1:9"}, PATIENCE))
-    assert answers["web_1"] == {"vm_name": "web_1", "events": []}
-    assert isinstance(answers["web_2"], OSError)
+        answers = ask_members(({name_key("web_1"): member.url, name_key("web_2"): "http://127.0.0.1:9"}, PATIENCE))
+    assert answers[name_key("web_1")] == {"vm_name": "web_1", "events": []}
+    assert isinstance(answers[name_key("web_2")], OSError)
 
 
 # --- what others see --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
 from foghorn_agent.policy import Match, Plan, Rule, Step, default_rules
 from foghorn_agent.state import TOLD
+from foghorn_core.document import name_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,7 +113,7 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
         Plan("mine", (), None, (Step("hooks", "hooks", 300.0),), "quorum", 20.0, "ignore"),
     )
     assert config.rules[1:] == default_rules(20.0)
-    assert config.quorum == Quorum({"web_1": "http://10.0.0.5:9797"}, 1.0, 2.0, 3.0)
+    assert config.quorum == Quorum({name_key("web_1"): "http://10.0.0.5:9797"}, 1.0, 2.0, 3.0)
     assert config.webhooks == (
         Webhook(
             url="https://example.com/hook?x=1",
@@ -162,6 +163,14 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
 )
 def test_given_a_step_when_parsed_then_it_is_of_its_kind(content: Any, expected: Step) -> None:
     assert parsed_step(**content) == expected
+
+
+def test_given_a_member_whose_name_only_looks_like_anothers_when_parsed_then_it_is_another() -> None:
+    # The sign for kelvin, whose lower case is a k.
+    members = {"dis\u212a_1": "http://10.0.0.5:9797", "DISK_1": "http://10.0.0.6:9797"}
+    parsed = parse_config({"quorum": {"members": members}}).quorum.members
+    assert parsed[name_key("disk_1")] == "http://10.0.0.6:9797"
+    assert len(parsed) == 2
 
 
 def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_name() -> None:

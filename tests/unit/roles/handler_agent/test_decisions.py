@@ -27,7 +27,7 @@ from foghorn_agent.decisions import (
 from foghorn_agent.policy import FINISH, IGNORE, STOP, Plan
 from foghorn_agent.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, Event
+from foghorn_core.document import Document, Event, name_key
 from rehearsal import POLICY, VM_NAME
 
 START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
@@ -374,15 +374,24 @@ def test_given_a_shared_event_when_this_machine_is_the_second_then_it_approves_o
     ready: Sequence[str], silent: Sequence[str], is_approved: bool
 ) -> None:
     state = ready_for(event(resources=SHARED))
-    approved = to_approve(state, RULES, {"e-1": dict.fromkeys(ready, AGREES)}, frozenset(silent))
+    approved = to_approve(
+        state, RULES, {"e-1": dict.fromkeys(map(name_key, ready), AGREES)}, frozenset(map(name_key, silent))
+    )
     assert bool(approved) is is_approved
+
+
+def test_given_a_name_that_only_looks_like_a_members_when_it_is_ready_then_it_does_not_count_for_that_member() -> None:
+    state = ready_for(event(resources=(VM_NAME, "disk_1")))
+    # The sign for kelvin, whose lower case is a k.
+    words = {"e-1": {name_key("dis\u212a_1"): AGREES}}
+    assert to_approve(state, RULES, words, NOBODY) == []
 
 
 def test_given_a_name_that_is_no_longer_in_the_event_when_all_others_are_ready_then_it_does_not_approve() -> None:
     state = ready_for(event(resources=SHARED))
     moved = event(resources=("web_1", "web_2"))
     state = state._replace(tracked=tuple(one._replace(event=moved) for one in state.tracked))
-    everybody = dict.fromkeys(["web_1", "web_2"], AGREES)
+    everybody = dict.fromkeys([name_key("web_1"), name_key("web_2")], AGREES)
     assert to_approve(state, RULES, {"e-1": everybody}, frozenset(everybody)) == []
 
 
@@ -399,7 +408,7 @@ def test_given_a_leader_that_would_not_approve_when_asked_then_the_next_does_if_
     word: Word, is_approved: bool
 ) -> None:
     state = ready_for(event(resources=("web_1", VM_NAME)))
-    assert bool(to_approve(state, RULES, {"e-1": {"web_1": word}}, NOBODY)) is is_approved
+    assert bool(to_approve(state, RULES, {"e-1": {name_key("web_1"): word}}, NOBODY)) is is_approved
 
 
 def test_given_several_events_that_are_ready_when_approved_then_all_of_them_in_order_of_urgency() -> None:

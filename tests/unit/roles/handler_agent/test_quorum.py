@@ -8,6 +8,7 @@ The rehearsed Azure asserts that all machines of an approved event are ready. Ru
 from typing import Any, Dict, List
 
 import pytest
+from foghorn_core.document import NameKey, name_key
 from rehearsal import POLICY, Life, Rehearsal, fleet_of, tick_all
 
 NAMES = ("web_0", "web_1", "web_2")
@@ -141,7 +142,7 @@ def test_given_a_member_that_makes_up_events_when_it_is_heard_then_nothing_is_re
     fleet[2].step_seconds["stop"] = 50.0
     honest = fleet[0]._ask_members
 
-    def with_lies(job: Any) -> Dict[str, Any]:
+    def with_lies(job: Any) -> Dict[NameKey, Any]:
         answers = honest(job)
         for answer in answers.values():
             if isinstance(answer, dict):
@@ -153,7 +154,7 @@ def test_given_a_member_that_makes_up_events_when_it_is_heard_then_nothing_is_re
     agent = fleet[0].agent
     assert agent is not None
     assert set(agent._words) == {"e-1"}
-    assert set(agent._words["e-1"]) == {"web_1", "web_2"}
+    assert set(agent._words["e-1"]) == {name_key("web_1"), name_key("web_2")}
 
 
 @pytest.mark.parametrize("approve", ["when_ready", "never"])

@@ -43,6 +43,11 @@ def test_given_two_hosts_for_one_vm_then_both_are_named() -> None:
     assert hosts_of(listed("web_1"), {"x": {VARIABLE: "web_1"}, "y": {VARIABLE: "web_1"}}) == ["x", "y"]
 
 
+def test_given_a_host_whose_name_only_looks_like_a_vms_then_it_is_not_named() -> None:
+    # The sign for kelvin, whose lower case is a k.
+    assert hosts_of(listed("disk_1"), {"x": {VARIABLE: "dis\u212a_1"}, "y": {VARIABLE: "DISK_1"}}) == ["y"]
+
+
 def in_group(group: str, name: str = "web_0") -> str:
     return "/subscriptions/s/resourceGroups/%s/providers/Microsoft.Compute/virtualMachines/%s" % (group, name)
 

@@ -124,6 +124,29 @@ def test_given_a_host_that_does_not_answer_then_it_counts_as_out_of_service(even
     assert plan.unanswered == ["h3"]
 
 
+def test_given_an_event_that_also_hits_a_lookalike_of_a_host_then_that_is_an_outsider_and_nothing_is_approved(
+    event: MakeEvent, now: float
+) -> None:
+    # The sign for kelvin, whose lower case is a k.
+    lookalike = "dis\u212a_0"
+    shared = event(resources=("disk_0", lookalike))
+    hosts = [Host("h0", "DISK_0", (shared,)), Host("h1", "DISK_1")]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+
+    assert plan.cases[0].hosts == ("h0",)
+    assert plan.cases[0].outsiders == (lookalike,)
+    assert approvals(plan, ["h0"]) == {}
+
+
+def test_given_hosts_whose_names_in_azure_only_look_alike_then_they_are_two_vms(event: MakeEvent, now: float) -> None:
+    hosts = [Host("h0", "disk_0", (event(resources=("disk_0",)),)), Host("h1", "dis\u212a_0")]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
+
+    assert plan.batches == [["h0"]]
+
+
 def test_given_a_host_that_was_left_out_then_it_is_put_back_in_the_first_batch(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), count=2)
     hosts[1] = hosts[1]._replace(was_left=True)

@@ -156,6 +156,12 @@ def test_given_machines_that_do_not_ask_when_looked_for_then_those_to_be_hit_are
     assert silent_machines(make_rehearsal(machines, {"event_type": "Reboot"}), status) == ["web1", "web2", "web3"]
 
 
+def test_given_a_lookalike_that_asks_when_looked_for_then_the_machine_itself_is_silent_all_the_same() -> None:
+    status = {"now": BEGIN, "vms": {"dis\u212a_0": {"last_request": BEGIN}}}
+
+    assert silent_machines(make_rehearsal([Machine("web1", "disk_0")], {"event_type": "Reboot"}), status) == ["web1"]
+
+
 # --- meanwhile ------------------------------------------------------------------------------------
 
 
@@ -209,6 +215,10 @@ def test_given_a_handler_that_does_all_well_when_judged_then_it_has_passed_and_t
         (
             {"approvals": [{"vm": "VM_10", "at": BEGIN + 4, "repeated": False}]},
             "VM_10 approved it, which it does not hit",
+        ),
+        (
+            {"resources": ["disk_0"], "approvals": [{"vm": "dis\u212a_0", "at": BEGIN + 4, "repeated": False}]},
+            "dis\u212a_0 approved it, which it does not hit",
         ),
         ({"ended": None}, "the event was not over in time"),
     ],
