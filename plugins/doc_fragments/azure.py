@@ -21,7 +21,7 @@ options:
         E(AZURE_CLIENT_CERTIFICATE_PATH), E(AZURE_FEDERATED_TOKEN_FILE)).
       - V(credential_file) takes O(profile) from C(~/.azure/credentials).
       - V(cli) takes the login of C(az login).
-      - A person's name and password (E(AZURE_AD_USER), C(ad_user)) are refused, for Azure asks people for a second
+      - A person's name and password (E(AZURE_AD_USER), C(ad_user)) are refused, because Azure asks people for a second
         factor.
       - V(msi) takes the managed identity of the Azure VM that the task runs on, and O(client_id) if it has several.
     type: str
@@ -90,7 +90,7 @@ options:
     choices: [validate, ignore]
   timeout:
     description:
-      - Seconds that the module may take in all, with every retry and all that it waits for.
+      - Seconds that the module may take in all, including every retry and everything that it waits for.
       - Above 0, up to 86400.
     type: float
     default: 1800
@@ -119,14 +119,14 @@ options:
     default: enabled
   not_before_timeout:
     description:
-      - How long before a deletion it is announced, from 5 to 15 minutes, as V(PT5M), V(5m), V(00:05:00), or the number
-        of minutes.
-      - If not set, the time that is set already stays; where none is, it is 5 minutes.
+      - How far ahead a deletion is announced, from 5 to 15 minutes, as V(PT5M), V(5m), V(00:05:00), or the number of
+        minutes.
+      - If not set, the present time stays; where there is none, it becomes 5 minutes.
       - Has no meaning with O(state=disabled).
     type: str
   os_image_notification:
     description:
-      - Whether an upgrade of the OS image is announced, always 15 minutes before.
+      - Whether an upgrade of the OS image is announced, always 15 minutes ahead.
       - If not set, it stays as it is.
     type: bool
   wait:

@@ -32,7 +32,8 @@ options:
     default: 150
   connect_timeout:
     description:
-      - Seconds within which a connection to IMDS must stand, so that a host that is no Azure VM fails soon.
+      - Seconds within which a connection to IMDS must be established, so that a host that is not an Azure VM fails
+        soon.
       - Above 0, up to 86400.
     type: float
     default: 5

@@ -13,10 +13,10 @@ author:
 description:
   - Approves scheduled events through Azure's control plane, for VMs that cannot or should not do so themselves.
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
-  - Reads the events from Resource Graph first. What has started already, or is over, is left out with the reason and
-    changes nothing.
-  - Sees the events of those resources whose policy publishes them, see
-    M(foghorn.azure_events.scheduled_events_policy).
+  - Reads the events from Resource Graph first. An event that has started already, or is over, is left out with the
+    reason and changes nothing.
+  - Sees only the events of resources whose policy publishes them. M(foghorn.azure_events.scheduled_events_policy)
+    sets that policy.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.filters
@@ -32,12 +32,14 @@ options:
     elements: str
   vm_names:
     description:
-      - Names in Azure of the VMs that are ready, which this task speaks for, or their ids. Compared without case.
-      - Names repeat, ids do not. A name that VMs in several resource groups have is refused, and nothing is approved.
+      - The VMs that are ready and for which this task speaks, by their names in Azure or their ids. Compared without
+        case.
+      - Names may repeat, ids do not. A name that VMs in several resource groups have is refused, and nothing is
+        approved.
     type: list
     elements: str
   resource_group:
-    description: Choose only events of this resource group. If not set, of all that the subscriptions hold.
+    description: Choose only events of this resource group. If not set, those of every group in the subscriptions.
     type: str
   scope:
     description:
@@ -99,8 +101,8 @@ RETURN = r"""
 approved:
   description:
     - The events that were approved, or in check mode would be, in order of urgency.
-    - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events) but for C(affects_this_vm) and
-      C(this_vm_leads), and C(resource_id), C(location) and C(zones).
+    - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events) except C(affects_this_vm) and
+      C(this_vm_leads), and in addition C(resource_id), C(location) and C(zones).
   returned: success
   type: list
   elements: dict

@@ -13,8 +13,8 @@ author:
 description:
   - Approves scheduled events from inside the VM, so that Azure need not wait for their V(NotBefore).
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
-  - Reads the events first. What has started already, or is no longer listed, is left out with the reason and changes
-    nothing.
+  - Reads the events first. An event that has started already, or is no longer listed, is left out with the reason and
+    changes nothing.
   - All approvals of one call go in one request, so that either all of them arrive or none.
 extends_documentation_fragment:
   - foghorn.azure_events.imds

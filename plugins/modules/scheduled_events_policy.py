@@ -14,7 +14,7 @@ description:
   - Sets the scheduled events policy of a VM, an availability set or a scale set. A VM in a set takes the set's policy.
   - Sends only what differs to a VM or an availability set. A scale set can be written back only as a whole, so there
     the module does that with nothing but the policy changed, and only if nobody has changed the set since it was read.
-    The image stays out of what is sent, for Azure keeps it, and would check the writer's access to it.
+    The image is left out of what is sent, because Azure keeps it, and would check the writer's access to it.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -42,7 +42,7 @@ options:
   approve_all_instances_down:
     description:
       - Whether events are approved by Azure when all instances are down anyway.
-      - Where nothing is set, Azure does it. V(false) is written down, so that it does not.
+      - Azure does so where the policy says nothing, so V(false) is written into the policy.
     type: bool
   publish:
     description: Whether events are published to Event Grid and Resource Graph.
@@ -50,7 +50,7 @@ options:
   publish_api_version:
     description:
       - The version in which events are published.
-      - If not set, the one that is set stays; where none is, it is V(2020-07-01).
+      - If not set, the present version stays; where there is none, it becomes V(2020-07-01).
     type: str
   wait:
     description: Wait until Azure has made the change, and read it back.
@@ -64,12 +64,12 @@ attributes:
   idempotent:
     support: full
 notes:
-  - What is not set stays as it is.
+  - What no option sets stays as it is.
   - Needs the role C(Virtual Machine Contributor). For a scale set, Azure also checks the writer's access to what the
     set is linked to - C(Microsoft.Network/virtualNetworks/subnets/join/action) on its subnets,
     C(Microsoft.Network/loadBalancers/backendAddressPools/join/action) on its pools and, where it has user-assigned
     identities, C(Microsoft.ManagedIdentity/userAssignedIdentities/assign/action) on those.
-  - Publishing is a preview of Azure's, which needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
+  - Publishing is a preview of Azure, which needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
     C(Microsoft.Maintenance/ScheduledEventsActivity) in the subscription.
 seealso:
   - module: foghorn.azure_events.scheduled_event_acknowledge
@@ -102,7 +102,7 @@ id:
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
 before:
   description:
-    - The policy before, by the names of the options.
+    - The policy before the task, by the names of the options.
     - "What Azure does not show has its default: O(approve_all_instances_down) is V(true), all others are V(false)."
   returned: success
   type: dict
@@ -113,7 +113,7 @@ before:
     publish: false
     publish_api_version: null
 after:
-  description: The policy after; in check mode and with O(wait=false) what is expected.
+  description: The policy after the task; in check mode, and with O(wait=false), the one that is expected.
   returned: success
   type: dict
   sample:

@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Sets on a virtual machine whether its deletion, and an upgrade of its OS image, is announced to it as a scheduled
-    event, and how long before.
+  - Sets on a virtual machine whether its deletion, and an upgrade of its OS image, are announced to it as scheduled
+    events, and how far ahead.
   - For VMs that stand alone, and for members of flexible scale sets. The instances of uniform scale sets take the model
     of their set.
   - Sends only what differs.
@@ -40,7 +40,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Announce the deletion of a VM 5 minutes before
+- name: Announce the deletion of a VM 5 minutes ahead
   foghorn.azure_events.vm_terminate_notification:
     resource_group: shop
     name: database
@@ -72,7 +72,7 @@ location:
   sample: westeurope
 before:
   description: >-
-    The VM's notifications before, with the keys of
+    The VM's notifications before the task, with the keys of
     RV(foghorn.azure_events.vmss_terminate_notification#module:before).
   returned: success
   type: dict
@@ -80,7 +80,7 @@ before:
     terminate_notification: {enabled: false, not_before_timeout: null}
     os_image_notification: {enabled: false, not_before_timeout: null}
 after:
-  description: The VM's notifications after; in check mode and with O(wait=false) what is expected.
+  description: The VM's notifications after the task; in check mode, and with O(wait=false), those that are expected.
   returned: success
   type: dict
   sample:

@@ -11,10 +11,10 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Sets on the model of a virtual machine scale set whether a deletion of an instance, and an upgrade of its OS image,
-    is announced to it as a scheduled event, and how long before.
-  - Sends only what differs, so that whatever else of the scale set somebody changes at the same time stays as it is.
-  - Brings the instances to the new model as well, if asked to with O(update_instances). An instance that was not
+  - Sets on the model of a virtual machine scale set whether the deletion of an instance, and an upgrade of its OS
+    image, are announced to it as scheduled events, and how far ahead.
+  - Sends only what differs, so that anything else that somebody changes in the scale set at the same time is kept.
+  - Brings the instances to the new model as well, if asked to with O(update_instances). An instance that has not been
     brought to it is deleted without the announcement.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -28,12 +28,12 @@ options:
     required: true
   update_instances:
     description:
-      - Which instances are brought to the latest model, as the scale set's upgrade policy asks for.
-      - With the policy C(Manual), this module updates them in batches, and again those that appear meanwhile.
-        V(outdated) updates those that are not at the latest model, V(all) each of them once.
+      - Which instances are brought to the latest model, in the way that the scale set's upgrade policy demands.
+      - With the policy C(Manual), this module updates them in batches, and then those that have appeared meanwhile.
+        V(outdated) updates those that are not at the latest model, V(all) updates every instance once.
       - With C(Automatic) and C(Rolling), Azure updates them, and this module waits until all are at the latest model.
-        V(all) means the same as V(outdated) then.
-      - Needs O(wait=true). Fails if instances are still outdated in the end, and returns what was reached.
+        V(all) then means the same as V(outdated).
+      - Needs O(wait=true). Fails if instances are still outdated in the end, and returns how far it got.
     type: str
     choices: [none, outdated, all]
     default: none
@@ -43,7 +43,7 @@ options:
     default: 20%
   max_unavailable:
     description:
-      - How many instances may be out of service together, as a number or a share such as V(20%); at least one.
+      - How many instances may be out of service at once, as a number or a share such as V(20%); at least one.
       - Instances that are out of service for another reason count as well. Until some are back, the update waits.
       - Those that are stopped or deallocated do not count.
     type: str
@@ -68,7 +68,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Announce deletions 10 minutes before, on all instances
+- name: Announce deletions 10 minutes ahead, on all instances
   foghorn.azure_events.vmss_terminate_notification:
     resource_group: shop
     name: web
@@ -126,7 +126,7 @@ upgrade_mode:
   type: str
   sample: Manual
 before:
-  description: The notifications of the scale set's model before.
+  description: The notifications of the scale set's model before the task.
   returned: success
   type: dict
   sample:
@@ -143,7 +143,7 @@ before:
           type: bool
           returned: always
         not_before_timeout:
-          description: How long before; V(none) where Azure has none.
+          description: How far ahead; V(none) where Azure has no time for it.
           type: str
           returned: always
     os_image_notification:
@@ -152,7 +152,7 @@ before:
       returned: always
       contains: *notification
 after:
-  description: The notifications of the scale set's model after; in check mode and with O(wait=false) what is expected.
+  description: The notifications after the task; in check mode, and with O(wait=false), those that are expected.
   returned: success
   type: dict
   sample:
@@ -163,21 +163,22 @@ updated_instances:
   description:
     - Names of the instances that were brought to the latest model, or with O(update_instances=all) updated again.
     - In check mode, those that would be.
-  returned: success, or when the update did not come to its end
+  returned: success, or when the update did not finish
   type: list
   elements: str
   sample: [web_0, web_3]
 outdated_instances:
   description: Names of the instances that are not at the latest model. Empty with O(update_instances=none).
-  returned: success, or when the update did not come to its end
+  returned: success, or when the update did not finish
   type: list
   elements: str
   sample: []
 protected_instances:
   description:
-    - Names of the instances that are not at the latest model and stay so, for their owner protects them from the
-      actions of their set (C(protectFromScaleSetActions)), and the upgrade policy is V(Automatic) or V(Rolling).
-  returned: success, or when the update did not come to its end
+    - Names of the instances that are not at the latest model and will not be brought to it, because their owner
+      protects them from the actions of their set (C(protectFromScaleSetActions)) and the upgrade policy is
+      V(Automatic) or V(Rolling).
+  returned: success, or when the update did not finish
   type: list
   elements: str
   sample: []

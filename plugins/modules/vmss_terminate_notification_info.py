@@ -11,21 +11,21 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads one virtual machine scale set, all of a resource group, or all of a subscription.
-  - Says for each instance whether it is at the latest model, and what its deletion would announce to it.
+  - Reads one virtual machine scale set, or all those of a resource group or of a subscription.
+  - Says for each instance whether it is at the latest model, and whether its deletion would be announced to it.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
-    description: The resource group. If not set, all of the subscription are read.
+    description: The resource group. If not set, all scale sets of the subscription are read.
     type: str
   name:
     description: The name of the scale set. Needs O(resource_group). If not set, all are read.
     type: str
   instances:
-    description: Read the instances as well, which is one request more for each scale set, or several if it is large.
+    description: Read the instances as well, which takes another request for each scale set, or several if it is large.
     type: bool
     default: true
 attributes:
@@ -105,7 +105,7 @@ scale_sets:
       type: str
       returned: always
     spot:
-      description: Whether the instances, or some of them in a set that mixes, are Spot and have no such notification.
+      description: Whether the instances, or some of them in a mixed set, are Spot and so have no such notification.
       type: bool
       returned: always
     terminate_notification:
@@ -123,27 +123,26 @@ scale_sets:
       returned: with O(instances=true)
       contains:
         instance_id:
-          description: What the API knows it by.
+          description: What Azure's API knows it by.
           type: str
           returned: always
         name:
-          description: The name that scheduled events have.
+          description: The name by which scheduled events refer to it.
           type: str
           returned: always
         latest_model:
           description:
             - Whether it is at the latest model.
             - >-
-              Azure does not say that of the VMs in a flexible set. There it is whether the VM has the notifications of
-              the set's model, or is Spot, which would not be told anyway.
+              Azure does not say this of the VMs in a flexible set. For these it says whether the VM has the
+              notifications of the set's model, or is Spot and would not be told anyway.
           type: bool
           returned: always
         terminate:
           description:
-            - What its deletion would announce, as its own model has it.
-            - C(announced) is V(none) when the instance has an older model, which
-              Azure does not show; C(not_before_timeout) is how long before; C(reason) says why it is not announced,
-              or not known.
+            - Whether its deletion would be announced, by the model that the instance itself has.
+            - C(announced) is V(none) when the instance has an older model, which Azure does not show;
+              C(not_before_timeout) is how far ahead; C(reason) says why it is not announced, or not known.
           type: dict
           returned: always
     outdated_instances:

@@ -182,7 +182,7 @@ class TestTheExamplesOfTheControlPlane:
         assert run.approved.failed == []
 
     def test_those_of_the_scale_set_module_announce_and_no_longer_announce(self, run: Examples) -> None:
-        enabled = run.played["Announce deletions 10 minutes before, on all instances"]
+        enabled = run.played["Announce deletions 10 minutes ahead, on all instances"]
         images = run.played["Announce upgrades of the OS image as well, for instances to come"]
         disabled = run.played["Delete without an announcement"]
         assert enabled["after"]["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT10M"}
@@ -198,7 +198,7 @@ class TestTheExamplesOfTheControlPlane:
         assert untold == ["web_0", "web_1", "web_2", "workers_0", "workers_1", "workers_2", "workers_3"]
 
     def test_that_of_the_vm_module_announces(self, run: Examples) -> None:
-        result = run.played["Announce the deletion of a VM 5 minutes before"]
+        result = run.played["Announce the deletion of a VM 5 minutes ahead"]
         assert result["after"]["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT5M"}
 
     def test_those_of_the_policy_module_publish_and_approve(self, run: Examples) -> None:
@@ -221,4 +221,4 @@ class TestTheExamplesOfTheControlPlane:
         shown = run.approved["Show everything that is announced in the subscription"]["msg"]
         assert {event["event_type"] for event in shown} == {"Reboot"}
         assert run.approved["Publish the events of a scale set"]["changed"] is False
-        assert run.approved["Announce deletions 10 minutes before, on all instances"]["changed"] is True
+        assert run.approved["Announce deletions 10 minutes ahead, on all instances"]["changed"] is True
