@@ -41,7 +41,10 @@ options:
     choices: [imds, resource_graph]
     default: imds
   subscriptions:
-    description: Ids of the subscriptions whose events are read. If not set, O(subscription_id).
+    description:
+      - Ids of the subscriptions whose events are read.
+      - If not set, O(subscription_id), and where O(_terms) are ids only, the subscriptions in them.
+      - If these are not set either, all subscriptions that the sign-in may see.
     type: list
     elements: str
   resource_group:

@@ -53,7 +53,9 @@ options:
     choices: [own, leader, any]
     default: own
   subscriptions:
-    description: Ids of the subscriptions whose events are read. If not set, O(subscription_id).
+    description:
+      - Ids of the subscriptions whose events are read.
+      - If not set, O(subscription_id), and where O(vm_names) are ids only, the subscriptions in them.
     type: list
     elements: str
   wait:
@@ -139,7 +141,7 @@ auth_source_used:
   type: str
   sample: env
 subscription_id:
-  description: The subscription of the sign-in.
+  description: The subscription of the sign-in, or V(null) if none was set and none was needed.
   returned: success
   type: str
   sample: 00000000-0000-0000-0000-000000000001

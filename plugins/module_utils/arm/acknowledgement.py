@@ -31,7 +31,7 @@ from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
 from .client import POLL_INTERVAL, ArmClient, Json, Permission
 from .errors import ArmError, OutOfTime, UnknownVersion
-from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant
+from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant, subscriptions_to_read
 from .resource_graph import ListedEvent, list_events
 
 # The newest that a cloud has is taken. A list of events is not in the oldest.
@@ -65,6 +65,7 @@ def acknowledge(
 ) -> Acknowledgement:
     """Approve the chosen events, as far as the scope allows.
 
+    :param subscriptions: empty: those of `vms`, as far as their ids say, and the client's own
     :param vms: those that the user speaks for
     :param resource_group: only events of this one; None: of all that the subscriptions hold
     :param scope: see `approval`
@@ -74,6 +75,8 @@ def acknowledge(
     :raises OptionError: if one of the VMs may be any of several; nothing was approved then
     :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
     """
+    # A name alone must not be looked for in all subscriptions that the sign-in happens to see.
+    subscriptions = subscriptions_to_read(subscriptions, client.known_subscription_id, vms) or [client.subscription_id]
     everything = list_events(client, subscriptions, finished=True)
     listed = in_group(everything, resource_group)
     check_unambiguous(

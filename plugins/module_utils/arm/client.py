@@ -127,6 +127,11 @@ class ArmClient:
             self._subscription_id = self._only_subscription()
         return self._subscription_id
 
+    @property
+    def known_subscription_id(self) -> str | None:
+        """The subscription that was set, or found out since; None: no request has needed one so far."""
+        return self._subscription_id
+
     def compute_id(self, resource_group: str, kind: str, *names: str) -> str:
         """The id of a resource of Microsoft.Compute, below a subscription and resource group.
 
@@ -439,7 +444,17 @@ class ArmClient:
         )
 
     def _only_subscription(self) -> str:
-        listed = self.list_all("/subscriptions", _LIST_SUBSCRIPTIONS, _SUBSCRIPTIONS_API_VERSION)
+        try:
+            listed = list(self.list_all("/subscriptions", _LIST_SUBSCRIPTIONS, _SUBSCRIPTIONS_API_VERSION))
+        except ArmError as error:
+            if error.status not in (403, 404):
+                raise
+            raise ArmError(
+                "subscription_id is not set, and which one it is cannot be found out: set it, or AZURE_SUBSCRIPTION_ID."
+                " %s" % error,
+                error.status,
+                error.code,
+            ) from None
         seen = [str(one["subscriptionId"]) for one in listed if one.get("subscriptionId")]
         if len(seen) != 1:
             raise ArmError(

@@ -20,7 +20,15 @@ from ..scheduled_events.selection import ANY, Selection
 from .acknowledgement import listed_as_dict
 from .client import ArmClient, Json
 from .credentials import choose
-from .machines import Reference, check_unambiguous, hits_any, in_group, read_reference, read_references
+from .machines import (
+    Reference,
+    check_unambiguous,
+    hits_any,
+    in_group,
+    read_reference,
+    read_references,
+    subscriptions_to_read,
+)
 from .options import read_name, read_subscriptions
 from .resource_graph import ListedEvent, list_events
 
@@ -53,7 +61,8 @@ def look_up(
     for warning in sign_in.warnings:
         warn(warning)
     with ArmClient(sign_in, Deadline(timeout)) as client:
-        everything = list_events(client, subscriptions or [client.subscription_id], finished=True)
+        subscriptions = subscriptions_to_read(subscriptions, client.known_subscription_id, references)
+        everything = list_events(client, subscriptions, finished=True)
     listed = in_group(everything, group)
     check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
     chosen = {

@@ -71,6 +71,20 @@ def read_references(texts: Sequence[Any]) -> list[Reference]:
     return [read_reference(text) for text in read_vm_names(texts)]
 
 
+def subscriptions_to_read(given: Sequence[str], own: str | None, references: Iterable[Reference]) -> list[str]:
+    """Which subscriptions hold the events of these VMs?
+
+    :param given: what a user asked for; where it is not empty, it is the answer
+    :param own: the one of the sign-in, if it has one
+    :returns: its own, and those of the VMs as long as all of them were given by their ids; empty: nobody said
+    """
+    if given:
+        return list(given)
+    groups = [one.group_id for one in references]
+    of_ids = [] if None in groups else [str(group).split("/")[2] for group in groups]
+    return list({one.lower(): one for one in [*of_ids, *([own] if own else [])]}.values())
+
+
 def is_meant(references: Iterable[Reference], listed: ListedEvent, name: str) -> bool:
     """Whether one of these is the VM of that name in the resource group of that event."""
     return any(one.means(listed, name) for one in references)

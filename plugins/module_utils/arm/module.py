@@ -227,7 +227,7 @@ def run_acknowledgement(module: AnsibleModule) -> None:
             try:
                 result = acknowledgement.acknowledge(
                     client,
-                    subscriptions or [client.subscription_id],
+                    subscriptions,
                     selection,
                     vms,
                     options["scope"],
@@ -315,7 +315,7 @@ def _warn(module: AnsibleModule, warnings: tuple[str, ...]) -> None:
 
 
 def _said_by(client: ArmClient) -> dict[str, Any]:
-    return {"auth_source_used": client.sign_in.source, "subscription_id": client.subscription_id}
+    return {"auth_source_used": client.sign_in.source, "subscription_id": client.known_subscription_id}
 
 
 def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict[str, Any]]]) -> None:

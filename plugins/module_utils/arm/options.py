@@ -31,7 +31,7 @@ def read_name(options: Mapping[str, Any], option: str) -> str:
 def read_subscriptions(options: Mapping[str, Any]) -> list[str]:
     """Check the subscriptions whose events are read.
 
-    :returns: empty if none was given, which means the one of the sign-in
+    :returns: empty if none was given
     :raises OptionError: on the first that cannot be one
     """
     subscriptions = [str(one).strip() for one in options.get("subscriptions") or ()]

@@ -61,6 +61,7 @@ class ListedEvent(NamedTuple):
 def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool = False) -> list[ListedEvent]:
     """Read all events of these subscriptions, all pages.
 
+    :param subscriptions: empty: all that the sign-in may see
     :param finished: those as well that are over
     :raises ArmError: if that fails
     :raises DocumentError: if a row is no event
@@ -88,7 +89,8 @@ def parse_row(row: Any) -> ListedEvent:
 
 
 def _rows(client: ArmClient, subscriptions: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    body: Json = {"subscriptions": list(subscriptions), "query": QUERY}
+    body: Json = {"subscriptions": list(subscriptions)} if subscriptions else {}
+    body["query"] = QUERY
     while True:
         page = client.post(PATH, body, READ, API_VERSION).content
         if not isinstance(page, dict) or not isinstance(page.get("data"), list):

@@ -64,6 +64,11 @@ def refused(status: int, code: str, message: str = "so it is", **headers: str) -
     )
 
 
+def token() -> Step:
+    """What a managed identity gets, where AZURE_POD_IDENTITY_AUTHORITY_HOST leads to the script."""
+    return ok({"access_token": "token-of-the-test", "expires_in": "3600", "token_type": "Bearer"})
+
+
 class ScriptedArm:
     """Answers the first request with the first step, the second with the second, and so on."""
 

@@ -104,7 +104,45 @@ def ids(events: list[dict[str, Any]]) -> list[str]:
     return [event["event_id"] for event in events]
 
 
+class TestSubscriptions:
+    """Which subscriptions are read, when none was asked for?"""
+
+    OTHER = "5b2f6a3c-2222-4c4d-9a51-000000000002"
+    LIST = "GET /subscriptions?api-version=2022-12-01"
+
+    def read(self, *script: Step, own: str | None, vm_names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+        with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), subscription_id=own) as client:
+            acknowledge(client, [], ANYTHING, read_references(vm_names), "own")
+        return arm.lines, [json.loads(body)["subscriptions"] for body in arm.sent("POST")]
+
+    def test_given_ids_and_no_subscription_then_theirs_are_read_and_none_is_listed(self) -> None:
+        ids_of = [web().replace(SUBSCRIPTION, self.OTHER), web(), web("web_1").replace("5b2f", "5B2F")]
+        lines, read = self.read(page(), own=None, vm_names=ids_of)
+        assert lines == [GRAPH]
+        assert read == [[self.OTHER, SUBSCRIPTION.replace("5b2f", "5B2F")]]
+
+    def test_given_an_id_in_another_subscription_then_that_is_read_too(self) -> None:
+        lines, read = self.read(page(), own=self.OTHER, vm_names=[web()])
+        assert (lines, read) == ([GRAPH], [[SUBSCRIPTION, self.OTHER]])
+
+    @pytest.mark.parametrize("vm_names", [["web_0"], ["db", web()], []])
+    def test_given_a_name_then_it_is_not_looked_for_beyond_the_own_subscription(self, vm_names: list[str]) -> None:
+        lines, read = self.read(page(), own=self.OTHER, vm_names=vm_names)
+        assert (lines, read) == ([GRAPH], [[self.OTHER]])
+
+    def test_given_a_name_and_no_subscription_then_there_may_be_but_one(self) -> None:
+        listed = ok({"value": [{"subscriptionId": SUBSCRIPTION}]})
+        lines, read = self.read(listed, page(), own=None, vm_names=["web_0"])
+        assert (lines, read) == ([self.LIST, GRAPH], [[SUBSCRIPTION]])
+
+
 class TestResourceGraph:
+    def test_given_no_subscriptions_then_all_that_the_sign_in_may_see_are_asked(self) -> None:
+        with ScriptedArm(page(row(A))) as arm, client_of(arm, FakeTime(), subscription_id=None) as client:
+            (found,) = list_events(client, [])
+        assert found.event.event_id == A
+        assert [list(json.loads(body)) for body in arm.sent("POST")] == [["query"]]
+
     def test_given_several_pages_then_all_are_read_with_the_token_of_the_one_before(self) -> None:
         script = [page(row(A), token="t-1"), page(row(B), token="t-2"), page(row(C))]
         with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,11 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    ScriptedArm,
+    ok,
+    token,
+)
 
 VARIABLE = "azure_vm_name"
 
@@ -98,6 +104,15 @@ def test_given_an_event_then_it_is_seen_from_no_vm_and_has_its_resource() -> Non
 def test_given_a_choice_by_this_vm_then_it_is_refused_before_anybody_is_asked() -> None:
     with pytest.raises(OptionError, match="affecting: 'this_vm' needs a VM that asks"):
         look_up({}, Selection(affecting="this_vm"), (), {}, pytest.fail)
+
+
+def test_given_no_subscription_then_all_that_the_sign_in_may_see_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"auth_source": "msi", "timeout": 60, "finished": False, "inventory_variable": VARIABLE}
+    with ScriptedArm(token(), ok({"data": []})) as arm:
+        monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        assert look_up({**options, "base_url": arm.url}, Selection(), (), {}, pytest.fail) == []
+    assert [list(json.loads(body)) for body in arm.sent("POST")] == [["query"]]
 
 
 def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:

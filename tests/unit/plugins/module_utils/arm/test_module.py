@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import module as doors
-from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import ScriptedArm, ok
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    SUBSCRIPTION,
+    ScriptedArm,
+    ok,
+    token,
+)
 
 COMMON = {"auth_source": "msi", "timeout": 60.0}
 
@@ -60,3 +65,17 @@ def test_given_certificates_are_not_checked_then_it_warns(mode: str, warnings: i
     assert [one.partition(" can read the credentials")[0] for one in module.warnings] == [
         "cert_validation_mode: ignore: anybody on the way to %s" % arm.url
     ] * warnings
+
+
+def test_given_subscriptions_and_none_of_the_sign_in_then_none_is_asked_for_even_when_all_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = {**doors.sign_in_arguments(), **doors.acknowledgement_arguments()}
+    with ScriptedArm(token(), ok({"data": []})) as arm:
+        monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        module = StandIn(spec, base_url=arm.url, subscriptions=[SUBSCRIPTION], vm_names=["web_0"])
+        result = result_of(doors.run_acknowledgement, module)
+
+    assert "failed" not in result, result
+    assert (result["changed"], result["subscription_id"]) == (False, None)

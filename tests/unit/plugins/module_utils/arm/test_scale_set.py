@@ -828,6 +828,18 @@ def test_given_no_subscription_and_several_then_it_asks_for_one() -> None:
         notify(client, "shop", "web", TEN_MINUTES)
 
 
+@pytest.mark.parametrize("status", [403, 404])
+def test_given_no_subscription_and_no_right_to_list_them_then_it_asks_for_one(status: int) -> None:
+    with (
+        ScriptedArm(refused(status, "AuthorizationFailed", "The client may not.")) as arm,
+        client_of(arm, FakeTime(), subscription_id=None) as client,
+        pytest.raises(
+            ArmError, match=r"^subscription_id is not set, .*: set it, or AZURE_SUBSCRIPTION_ID\. GET .*may not"
+        ),
+    ):
+        notify(client, "shop", "web", TEN_MINUTES)
+
+
 def test_given_names_with_special_characters_then_they_are_escaped() -> None:
     with dialogue(ok(scale_set(True, "PT10M"))) as (arm, client, _time):
         notify(client, "shop (1)", "web", TEN_MINUTES)
