@@ -33,6 +33,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         group=str(content.get("group") or ""),
         minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
         is_out=bool(content.get("is_out")),
+        is_drained=bool(content.get("is_drained")),
         failed=bool(content.get("failed")),
     )
 

@@ -38,7 +38,9 @@ class Host(NamedTuple):
     minimum: str | None = None
     """The minimum in service of its group; None for that of the policy."""
     is_out: bool = False
-    """Whether it is out of service for another reason: this run has not brought it back, or somebody drained it."""
+    """Whether this run has taken it out and not brought it back."""
+    is_drained: bool = False
+    """Whether somebody else has taken it out of rotation. This run will not bring it back."""
     failed: bool = False
     """Whether a step of this run has failed on it."""
 
@@ -46,7 +48,7 @@ class Host(NamedTuple):
     def is_in_service(self) -> bool:
         """Whether it does its work, as far as is known. What did not answer does not count."""
         by_agent = self.agent is not None and has_taken_out(self.agent)
-        return self.vm_name is not None and not (self.is_out or self.was_left or by_agent)
+        return self.vm_name is not None and not (self.is_out or self.is_drained or self.was_left or by_agent)
 
 
 class Case(NamedTuple):

@@ -229,11 +229,18 @@ def test_given_a_minimum_in_service_when_two_are_hit_then_the_more_urgent_one_is
     assert later.is_back()
 
 
-def test_given_a_host_that_does_not_come_back_when_the_next_would_break_the_minimum_then_that_stays_in_service(
+def test_given_hosts_that_are_out_when_the_next_would_break_the_minimum_then_that_stays_in_service(
     make_fleet: MakeFleet,
 ) -> None:
-    fleet = make_fleet(2)
-    broken, next_one = fleet.hosts
+    fleet = make_fleet(5)
+    broken, next_one, alone, recorded, marked = fleet.hosts
+    for host in (alone, recorded, marked):
+        host.variables["handle_events_group"] = "drained"
+    third = fleet.event("Reboot", alone, notice=9000)
+    # By the playbook drain, and by somebody who did no more than that.
+    (recorded.directory / "by_hand").mkdir()
+    (recorded.directory / "by_hand" / "health_probe.json").write_text("{}\n")
+    marked.marker.touch()
     service = {command: broken.service(command) for command in ("status", "stop")}
     broken.variables["graceful_shutdown_services"] = [{"name": "web", "start": ["sh", "-c", "exit 7"], **service}]
     first = fleet.event("Reboot", broken, notice=700)
@@ -248,6 +255,9 @@ def test_given_a_host_that_does_not_come_back_when_the_next_would_break_the_mini
     assert not fleet.is_approved(second)
     assert next_one.is_back()
     assert "left in service: 1 of 2 hosts are in service, and 1 must stay" in run.report(next_one)
+    assert not fleet.is_approved(third)
+    assert alone.is_back()
+    assert "left in service: 1 of 3 hosts of drained are in service, and 1 must stay" in run.report(alone)
 
 
 def test_given_the_playbook_imported_twice_when_run_then_the_second_begins_anew(make_fleet: MakeFleet) -> None:

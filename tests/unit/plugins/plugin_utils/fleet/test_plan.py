@@ -147,6 +147,28 @@ def test_given_hosts_whose_names_in_azure_only_look_alike_then_they_are_two_vms(
     assert plan.batches == [["h0"]]
 
 
+def test_given_a_host_that_somebody_drained_then_it_counts_as_out_of_service(event: MakeEvent, now: float) -> None:
+    hosts = fleet(event(resources=("vm_0",)), count=2)
+    hosts[1] = hosts[1]._replace(is_drained=True)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
+
+    assert plan.batches == []
+    assert plan.held["h0"].startswith("1 of 2 hosts are in service, and 1 must stay")
+
+
+def test_given_a_host_that_somebody_drained_when_it_is_hit_then_it_takes_no_room_and_goes_as_any_other(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",), status="Started"), count=3)
+    hosts[1] = hosts[1]._replace(is_drained=True)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
+
+    assert plan.batches == [["h1", "h0"]]
+    assert not plan.hosts["h1"].unprepared
+
+
 def test_given_a_host_that_was_left_out_then_it_is_put_back_in_the_first_batch(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), count=2)
     hosts[1] = hosts[1]._replace(was_left=True)

@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A playbook that looks for what a role leaves looks where the role leaves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jinja2.meta import find_undeclared_variables
+from jinja2.nativetypes import NativeEnvironment
+
+ROOT = Path(__file__).parents[3]
+OWN = yaml.safe_load((ROOT / "playbooks" / "vars" / "handle_events.yml").read_text())
+FOUND = "__handle_events_found"
+
+
+def decided(name: str, **variables: Any) -> Any:
+    """What a variable of the playbook is, given others."""
+    if name in variables:
+        return variables[name]
+    environment = NativeEnvironment()
+
+    def rendered(text: str) -> Any:
+        names = find_undeclared_variables(environment.parse(text)).intersection({*OWN, *variables})
+        return environment.from_string(text).render({other: decided(other, **variables) for other in names})
+
+    return [rendered(text) for text in OWN[name]] if isinstance(OWN[name], list) else rendered(OWN[name])
+
+
+def test_given_no_variables_when_a_host_is_looked_at_then_it_is_where_the_role_leaves_its_traces() -> None:
+    defaults = yaml.safe_load((ROOT / "roles" / "load_balancer_removal" / "defaults" / "main.yml").read_text())
+    names = ("load_balancer_removal_methods", "load_balancer_removal_health_probe_file_state")
+    there = {FOUND: {"stdout_lines": ["1"]}}
+
+    assert decided("__handle_events_traces") == decided("__handle_events_traces", **defaults)
+    assert decided("__handle_events_is_marked", **there) is True
+    assert decided("__handle_events_is_marked", **there, **{name: defaults[name] for name in names}) is True
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_there", "expected"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"load_balancer_removal_health_probe_file_state": "absent"}, True, False),
+        ({"load_balancer_removal_health_probe_file_state": "absent"}, False, True),
+        # What a command does leaves its record alone.
+        ({"load_balancer_removal_health_probe_remove_command": ["/opt/out"]}, True, False),
+        ({"load_balancer_removal_methods": ["haproxy"]}, True, False),
+        ({"load_balancer_removal_methods": ["haproxy"]}, False, False),
+    ],
+)
+def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_so(
+    variables: dict[str, Any], is_there: bool, expected: bool
+) -> None:
+    found = {FOUND: {"stdout_lines": ["1"] if is_there else []}}
+
+    assert decided("__handle_events_is_marked", **found, **variables) is expected
+
+
+@pytest.mark.parametrize("lines", [["3"], ["2"], ["4", "3", "2", "1"]])
+def test_given_a_record_of_either_method_then_the_host_is_drained_by_hand(lines: list[str]) -> None:
+    assert decided("__handle_events_drained_by_hand", **{FOUND: {"stdout_lines": lines}}) is True
+
+
+@pytest.mark.parametrize("found", [{}, {"stdout_lines": []}, {"stdout_lines": ["4", "1"]}, {"unreachable": True}])
+def test_given_no_record_then_the_host_is_not_drained_by_hand(found: dict[str, Any]) -> None:
+    assert decided("__handle_events_drained_by_hand", **{FOUND: found}) is False
