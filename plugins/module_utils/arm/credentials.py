@@ -308,9 +308,9 @@ def _check_complete(sign_in: SignIn, user: str | None) -> None:
     missing = [name for name, value in given.items() if not value]
     if missing and user:
         raise OptionError(
-            "auth_source %s: ad_user: signing in with a person's name and password is not supported, for Azure asks"
-            " people for a second factor. Use %s (client_id, secret, tenant), a managed identity (auth_source msi), or"
-            " az login (auth_source cli)" % (sign_in.source, _PRINCIPAL)
+            "auth_source %s: ad_user: signing in with a person's name and password is not supported, because Azure"
+            " asks people for a second factor. Use %s (client_id, secret, tenant), a managed identity"
+            " (auth_source msi), or az login (auth_source cli)" % (sign_in.source, _PRINCIPAL)
         )
     if missing:
         raise OptionError(

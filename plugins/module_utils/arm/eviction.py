@@ -57,7 +57,7 @@ def _check_is_spot(client: ArmClient, target: Target, path: str, read: Permissio
         )
         properties = (model.get("properties") or {}).get("virtualMachineProfile") or {}
     if not is_spot(properties):
-        raise ArmError("%s is no Spot machine: Azure evicts nothing else, and nothing was done" % target.name)
+        raise ArmError("%s is not a Spot machine: Azure evicts nothing else, and nothing was done" % target.name)
 
 
 def _scale_set_id(client: ArmClient, target: Target) -> str:

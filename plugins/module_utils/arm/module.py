@@ -128,8 +128,8 @@ def run_scale_set_notification(module: AnsibleModule) -> None:
         rollout = scale_set.Rollout(options["update_instances"], read_care(options))
         if rollout.which != NONE and not options["wait"]:
             raise OptionError(
-                "wait: false does not go with update_instances: %s, for instances can be brought to the new model only"
-                " when it is there. Set wait to true, or update_instances to none" % rollout.which
+                "wait: false does not go with update_instances: %s, because instances can only be brought to the new"
+                " model once it is there. Set wait to true, or update_instances to none" % rollout.which
             )
         group, name = read_name(options, "resource_group"), read_name(options, "name")
 

@@ -76,12 +76,12 @@ def parse_row(row: Any) -> ListedEvent:
     :raises DocumentError: if it is no event
     """
     if not isinstance(row, dict) or not isinstance(row.get("properties"), dict) or not isinstance(row.get("id"), str):
-        raise DocumentError("Resource Graph listed something that is no event: %s" % _quote(row))
+        raise DocumentError("Resource Graph listed what is not an event: %s" % _quote(row))
     properties = {"EventId": row.get("name"), **row["properties"]}
     try:
         event = parse_event(properties)
     except DocumentError as error:
-        raise DocumentError("Resource Graph listed something that is no event (%s): %s" % (row["id"], error)) from None
+        raise DocumentError("Resource Graph listed what is not an event (%s): %s" % (row["id"], error)) from None
     end = row["id"].lower().find(_SEPARATOR)
     if end < 0:
         raise DocumentError("Resource Graph listed an event without its resource: %s" % row["id"])

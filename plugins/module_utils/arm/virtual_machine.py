@@ -62,7 +62,7 @@ def notify(
         answer = client.edit(path, READ, change)
     except NotFound as error:
         raise NotFound(
-            "%s. An instance of a uniform scale set is no VM of its own: use vmss_terminate_notification" % error,
+            "%s. An instance of a uniform scale set is not a VM of its own: use vmss_terminate_notification" % error,
             error.status,
             error.code,
         ) from None

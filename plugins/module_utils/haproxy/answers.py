@@ -140,4 +140,4 @@ def _number(row: Dict[str, str], name: str) -> int:
     try:
         return int(row[name])
     except ValueError:
-        raise AnswerError("%s is %r, which is no number" % (name, row[name])) from None
+        raise AnswerError("%s is %r, which is not a number" % (name, row[name])) from None

@@ -99,8 +99,8 @@ def explain_refusal(refused: Sequence[Verdict], speaker: str, remedy: str) -> st
     :param remedy: what to do instead, in a whole sentence
     """
     return (
-        "Nothing was approved, because scope is own and %s, but chosen were: %s. An approval lets Azure begin on every"
-        " VM of the event. %s"
+        "Nothing was approved, because scope is own and %s, but these were chosen: %s. An approval lets Azure begin on"
+        " every VM of the event. %s"
         % (speaker, "; ".join("%s, which %s" % (event.event_id, reason) for event, reason in refused), remedy)
     )
 

@@ -237,7 +237,7 @@ def split_endpoint(endpoint: str) -> "tuple[str, int]":
     """
     host, port, path = split_url(endpoint)
     if path:
-        raise ValueError("must not have a path, for those of IMDS are added: leave %s out" % path)
+        raise ValueError("must not have a path, because IMDS has its own: leave %s out" % path)
     return host, port
 
 
@@ -248,7 +248,7 @@ def split_url(url: str) -> "tuple[str, int, str]":
     """
     parts = urlsplit(url)
     if parts.scheme != "http":
-        raise ValueError("must begin with http://, for IMDS speaks nothing else")
+        raise ValueError("must begin with http://, because IMDS speaks nothing else")
     if not parts.hostname or parts.username is not None or "?" in url or "#" in url:
         raise ValueError("must have the form http://HOST[:PORT]")
     if any(character <= " " or character > "~" for character in url):

@@ -246,7 +246,7 @@ def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
         line = stream.line()
         words = _STATUS_LINE.match(line)
         if words is None:
-            raise ProtocolError("%r is no status line of HTTP/1.1" % line[:100])
+            raise ProtocolError("%r is not a status line of HTTP/1.1" % line[:100])
         minor_version, status, reason = words.group(1), int(words.group(2)), words.group(3) or ""
         if status == _SWITCHING_PROTOCOLS:
             raise ProtocolError("another protocol, which was not asked for")
@@ -284,7 +284,7 @@ def _read_headers(stream: _Stream) -> "Dict[str, str]":
             continue
         name, colon, value = line.partition(":")
         if not colon or not _HEADER_NAME.match(name):
-            raise ProtocolError("%r is no header" % line[:100])
+            raise ProtocolError("%r is not a header" % line[:100])
         name, value = name.lower(), value.strip(" \t")
         if name in _FRAMING and headers.get(name, value) != value:
             raise ProtocolError("two different headers %s" % name)
@@ -316,7 +316,7 @@ def _read_chunks(stream: _Stream, largest: int) -> bytes:
         line = stream.line()
         length = _CHUNK_LENGTH.match(line)
         if length is None:
-            raise ProtocolError("%r is no length of a chunk" % line[:100])
+            raise ProtocolError("%r is not the length of a chunk" % line[:100])
         count = int(length.group(1), 16)
         if count == 0:
             # Trailers, which nobody needs.

@@ -251,7 +251,7 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
         ),
         (
             {"handler_agent_hooks": [{"stage": "drain", "name": "../../cron.d/x", "content": "#!/bin/sh\n"}]},
-            ['handler_agent_hooks: the name "../../cron.d/x" has to be of letters'],
+            ['handler_agent_hooks: the name "../../cron.d/x" may only have letters'],
         ),
         (
             {

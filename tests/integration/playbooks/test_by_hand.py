@@ -185,7 +185,7 @@ def test_given_a_unit_that_systemd_does_not_know_when_drained_then_it_is_named_a
     )
 
     assert status == 2
-    assert "systemd knows no ngnix. Name the unit" in run.text
+    assert "systemd does not know ngnix. Name the unit" in run.text
     assert host.is_serving()
 
 
@@ -198,7 +198,7 @@ def test_given_a_stop_that_succeeds_and_stops_nothing_when_drained_then_it_is_na
     )
 
     assert status == 2
-    assert "These services run on although their stop succeeded: deaf" in run.text
+    assert "These services are still running although their stop succeeded: deaf" in run.text
 
 
 def test_given_no_hosts_when_drained_then_the_missing_variable_is_named(make_fleet: MakeFleet) -> None:
@@ -218,7 +218,7 @@ def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fa
     status, run = make_fleet(1).run(playbook, "-e", f"{playbook}_hosts=hots0")
 
     assert status == 2, run.output
-    assert f"{playbook}_hosts: no host of the inventory is hots0" in run.text
+    assert f"{playbook}_hosts: no host of the inventory matches hots0" in run.text
 
 
 def test_given_an_application_that_ignores_the_file_when_drained_then_the_role_fails(make_fleet: MakeFleet) -> None:

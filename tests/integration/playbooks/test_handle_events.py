@@ -130,7 +130,7 @@ def test_given_a_service_that_does_not_stop_then_its_event_is_never_approved_and
     assert "FAILED: Check that every service has stopped: These services did not stop: web (exit status 7" in (
         everything.run.report(everything.host(4))
     )
-    assert "web (exit status 7" in everything.run.output.split("TASK [Fail if anything did]")[1]
+    assert "web (exit status 7" in everything.run.output.split("TASK [Fail if anything has failed]")[1]
 
 
 def test_given_a_service_that_did_not_stop_when_its_event_is_over_then_the_host_is_put_back(

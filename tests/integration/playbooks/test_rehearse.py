@@ -108,7 +108,7 @@ def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet:
         (ALL, {"rehearse_event_type": "Rebot"}, "rehearse_event_type must be one of"),
         (ALL, {"rehearse_notice": -5}, "rehearse_notice: -5.0 is less than 0"),
         (ALL, {"rehearse_deploy": True}, "rehearse_endpoint is not set"),
-        (ALL, {"rehearse_hit": ["host0", "web9"]}, "rehearse_hit: web9 is none of rehearse_hosts"),
+        (ALL, {"rehearse_hit": ["host0", "web9"]}, "rehearse_hit: web9 is not one of rehearse_hosts"),
     ],
 )
 def test_given_what_makes_no_sense_when_rehearsed_then_it_is_named_before_anything_is_touched(

@@ -33,7 +33,7 @@ def advice_on_policies(config: Config) -> List[str]:
     found = []
     if short.takes_out:
         found.append(
-            "%s: takes the machine out also for a freeze of a few seconds, which is left alone without it: "
+            "%s: also takes the machine out for a freeze of a few seconds, which is left alone without it: "
             "set match.event_types, or match.longer_than" % short.rule
         )
     elif longer.shutdown is not None:
@@ -42,7 +42,7 @@ def advice_on_policies(config: Config) -> List[str]:
         )
     if unheard.approve != NEVER:
         found.append(
-            "%s: approves also events of a type that Azure may add one day, whatever they do: set match.event_types"
+            "%s: also approves events of a type that Azure may add one day, whatever they do: set match.event_types"
             % unheard.rule
         )
     if not config.quorum.members:

@@ -608,12 +608,12 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
     if kind == "identity":
         return "this machine is %s" % record["vm_name"], fields
     if kind == "found":
-        then = "is to run again afterwards" if record["runs"] else "does not run, and is not started afterwards"
-        return "%s %s" % (record["unit"], then), fields
+        then = "will be started again" if record["runs"] else "is not running, and will not be started"
+        return "%s %s afterwards" % (record["unit"], then), fields
     if kind == "survived":
-        return "the machine runs on %d s after it was to be taken away: it is alive" % SECONDS_TO_SURVIVE, fields
+        return "the machine is still running %d s after it was to be taken away" % SECONDS_TO_SURVIVE, fields
     if kind == "doubt":
-        return "scheduled events were enabled anew: what is not listed may only be not listed yet", fields
+        return "scheduled events were enabled anew: an event that is missing may just not be listed yet", fields
     if kind == "boot":
         return "the machine has booted", fields
     return "%s %s" % (kind, ", ".join(record.get("event_ids", ()))), fields

@@ -199,7 +199,7 @@ class Endpoint:
             return _error(414, "The request line is too long") if len(request) > _LARGEST_REQUEST - 64 else None
         match = _REQUEST_LINE.match(line)
         if match is None:
-            return _error(400, "This is no HTTP request")
+            return _error(400, "This is not an HTTP request")
         method, target, major = (group.decode("ascii") for group in match.groups())
         if major != "1":
             return _error(505, "Ask in HTTP/1.1")
@@ -209,7 +209,7 @@ class Endpoint:
             return _error(405, "Nothing can be done here but to read", "Allow: GET, HEAD\r\n")
         path = _ABSOLUTE_FORM.sub("", target).partition("?")[0] or "/"
         if not path.startswith("/"):
-            return _error(400, "This is no path")
+            return _error(400, "This is not a path")
         try:
             response = self._respond(path)
         except Exception as error:  # noqa: BLE001 - a mistake in a route must not end the loop; who asks sees it

@@ -198,7 +198,7 @@ class Child:
             return -1
         if pid == 0:
             return None
-        # Lest Popen look for it once more.
+        # So that Popen does not look for it once more.
         self._process.returncode = status
         return status
 

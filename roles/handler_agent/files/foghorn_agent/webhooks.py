@@ -370,7 +370,7 @@ def _headers(request: Request, host: str, port: int) -> Dict[str, str]:
     }
     for name, value in request.headers:
         if not re.match(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", name) or not re.match(r"[\t -~]*\Z", value):
-            raise ValueError("headers: %s: is no HTTP header field" % name)
+            raise ValueError("headers: %s: is not an HTTP header field" % name)
         # A header may be given to replace one of ours, however it is spelled.
         headers = {ours: kept for ours, kept in headers.items() if ours.lower() != name.lower()}
         headers[name] = value

@@ -29,9 +29,9 @@ def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> 
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ({"name": "all", "drain": []}, "all: takes the machine out also for a freeze of a few seconds"),
+        ({"name": "all", "drain": []}, "all: also takes the machine out for a freeze of a few seconds"),
         ({"name": "all", "shutdown": [], "match": {"longer_than": 10}}, "all: shuts down for a freeze"),
-        ({"name": "all", "approve": "when_ready"}, "all: approves also events of a type that Azure may add"),
+        ({"name": "all", "approve": "when_ready"}, "all: also approves events of a type that Azure may add"),
         ({"name": "all", "approve": "quorum", "match": TYPES}, "all: approve: quorum has no quorum.members"),
     ],
 )

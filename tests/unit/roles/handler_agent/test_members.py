@@ -93,7 +93,7 @@ def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read
     ("data", "complaint"),
     [
         (b"", "cannot be reached: closed without an answer"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer as it should: 'SSH-2.0-OpenSSH_9.2' is no status line"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer as it should: 'SSH-2.0-OpenSSH_9.2' is not a status line"),
         (answer(b"", b"404 Not Found"), "answered 404 Not Found"),
         (answer(b"", b"302 Found"), "answered 302 Found"),
         (answer(b'{"events": []}', length=999), "did not answer as it should: the answer broke off"),

@@ -172,7 +172,7 @@ class TestResourceGraph:
         with (
             ScriptedArm(ok({"data": [bad]})) as arm,
             client_of(arm, FakeTime()) as client,
-            pytest.raises(DocumentError, match="Resource Graph listed something that is no event"),
+            pytest.raises(DocumentError, match="Resource Graph listed what is not an event"),
         ):
             list_events(client, [SUBSCRIPTION])
 

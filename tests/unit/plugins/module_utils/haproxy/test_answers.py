@@ -116,12 +116,12 @@ def test_given_what_a_check_said_with_a_stray_quote_when_sessions_are_read_then_
 
 
 def test_given_a_state_that_is_no_number_when_servers_are_read_then_it_is_named() -> None:
-    with pytest.raises(AnswerError, match="srv_admin_state is 'drain', which is no number"):
+    with pytest.raises(AnswerError, match="srv_admin_state is 'drain', which is not a number"):
         read_servers(state_table(sorted(STATE_ROW), dict(STATE_ROW, srv_admin_state="drain")))
 
 
 def test_given_a_count_that_is_no_number_when_sessions_are_read_then_it_is_named() -> None:
-    with pytest.raises(AnswerError, match="scur is 'many', which is no number"):
+    with pytest.raises(AnswerError, match="scur is 'many', which is not a number"):
         read_sessions(stat_table(sorted(STAT_ROW), dict(STAT_ROW, scur="many")))
 
 

@@ -236,10 +236,10 @@ class TestApproving:
 
         assert imds.posted == []
         assert str(error.value) == (
-            "Nothing was approved, because scope is own and this VM is web_1, but chosen were: BB-2, which affects"
-            " web_2 as well; CC-3, which does not affect web_1, but web_3. An approval lets Azure begin on every VM of"
-            " the event. Choose only events that hit this VM and no other; or, when all of their VMs are ready, set"
-            " scope to leader or any"
+            "Nothing was approved, because scope is own and this VM is web_1, but these were chosen: BB-2, which"
+            " affects web_2 as well; CC-3, which does not affect web_1, but web_3. An approval lets Azure begin on"
+            " every VM of the event. Choose only events that hit this VM and no other; or, when all of their VMs are"
+            " ready, set scope to leader or any"
         )
 
     def test_given_scope_leader_then_what_others_lead_is_left_out_with_the_reason(self, clock: FakeClock) -> None:

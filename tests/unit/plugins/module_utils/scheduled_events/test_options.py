@@ -59,7 +59,7 @@ class TestConnection:
             ("endpoint", "", "must begin with http://"),
             ("endpoint", "http://", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://:8080", "must have the form http://HOST[:PORT]"),
-            ("endpoint", "http://h/metadata", "must not have a path, for those of IMDS are added: leave /metadata out"),
+            ("endpoint", "http://h/metadata", "must not have a path, because IMDS has its own: leave /metadata out"),
             ("endpoint", "http://h/vm/7/", "leave /vm/7 out"),
             ("endpoint", "http://127.0.0.1/?", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://127.0.0.1#", "must have the form http://HOST[:PORT]"),
