@@ -24,6 +24,9 @@ LAB ?= foghorn
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_HOME := $(CURDIR)/$(CACHE)/ansible
 export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(CACHE)/collections
+# Some environments forbid Python to keep what it has compiled, and most of a short run is compiling then.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(CACHE)/pycache
 # Ansible insists on UTF-8.
 export LC_ALL := C.UTF-8
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -32,15 +35,16 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
-SANITY_OF_OTHERS := sanity-oldest sanity-newest
+# The same code on the other versions that are supported: the oldest and the newest ansible-core, the Pythons of VMs.
+OTHER_VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons
 # Lanes side by side. One for those that work on the copy of the collection, one that waits more than it works, one more;
 # what follows `++` goes to the lane that is free, what takes longest first.
-POOL := unit unit-other-pythons integration-demo integration-agent integration-arm integration-newest integration-oldest
+POOL := unit integration-demo integration-agent integration-arm
 STEPS := sanity $(LINT) -- integration-playbooks -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint unit integration sanity sanity-other-cores requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS)) $(SANITY_OF_OTHERS) venv collection copy haproxy
+.PHONY: help demo test lab lab-shell lab-needs lint test-other-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(OTHER_VERSIONS)) venv collection copy haproxy
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -48,8 +52,11 @@ help: ## show this list
 demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us)
 	@$(BIN)/python demo/demo.py --handler $(HANDLER)
 
-test: $(VENV)/.gates ## everything that runs without root
+test: $(VENV)/.gates ## everything that runs without root, on one Python and one ansible-core
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)
+
+test-other-versions: $(VENV)/.run ## what depends on versions, on the oldest and the newest that are supported
+	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(OTHER_VERSIONS)
 
 lab: lab-needs $(VENV_LAB)/.lab build ## real machines, as root on Debian or Ubuntu (SCENARIO="agent reboot": only these)
 	@LAB=$(LAB) $(VENV_LAB)/bin/python -m tests.lab run --tarball $(TARBALL) $(SCENARIO)
@@ -126,9 +133,6 @@ sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
 
 sanity: $(VENV)/.run copy ## ansible-test's sanity tests
 	@tools/sanity.sh $(VENV) $(CACHE)/ansible-test
-
-sanity-other-cores: $(VENV)/.run ## those of the oldest and of the newest ansible-core
-	@$(BIN)/python tools/run_steps.py "$(MAKE)" sanity-oldest -- sanity-newest
 
 docs: $(VENV)/.gates collection ## the plugins' documentation as HTML, in dist/docs
 	@tools/docs.sh $(VENV) $(CACHE)/docs dist/docs
