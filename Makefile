@@ -37,10 +37,10 @@ LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint re
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # The same code on the other versions that are supported: the oldest and the newest ansible-core, the Pythons of VMs.
 OTHER_VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons
-# Lanes side by side. One for those that work on the copy of the collection, one that waits more than it works, one more;
-# what follows `++` goes to the lane that is free, what takes longest first.
-POOL := unit integration-demo integration-agent integration-arm
-STEPS := sanity $(LINT) -- integration-playbooks -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
+# Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
+# for what works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
+POOL := unit-rest integration-arm unit-plugins integration-demo integration-agent
+STEPS := sanity $(LINT) -- integration-playbooks -- -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -99,10 +99,14 @@ docs-lint: $(VENV)/.gates copy
 galaxy-importer: $(VENV)/.gates build
 	@tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
 
-unit: $(VENV)/.test ## unit tests; the core must be covered fully
+unit: unit-plugins unit-rest ## unit tests; the core must be covered fully
+
+unit-plugins: $(VENV)/.test
 	@$(BIN)/python -m coverage erase
 	@$(BIN)/python -m coverage run -m pytest tests/unit/plugins
 	@$(BIN)/python -m coverage report --include '$(CORE)/*' --fail-under 100
+
+unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins
 
 unit-other-pythons: $(VENV)/.run
