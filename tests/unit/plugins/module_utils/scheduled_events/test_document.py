@@ -461,6 +461,13 @@ class TestDates:
         assert parse_date(local.isoformat()) == instant
         assert parse_date(local.isoformat()).utcoffset() == timedelta(0)
 
+    @given(strategies.instants, st.integers(-14 * 60, 14 * 60))
+    def test_an_rfc_1123_date_of_any_zone_is_read_back(self, instant: datetime, minutes: int) -> None:
+        local = instant.astimezone(timezone(timedelta(minutes=minutes)))
+
+        assert parse_date(format_datetime(local)) == instant
+        assert parse_date(format_datetime(local)).utcoffset() == timedelta(0)
+
     @given(strategies.instants)
     def test_what_we_write_is_read_back(self, instant: datetime) -> None:
         assert parse_date(format_date(instant)) == instant
@@ -472,6 +479,8 @@ class TestDates:
             "tue, 3 nov 2026 04:15:09 gmt",
             "03 Nov 2026 04:15:09 UTC",
             "Tue, 03 Nov 2026 04:15:09 +0000",
+            "Tue, 03 Nov 2026 05:15:09 +0100",
+            "Mon, 02 Nov 2026 23:45:09 -0430",
             " Tue, 03 Nov 2026 04:15:09 GMT ",
             "2026-11-03T04:15:09Z",
             "2026-11-03t04:15:09z",
@@ -506,6 +515,14 @@ class TestDates:
             "2026-11-03T04:15:09Z later",
             "0001-01-01T00:00:00+01:00",
             "9999-12-31T23:59:59-01:00",
+            "Fri, 31 Dec 9999 23:59:59 -0100",
+            # No place on earth has these.
+            "Tue, 03 Nov 2026 04:15:09 +2400",
+            "Tue, 03 Nov 2026 04:15:09 -0060",
+            "Tue, 03 Nov 2026 04:15:09 +100",
+            "Tue, 03 Nov 2026 04:15:09 EST",
+            "2026-11-03T04:15:09+24:00",
+            "2026-11-03T04:15:09-00:60",
             "٢٠٢٦-11-03T04:15:09Z",
         ],
     )
