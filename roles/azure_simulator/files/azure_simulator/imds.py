@@ -114,8 +114,8 @@ class Imds:
     def adopt(self, vm: VmConfig) -> None:
         """Answer a machine that came into being after the start."""
         if vm.address:
-            self._by_address[vm.address] = self._world.vms[vm.name]
-        self.callers[vm.name] = Caller(self._imds.rate_limit)
+            self._by_address[vm.address] = self._world.vms[vm.handle]
+        self.callers[vm.handle] = Caller(self._imds.rate_limit)
 
     # -- one request ----------------------------------------------------------------------------
 

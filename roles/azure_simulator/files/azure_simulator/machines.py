@@ -18,7 +18,11 @@ _UNIFORM_NAME = re.compile(r"_(\d+)$")
 
 
 class VmConfig(NamedTuple):
-    """One virtual machine. ``address`` is asked or asks, depending on ``imds.identify_by``."""
+    """One virtual machine. ``address`` is asked or asks, depending on ``imds.identify_by``.
+
+    Its ``name`` is Azure's, of which there may be one in each resource group. What is told to Azure's clients has that;
+    everything else (commands, faults, events on request, balancers, the log) goes by the ``handle``.
+    """
 
     name: str
     address: str
@@ -39,6 +43,12 @@ class VmConfig(NamedTuple):
     update_domain: int = 0
     mac_address: str = "000D3A000000"
     tags: Mapping[str, str] = {}
+    alias: str = ""
+
+    @property
+    def handle(self) -> str:
+        """What it is called here: its name, or its alias where another machine has the same name."""
+        return self.alias or self.name
 
     @property
     def instance_number(self) -> int | None:
@@ -57,10 +67,12 @@ class VmConfig(NamedTuple):
 
 
 def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, VmConfig]:
+    """The machines, by their handles."""
     vms: dict[str, VmConfig] = {}
     subscription_id = subscription_id or VmConfig._field_defaults["subscription_id"]
     spoken_for: dict[str, str] = {}
-    lower_names: dict[str, str] = {}
+    lower_handles: set[str] = set()
+    places: set[str] = set()
     if not top.items("vms"):
         top.wrong("vms", "name at least one VM")
     for number, item in enumerate(top.items("vms")):
@@ -70,6 +82,10 @@ def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, V
         names = expand(fields, "name")
         in_range = any(position is not None for _name, position in names)
         addresses = _addresses(fields, len(names), in_range)
+        aliases = [alias for alias, _number in expand(fields, "alias")] or [""] * len(names)
+        if len(aliases) != len(names):
+            fields.wrong("alias", f"{fields.raw('alias')!r} names {len(aliases)} VMs, and the name {len(names)}")
+            continue
         for key in ("vm_id", "client_id", "computer_name"):
             if in_range and fields.has(key):
                 fields.wrong(key, "is one value for a range of VMs: leave it out")
@@ -93,16 +109,24 @@ def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, V
         given = {key: fields.guid(key) for key in ("vm_id", "client_id")}
         computer_name = fields.text("computer_name")
         fields.close()
-        for position, (name, _number) in enumerate(names):
-            if name.lower() in lower_names:
-                fields.wrong("name", f"{name!r} is the name of two VMs")
+        for position, ((name, _number), alias) in enumerate(zip(names, aliases)):
+            handle = alias or name
+            place = f"{common['subscription_id']}/{common['resource_group']}/{name}".lower()
+            if handle.lower() in lower_handles:
+                if place in places:
+                    fields.wrong("name", f"{name!r} is the name of two VMs")
+                else:
+                    fields.wrong("alias" if alias else "name", f"{handle!r} means two VMs: give one another alias")
                 continue
-            lower_names[name.lower()] = name
+            if place in places:
+                fields.wrong("name", f"{name!r} is the name of two VMs in the resource group")
+            lower_handles.add(handle.lower())
+            places.add(place)
             address = addresses[position] if addresses else ""
             if address and address in spoken_for:
                 fields.wrong("address", f"{address!r} already says that {spoken_for[address]} asks")
-            spoken_for.setdefault(address, name)
-            chance = random.Random(f"{seed}/vm/{name}")
+            spoken_for.setdefault(address, handle)
+            chance = random.Random(f"{seed}/vm/{handle}")
             vm = VmConfig(
                 name=name,
                 address=address,
@@ -113,9 +137,10 @@ def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, V
                 fault_domain=len(vms) % 3 if domains["fault_domain"] is None else domains["fault_domain"],
                 update_domain=len(vms) % 5 if domains["update_domain"] is None else domains["update_domain"],
                 tags=tags,
+                alias=alias,
                 **common,  # type: ignore[arg-type]  # the texts all have defaults
             )
-            vms[name] = vm._replace(computer_name=computer_name or _computer_name(vm))
+            vms[handle] = vm._replace(computer_name=computer_name or _computer_name(vm))
     return vms
 
 

@@ -138,7 +138,7 @@ class Server:
         for sock in sockets:
             self._listening.append(await loop.create_server(self._http, sock=sock, backlog=_BACKLOG))
         for vm in vms.values():
-            self.imds_urls[vm.name] = f"http://{format_host(imds.address or vm.address, port)}"
+            self.imds_urls[vm.handle] = f"http://{format_host(imds.address or vm.address, port)}"
 
     async def _listen_arm(self) -> None:
         arm = self.config.arm
@@ -162,9 +162,9 @@ class Server:
         try:
             sock = _bind(vm.address, port)
         except OSError as error:
-            self.record.add("vm", vm=vm.name, what="mute", error=f"cannot listen on {vm.address}: {error}")
+            self.record.add("vm", vm=vm.handle, what="mute", error=f"cannot listen on {vm.address}: {error}")
             return
-        self.imds_urls[vm.name] = f"http://{format_host(vm.address, port)}"
+        self.imds_urls[vm.handle] = f"http://{format_host(vm.address, port)}"
         sock.listen(_BACKLOG)
         task = asyncio.get_running_loop().create_task(self._listen_for(sock))
         self._adopting.add(task)

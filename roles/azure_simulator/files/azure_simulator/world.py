@@ -128,7 +128,7 @@ class Vm:
 
     def __init__(self, config: VmConfig, scope: Scope) -> None:
         self.config = config
-        self.name = config.name
+        self.name = config.handle
         self.scope = scope
         self.deleted = False
         self.impacts: dict[str, str] = {}  # event id: what it is doing to the machine
@@ -150,6 +150,7 @@ def scope_key(vm: VmConfig) -> tuple[str, bool]:
     Placement group before scale set before availability set before the VM alone; in a zone the
     scope ends at the zone's border, and only the VMs hit are told.
     """
+    group = f"{vm.subscription_id}/{vm.resource_group}"
     zone = f"/zone/{vm.zone}" if vm.zone else ""
     for kind, name in (
         ("placementGroup", vm.placement_group),
@@ -157,8 +158,8 @@ def scope_key(vm: VmConfig) -> tuple[str, bool]:
         ("availabilitySet", vm.availability_set),
     ):
         if name:
-            return f"{vm.resource_group}/{kind}/{name}{zone}".lower(), bool(zone)
-    return f"{vm.resource_group}/virtualMachine/{vm.name}".lower(), False
+            return f"{group}/{kind}/{name}{zone}".lower(), bool(zone)
+    return f"{group}/virtualMachine/{vm.name}".lower(), False
 
 
 class World:
@@ -167,7 +168,7 @@ class World:
     def __init__(self, config: Config, clock: Clock) -> None:
         self.clock = clock
         self.lives: Mapping[str, Life] = config.lives
-        self.vms: dict[str, Vm] = {}
+        self.vms: dict[str, Vm] = {}  # by their handles
         self.scopes: dict[str, Scope] = {}
         self.events: dict[str, Event] = {}
         self.now = clock.now()
@@ -224,14 +225,14 @@ class World:
         scope = self.scopes.get(key)
         if scope is None:
             scope = self.scopes[key] = Scope(key, zonal, random.Random(f"{self._seed}/scope/{key}"))
-        scope.join(config.name)
-        self.vms[config.name] = Vm(config, scope)
+        scope.join(config.handle)
+        self.vms[config.handle] = Vm(config, scope)
 
     def add_vm(self, config: VmConfig) -> None:
         """Bring a machine into being, running; its scope may be enabled already."""
         self._add_vm(config)
-        scope = self.vms[config.name].scope
-        feed = scope.feed(config.name)
+        scope = self.vms[config.handle].scope
+        feed = scope.feed(config.handle)
         if scope.state == ENABLED and not feed.incarnation:
             feed.begin(self._notices(scope, feed))
 
@@ -301,7 +302,7 @@ class World:
                 event_id=event.event_id,
                 event_type=event.event_type,
                 status=event.status,
-                resources=event.resources,
+                resources=self.names(event),
                 not_before=self._second(event.not_before) if event.status == SCHEDULED else None,
                 description=event.life.description,
                 source=event.life.source,
@@ -310,6 +311,10 @@ class World:
             for event in self.listed(scope)
             if feed.vm is None or feed.vm in event.resources
         )
+
+    def names(self, event: Event) -> tuple[str, ...]:
+        """The names in Azure of the machines that an event hits."""
+        return tuple(self.vms[handle].config.name for handle in event.resources)
 
     def _second(self, instant: float) -> int:
         """The wall-clock second a document names: never later than the instant itself."""

@@ -381,8 +381,8 @@ class Compute:
 
     def delete_vm(self, request: ArmRequest) -> ArmAnswer:
         """Delete a VM."""
-        machine = self._estate.machines.get(request.names["vm"].lower())
-        if machine is None or not self._is_here(machine, request):
+        machine = self._estate.machine_at(self._place(request))
+        if machine is None:
             return ArmAnswer(204)
         operation = self._estate.delete([machine], machine.vm.resource_id, machine.vm.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, machine.vm.subscription_id))
@@ -487,12 +487,15 @@ class Compute:
     @staticmethod
     def _is_here(machine: Machine, request: ArmRequest) -> bool:
         owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        at = (machine.vm.subscription_id.lower(), machine.vm.resource_group.lower())
-        return machine.vm.instance_number is None and at == owner
+        return (machine.vm.subscription_id.lower(), machine.vm.resource_group.lower()) == owner
+
+    @staticmethod
+    def _place(request: ArmRequest) -> str:
+        return compute_id(request.names["subscription"], request.names["group"], "virtualMachines", request.names["vm"])
 
     def _vm(self, request: ArmRequest) -> Machine:
-        machine = self._estate.machines.get(request.names["vm"].lower())
-        if machine is None or not self._is_here(machine, request):
+        machine = self._estate.machine_at(self._place(request))
+        if machine is None:
             raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
         return machine
 
@@ -556,7 +559,7 @@ class Compute:
             **copy.deepcopy(machine.properties),
         }
         if request.query.get("$expand", "").lower() == "instanceview":
-            properties["instanceView"] = _instance_view(machine, world.vms[vm.name].state)
+            properties["instanceView"] = _instance_view(machine, world.vms[vm.handle].state)
         shown: dict[str, Any] = {
             "name": vm.name,
             "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
@@ -599,7 +602,7 @@ class Compute:
         if vm.spot:
             properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
         if request.query.get("$expand", "").lower() == "instanceview":
-            properties["instanceView"] = _instance_view(machine, world.vms[vm.name].state)
+            properties["instanceView"] = _instance_view(machine, world.vms[vm.handle].state)
         shown: dict[str, Any] = {
             "name": vm.name,
             "id": compute_id(*group, "virtualMachines", vm.name),

@@ -152,7 +152,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         writes=_limit(fields.mapping("writes"), LimitConfig(200, 10)),
         deletes=_limit(fields.mapping("deletes"), LimitConfig(200, 10)),
         scale_sets=_scale_sets(fields, vms),
-        virtual_machines=_resources(fields, "virtual_machines", {vm.name for vm in vms.values()}, "a VM"),
+        virtual_machines=_resources(fields, "virtual_machines", set(vms), "a VM"),
         availability_sets=_resources(
             fields,
             "availability_sets",
@@ -311,7 +311,7 @@ def _scale_set(fields: Fields, name: str, group: str | None, members: list[VmCon
     if members and flexible != (mode == "Flexible"):
         fields.wrong("orchestration_mode", f"{mode!r} does not fit the names of its VMs, like {members[0].name!r}")
     outdated = frozenset(fields.texts("outdated") or ())
-    for vm in sorted(outdated - {member.name for member in members}):
+    for vm in sorted(outdated - {member.handle for member in members}):
         fields.wrong("outdated", f"{vm!r} is not the name of one of its VMs")
     first = members[0] if members else None
     return ScaleSetConfig(

@@ -81,6 +81,11 @@ class Machine:
         """The VM's name, as in an event's Resources."""
         return self.vm.name
 
+    @property
+    def handle(self) -> str:
+        """What it is called here."""
+        return self.vm.handle
+
     def notice(self) -> float | None:
         """The seconds that a Terminate would give it; None when its deletion raises none."""
         profile = self.events_profile.get("terminateNotificationProfile") or {}
@@ -211,7 +216,8 @@ class Estate:
         self.operations = operations
         self.faults = faults
         self.sets: dict[str, ScaleSet] = {}
-        self.machines: dict[str, Machine] = {}  # by lower-case VM name
+        self.machines: dict[str, Machine] = {}  # by lower-case handle
+        self._by_id: dict[str, Machine] = {}  # by lower-case id in Resource Manager
         self.availability_sets: dict[str, AvailabilitySet] = {}
         self._set_of: dict[str, ScaleSet] = {}
         self._seed = seed
@@ -220,11 +226,11 @@ class Estate:
         """Who wants to hear of machines that came into being after the start."""
         self._adopt = adopt
         for set_config in config.scale_sets:
-            members = [vm.name for vm in vms.values() if _belongs(vm, set_config)]
+            members = [vm.handle for vm in vms.values() if _belongs(vm, set_config)]
             scale_set = ScaleSet(set_config, self._set_properties(set_config, members), world.now)
             self.sets[scale_set.resource_id.lower()] = scale_set
         for vm in vms.values():
-            self._settle(vm, config.virtual_machines.get(vm.name))
+            self._settle(vm, config.virtual_machines.get(vm.handle))
         world.listen(self._heard)
 
     # -- how it begins ----------------------------------------------------------------------------
@@ -234,7 +240,7 @@ class Estate:
         machine = self._new_machine(vm, scale_set)
         if scale_set is not None:
             scale_set.give_latest(machine)
-            if vm.name in scale_set.config.outdated:
+            if vm.handle in scale_set.config.outdated:
                 machine.model = 0
                 machine.events_profile = {}
             scale_set.sku["capacity"] += 1
@@ -253,9 +259,10 @@ class Estate:
     def _new_machine(self, vm: VmConfig, scale_set: ScaleSet | None) -> Machine:
         number = vm.instance_number
         machine = Machine(vm, vm.name if number is None else str(number), self.world.now)
-        self.machines[vm.name.lower()] = machine
+        self.machines[vm.handle.lower()] = machine
+        self._by_id[vm.resource_id.lower()] = machine
         if scale_set is not None:
-            self._set_of[vm.name.lower()] = scale_set
+            self._set_of[vm.handle.lower()] = scale_set
             scale_set.machines[machine.instance_id] = machine
             scale_set.next_number = max(scale_set.next_number, (number or 0) + 1)
         return machine
@@ -334,7 +341,11 @@ class Estate:
 
     def set_of(self, machine: Machine) -> ScaleSet | None:
         """The scale set that a machine is an instance of."""
-        return self._set_of.get(machine.name.lower())
+        return self._set_of.get(machine.handle.lower())
+
+    def machine_at(self, resource_id: str) -> Machine | None:
+        """The machine of an id, in any case."""
+        return self._by_id.get(resource_id.lower())
 
     def groups(self, subscription: str) -> set[str]:
         """The names of a subscription's resource groups, in lower case."""
@@ -438,15 +449,18 @@ class Estate:
         leaving = staying[wanted - capacity :]
         for machine in leaving:
             self._let_go(machine)
-        return [machine.name for machine in leaving]
+        return [machine.handle for machine in leaving]
 
     def _grow(self, scale_set: ScaleSet) -> None:
         number = scale_set.next_number
         scale_set.next_number += 1
         chance = random.Random(f"{self._seed}/instance/{scale_set.resource_id}/{number}".lower())
         tail = f"{chance.getrandbits(32):08x}" if scale_set.flexible else str(number)
+        name = f"{scale_set.name}_{tail}"
+        taken = name in self.world.vms or name.lower() in self.machines
         vm = VmConfig(
-            name=f"{scale_set.name}_{tail}",
+            name=name,
+            alias=f"{scale_set.subscription}/{scale_set.group}/{name}" if taken else "",
             address=scale_set.addresses.pop(0) if scale_set.addresses else "",
             vm_id=str(uuid.UUID(int=chance.getrandbits(128), version=4)),
             client_id=str(uuid.UUID(int=chance.getrandbits(128), version=4)),
@@ -457,7 +471,7 @@ class Estate:
             scale_set=scale_set.name,
             vm_size=str(scale_set.sku.get("name", "Standard_D2s_v5")),
             spot=scale_set.profile.get("priority") == "Spot",
-            computer_name=f"{scale_set.name}_{tail}",
+            computer_name=name,
         )
         machine = self._new_machine(vm, scale_set)
         machine.provisioning_state = CREATING
@@ -502,7 +516,7 @@ class Estate:
         if machine.provisioning_state == DELETING:
             return True
         machine.provisioning_state = SUCCEEDED
-        if self.faults.strike(lambda plan: plan.holds_back(machine.name)) is not None:
+        if self.faults.strike(lambda plan: plan.holds_back(machine.handle)) is not None:
             return False
         scale_set.give_latest(machine)
         return True
@@ -621,7 +635,7 @@ class Estate:
     def delete(self, machines: list[Machine], target: str, location: str, wanted: Ending | None) -> Operation:
         """Delete machines; the operation ends when they are gone, which is when their Terminates let them go."""
         operation = self._begin(
-            "delete", target, location, lambda _status: None, wanted, waits_for=[machine.name for machine in machines]
+            "delete", target, location, lambda _status: None, wanted, waits_for=[machine.handle for machine in machines]
         )
         for machine in machines:
             scale_set = self.set_of(machine)
@@ -651,7 +665,7 @@ class Estate:
             done,
             wanted,
             seconds=None if machines else self.config.operation_seconds,
-            waits_for=[machine.name for machine in machines],
+            waits_for=[machine.handle for machine in machines],
         )
         for machine in machines:
             self._let_go(machine)
@@ -664,10 +678,10 @@ class Estate:
         machine.provisioning_state = DELETING
         notice = machine.notice()
         if notice is None:
-            self.world.at(self.world.now + self.config.operation_seconds, lambda: self.world.remove_vm(machine.name))
+            self.world.at(self.world.now + self.config.operation_seconds, lambda: self.world.remove_vm(machine.handle))
         else:
             life = self.world.lives["Terminate"]._replace(notice=notice)
-            self.world.create(Wish("Terminate", (machine.name,), life))
+            self.world.create(Wish("Terminate", (machine.handle,), life))
 
     def evict(self, machine: Machine) -> None:
         """Really evict a Spot machine."""
@@ -677,7 +691,7 @@ class Estate:
             )
         if machine.provisioning_state == DELETING:
             raise conflict(f"VM '{machine.name}' is being deleted.")
-        self.world.create(Wish("Preempt", (machine.name,), self.world.lives["Preempt"]))
+        self.world.create(Wish("Preempt", (machine.handle,), self.world.lives["Preempt"]))
 
     def _heard(self, change: Change) -> None:
         """A machine is gone, whoever wanted it to, or stays after all because its Terminate was withdrawn."""
@@ -688,12 +702,13 @@ class Estate:
         machine = self.machines.pop(change.vm.lower(), None)
         if machine is None:
             return
+        self._by_id.pop(machine.vm.resource_id.lower(), None)
         scale_set = self._set_of.pop(change.vm.lower(), None)
         if scale_set is not None:
             scale_set.machines.pop(machine.instance_id, None)
             if machine.provisioning_state != DELETING:
                 scale_set.sku["capacity"] -= 1
-        self.operations.gone(machine.name)
+        self.operations.gone(machine.handle)
 
     def _spare(self, names: Iterable[str]) -> None:
         for name in names:
@@ -710,13 +725,14 @@ class Estate:
 
     def record(self) -> dict[str, Any]:
         """Scale sets and VMs, for the control API."""
+        names = [scale_set.name.lower() for scale_set in self.sets.values()]
         return {
-            scale_set.name: {
+            scale_set.name if names.count(scale_set.name.lower()) == 1 else scale_set.resource_id: {
                 "resource_id": scale_set.resource_id,
                 "provisioning_state": scale_set.provisioning_state,
                 "capacity": scale_set.sku["capacity"],
                 "instances": {
-                    machine.name: {
+                    machine.handle: {
                         "latest_model": scale_set.latest(machine),
                         "provisioning_state": machine.provisioning_state,
                         "terminate_notice": machine.notice(),

@@ -57,7 +57,7 @@ class Publisher:
             return
         vm = self._world.vms[event.resources[0]].config
         self.rows[event.event_id] = self._row(event, kind, name)
-        machines = {f"/virtualmachines/{resource}".lower() for resource in event.resources}
+        machines = {f"/virtualmachines/{resource}".lower() for resource in self._world.names(event)}
         prefix = f"/{vm.subscription_id}/{vm.resource_group}".lower()
         self._owners[event.event_id] = {prefix + tail for tail in {*machines, f"/{kind}/{name}".lower()}}
 
@@ -80,7 +80,7 @@ class Publisher:
                     vm.availability_set,
                 ):
                     return "availabilitySets", availability_set.name, availability_set.properties
-        machine = self._estate.machines.get(vm.name.lower())
+        machine = self._estate.machines.get(vm.handle.lower())
         properties = machine.properties if machine is not None else {}
         return "virtualMachines", vm.name, properties
 
@@ -115,7 +115,7 @@ class Publisher:
             "EventStatus": event.status,
             "EventType": event.event_type,
             "ResourceType": "VirtualMachine",
-            "Resources": list(event.resources),
+            "Resources": list(self._world.names(event)),
             "NotBefore": formatdate(int(wall + 1e-6), usegmt=True) if event.status == SCHEDULED else "",
             "Description": event.life.description,
             "EventSource": event.life.source,

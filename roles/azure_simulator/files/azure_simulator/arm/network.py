@@ -97,7 +97,7 @@ class Network:
         self._links = links
         self._pager = pager
         self._resources: dict[str, Resource] = {}
-        self._addresses = {vm.address: vm.name for vm in vms.values()}
+        self._addresses = {vm.address: vm.handle for vm in vms.values()}
         for machine in estate.machines.values():
             if machine.vm.instance_number is None:
                 self._add_nic(machine)
@@ -136,7 +136,7 @@ class Network:
             return
         owner = (vm.subscription_id, vm.resource_group)
         scale_set = self._estate.set_of(machine)
-        pools = pools_of(self._config, [vm.name] if scale_set is None else list(_names(scale_set)))
+        pools = pools_of(self._config, [vm.handle] if scale_set is None else list(_handles(scale_set)))
         properties: Document = {
             "ipConfigurations": [
                 {
@@ -160,7 +160,7 @@ class Network:
         }
         nic = Resource(NICS, owner, f"{vm.name}-nic", vm.location, properties)
         self._resources[nic.resource_id.lower()] = nic
-        self._addresses[vm.address] = vm.name
+        self._addresses[vm.address] = vm.handle
 
     def _heard(self, change: Change) -> None:
         """A machine's interface goes with it."""
@@ -520,8 +520,8 @@ def _gateway(config: PoolsConfig, vms: Mapping[str, VmConfig]) -> Document:
     }
 
 
-def _names(scale_set: ScaleSet) -> Iterator[str]:
-    return (machine.name for machine in scale_set.machines.values())
+def _handles(scale_set: ScaleSet) -> Iterator[str]:
+    return (machine.vm.handle for machine in scale_set.machines.values())
 
 
 def _instance_id(scale_set: ScaleSet, machine: Machine) -> str:
