@@ -5,8 +5,8 @@
 
 The document that `GET /metadata/scheduledevents` answers, read strictly where a mistake could harm
 (what is not a document is never "no events") and generously where the service has varied over the
-years: both date forms, numbers as strings, fields that a version does not have yet, types, statuses
-and fields that it does not have yet today. Its texts are somebody else's: see `text`.
+years: both date forms, words in any case, numbers as strings, fields that a version does not have
+yet, types, statuses and fields that it does not have yet today. Its texts are somebody else's: see `text`.
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 """
@@ -15,7 +15,7 @@ import json
 import math
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from .errors import DocumentError
 from .text import harmless_fields, harmless_name, harmless_prose, harmless_word
@@ -66,6 +66,8 @@ _LONGEST_NUMBER = 18  # digits
 # Of any number in JSON. Python takes time by the square of it, and 128 bits need 39.
 _LONGEST_NUMERAL = 100  # characters
 _LONGEST_QUOTE = 200
+
+_Word = TypeVar("_Word", str, Optional[str])
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
@@ -224,11 +226,11 @@ def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API
     unknown = {name: value for name, value in content.items() if name not in _FIELDS}
     return Event(
         event_id=_required_word(content, "EventId", path),
-        event_type=_required_word(content, "EventType", path),
-        event_status=_required_word(content, "EventStatus", path),
+        event_type=_as_azure_spells(_required_word(content, "EventType", path), EVENT_TYPES),
+        event_status=_as_azure_spells(_required_word(content, "EventStatus", path), EVENT_STATUSES),
         resources=_parse_resources(content, path, api_version),
         not_before=_optional_date(content, "NotBefore", path),
-        event_source=_optional_word(content, "EventSource", path),
+        event_source=_as_azure_spells(_optional_word(content, "EventSource", path), EVENT_SOURCES),
         resource_type=_optional_word(content, "ResourceType", path),
         description=_optional_prose(content, "Description", path),
         duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
@@ -394,6 +396,11 @@ def _optional_word(content: Dict[str, Any], name: str, path: str) -> Optional[st
 def _optional_prose(content: Dict[str, Any], name: str, path: str) -> Optional[str]:
     value = _optional_text(content, name, path)
     return None if value is None else harmless_prose(value)
+
+
+def _as_azure_spells(word: _Word, known: Iterable[str]) -> _Word:
+    # Decisions compare: in another case, a deletion that has begun would be neither. What is unknown stays as it is.
+    return next((one for one in known if word is not None and same_name(one, word)), word)
 
 
 def _other_values(fields: Dict[str, Any], prefix: str) -> Dict[str, Any]:

@@ -675,6 +675,27 @@ class TestReadAgain:
         assert str(caught.value).replace("'", '"') == complaint
 
 
+class TestSpellings:
+    def test_given_words_of_azure_in_another_case_then_they_are_those_words(self) -> None:
+        fields = {"EventId": "A", "EventType": "terminate", "EventStatus": "STARTED", "Resources": ["web_0"]}
+        event = parse_event(dict(fields, EventSource="platform"))
+
+        assert (event.event_type, event.event_status, event.event_source) == ("Terminate", "Started", "Platform")
+        assert event.is_final
+        assert event.is_started
+
+    @pytest.mark.parametrize("status", ["Paused", "scheduled!", "\u017fcheduled", "\u017ftarted"])
+    def test_given_a_word_that_is_not_azures_then_it_is_carried_through_and_counts_as_neither(
+        self, status: str
+    ) -> None:
+        fields = {"EventId": "A", "EventType": "deFrag", "EventStatus": status, "Resources": ["web_0"]}
+        event = parse_event(dict(fields, EventSource="Somebody"))
+
+        assert (event.event_type, event.event_status, event.event_source) == ("deFrag", status, "Somebody")
+        assert not event.is_scheduled
+        assert not event.is_started
+
+
 class TestKinds:
     @pytest.mark.parametrize(
         ("event_type", "is_final"),
