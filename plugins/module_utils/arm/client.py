@@ -158,7 +158,7 @@ class ArmClient:
             raise ArmError(self._explain_version([self._compute_version]))
 
     def wait(self, seconds: float, what: str) -> None:
-        """Sleep, if the time limit allows for it.
+        """Sleep, if the time limit allows it.
 
         :param what: what is waited for, for the error
         :raises OutOfTime: if the time limit would end before

@@ -32,7 +32,7 @@ CLI = "cli"
 MSI = "msi"
 AUTH_SOURCES = (AUTO, CLI, CREDENTIAL_FILE, ENV, MSI)
 
-# Option, and the variables that stand for it, the first that is set counts.
+# Each option, and the variables that stand for it: the first that is set counts.
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "profile": ("AZURE_PROFILE",),
     "subscription_id": ("AZURE_SUBSCRIPTION_ID",),
@@ -61,7 +61,7 @@ _MSI = "managed identity"
 
 
 class SignIn(NamedTuple):
-    """What was found out about who signs in. Never print it: it may hold a secret."""
+    """What is known of who signs in. Never print it: it may hold a secret."""
 
     source: str
     """`parameters`, or one of `AUTH_SOURCES` but `auto`."""
@@ -171,7 +171,7 @@ def make_credential(sign_in: SignIn, transport: Any, import_identity: Callable[[
     identity = (import_identity or _import_identity)()
     cloud = sign_in.cloud
     if sign_in.source == CLI:
-        # Without it the CLI gives a token of whatever tenant it is in just now.
+        # Without it the CLI gives a token of whatever tenant it happens to be in.
         chosen = {"subscription": sign_in.subscription_id} if sign_in.subscription_id else {}
         try:
             return identity.AzureCliCredential(process_timeout=_CLI_TIMEOUT, **chosen)

@@ -4,8 +4,8 @@
 """Which VM does somebody mean?
 
 A scheduled event names VMs, and names repeat: a subscription may hold a web_0 in each of its resource groups. A VM
-is known by the subscription and resource group of the resource that its event was published for, and its name. Who
-gives a name alone is understood as long as only one VM can be meant.
+is known by the subscription and resource group of the resource that its event was published for, and its name. A
+name alone is understood as long as only one VM can be meant.
 """
 
 from __future__ import annotations

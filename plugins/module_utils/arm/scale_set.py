@@ -141,7 +141,7 @@ def notify(
         return client.write("PATCH", path, body, etag, WRITE, wait)
 
     answer = client.edit(path, READ, change)
-    # What was read at last is what the change was made from.
+    # The change was made from what was read last.
     scale_set, wanted = seen[-1]
     model_changes = wanted != scale_set.notifications
     after = wanted
@@ -211,11 +211,11 @@ def parse_scale_set(resource: Mapping[str, Any]) -> ScaleSet:
 def read_instances(client: ArmClient, scale_set: ScaleSet, with_state: bool = False) -> list[Instance]:
     """Read all instances of a scale set.
 
-    Those of a flexible set are asked for as the VMs that they are: the set's own list shows nothing of them. Whether
-    such a VM has the latest model Azure does not say either. What counts here is that it has the notifications of
+    Those of a flexible set are asked for as the VMs that they are: the set's own list shows nothing of them. Nor does
+    Azure say whether such a VM has the latest model. What counts here is that it has the notifications of
     the set's model, `scale_set.notifications`, or is Spot and would not be told anyway, or that the set has no model.
 
-    :param with_state: whether they are in service, which costs Azure and so counts several times in its limits
+    :param with_state: whether they are in service, which costs Azure and so counts several times towards its limits
     """
     options = {"$expand": "instanceView"} if with_state else {}
     if not scale_set.is_flexible:
@@ -292,7 +292,7 @@ class _Work:
                 return
             fresh = [one for one in waiting if not self._attempts[one.key]]
             if not fresh and not settling:
-                # It may only take a moment until Azure shows the last update.
+                # It may just take Azure a moment to show the last update.
                 settling = True
                 self._client.wait(POLL_INTERVAL, "Instances of %s were not at the latest model" % self._scale_set.name)
                 continue
@@ -324,7 +324,7 @@ class _Work:
             self._client.wait(POLL_INTERVAL, str(error).rstrip("."))
 
     def _watch(self) -> None:
-        # What is protected from the set's actions Azure leaves out.
+        # Azure leaves out what is protected from the set's actions.
         while to_update([one for one in self.read() if not one.protected], OUTDATED, ()):
             if self._scale_set.upgrade_mode == ROLLING:
                 self._check_rolling_upgrade()
@@ -384,7 +384,7 @@ def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model
     instances = read_instances(client, scale_set._replace(notifications=outcome.after))
     if model_changes and not scale_set.is_flexible:
         instances = [one._replace(latest_model=False) for one in instances]
-    # Only by hand are those updated that have the latest model, or are protected.
+    # Those that have the latest model, or are protected, are only updated by hand.
     by_hand = scale_set.upgrade_mode == MANUAL
     candidates = to_update(instances, rollout.which if by_hand else OUTDATED, ())
     names = tuple(one.name for one in candidates if by_hand or not one.protected)

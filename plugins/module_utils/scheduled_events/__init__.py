@@ -6,7 +6,7 @@
 Python 3.6 and later, standard library only, nothing of Ansible.
 
 * What is an event? `document`
-* What of somebody else's text is handed on? `text`
+* Which parts of somebody else's text are handed on? `text`
 * Which events are meant? `selection`
 * Who may approve which? `approval`
 * How is IMDS asked? `client`, and one request over `http_connection`: the only modules here that do I/O

@@ -8,7 +8,7 @@ ready: inside a VM of that one, from outside of those that the user names. What 
 
 * `own`: only events that hit machines spoken for, and no other. To ask for anything else is a mistake, and refused
 * `leader`: only events whose first resource is spoken for. When every machine of a shared event does this, one of
-  them approves it; that all are ready, the user has to know
+  them approves it; it is for the user to know that all are ready
 * `any`: every event
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event
@@ -62,7 +62,7 @@ class WaitingTerminate(NamedTuple):
 
 
 def for_vm(vm_name: str) -> Mandate:
-    """Speak for one machine, which is told of no other machine of its name: as it is inside of a VM."""
+    """Speak for one machine, as a VM does for itself: it is told of no other machine of its name."""
     return Mandate(lambda _event, name: same_name(name, vm_name), vm_name)
 
 

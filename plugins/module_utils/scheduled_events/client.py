@@ -58,7 +58,7 @@ class ImdsClient:
 
     :param endpoint: `http://HOST[:PORT]`
     :param api_version: of Scheduled Events
-    :param connect_timeout: seconds within which the first connection must stand. Until one has, this is
+    :param connect_timeout: seconds within which the first connection must be made. Until one is, this is
         the limit for all tries together; after that, the limit for each new connection
     :param clock: monotonic, in seconds
     :param wall_clock: seconds since the epoch, for a `Retry-After` that is a date
@@ -86,7 +86,7 @@ class ImdsClient:
         self._jitter = jitter
         self._was_reached = False
         self._connection = HttpConnection(host, port)
-        # Most answers are the one before: who asks every second need not understand each anew.
+        # Most answers are the same as the one before: whoever asks every second need not parse each of them.
         self._latest: Optional[Tuple[bytes, Document]] = None
 
     def __enter__(self) -> "ImdsClient":

@@ -359,7 +359,7 @@ def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:
     by_id = {}  # type: Dict[NameKey, Event]
     for event in events:
         if by_id.setdefault(name_key(event.event_id), event) != event:
-            # Which of the two an approval would start, nobody could say.
+            # Nobody could say which of the two an approval would start.
             raise DocumentError("Events: there are two different ones with the EventId %s" % _quote(event.event_id))
     return tuple(by_id.values())
 

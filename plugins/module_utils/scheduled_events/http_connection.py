@@ -36,7 +36,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _TARGET = re.compile(r"[!-~]+\Z")
 _LENGTH = re.compile(r"[0-9]{1,18}\Z")
 _CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
-# Told twice and not the same way, nobody could tell where the answer ends.
+# If it is told twice, and differently, nobody can tell where the answer ends.
 _FRAMING = ("content-length", "transfer-encoding")
 
 
@@ -232,7 +232,7 @@ class _Stream:
         return bool(chunk)
 
     def _allow_what_is_left(self) -> None:
-        # Each time anew, for time has passed.
+        # Computed each time, because time has passed.
         remaining = self._deadline.remaining()
         if remaining <= 0:
             raise socket.timeout("timed out")
@@ -261,7 +261,7 @@ def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
         body is not None
         and minor_version == "1"
         and "close" not in headers.get("connection", "").lower()
-        # Both are a trace of somebody who hides one answer in another (RFC 9112, section 6.1).
+        # Both together are a sign of somebody hiding one answer in another (RFC 9112, section 6.1).
         and not all(name in headers for name in _FRAMING)
     )
     if body is None:
@@ -279,7 +279,7 @@ def _read_headers(stream: _Stream) -> "Dict[str, str]":
         if _CONTROL.search(line):
             raise ProtocolError("%r has control characters in a header" % line[:100])
         if name and line[0] in " \t":
-            # A header that was folded, which servers no longer should do and clients must still unfold.
+            # A folded header, which servers should no longer send and clients must still unfold.
             headers[name] = ("%s %s" % (headers[name], line.strip())).strip()
             continue
         name, colon, value = line.partition(":")

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What of somebody else's text is handed on?
+"""Which parts of somebody else's text are handed on?
 
-What Azure sends is written by others, and ends in terminals, logs, metrics and results that programs read. What no
-reader should be led by is replaced here, at the door, by U+FFFD, one for each character, before anything is compared:
+What Azure sends is written by others, and ends up in terminals, logs, metrics and results that programs read. What
+could mislead a reader is replaced here, at the door, by U+FFFD, one for each character, before anything is compared:
 
 * everywhere, control characters but tab and line ends, halves of characters (which no encoding can write), and what
   turns the direction of writing around;

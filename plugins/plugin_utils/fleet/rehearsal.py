@@ -66,7 +66,7 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
     names: dict[NameKey, str] = {}
     for machine in machines:
         if not machine.vm_name.isprintable():
-            raise RehearsalError("rehearse_vm_name: %a of %s is no name of a VM" % (machine.vm_name, machine.name))
+            raise RehearsalError("rehearse_vm_name: %a of %s is not the name of a VM" % (machine.vm_name, machine.name))
         other = names.setdefault(name_key(machine.vm_name), machine.name)
         if other != machine.name:
             raise RehearsalError(
@@ -78,7 +78,7 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
             )
     if event.get("event_type") not in EVENT_TYPES:
         raise RehearsalError(
-            "rehearse_event_type: %r is none of %s" % (event.get("event_type"), ", ".join(sorted(EVENT_TYPES)))
+            "rehearse_event_type: %r is not one of %s" % (event.get("event_type"), ", ".join(sorted(EVENT_TYPES)))
         )
     for name, least in (("notice", 0), ("impact", 0), ("linger", 0), ("duration", -1)):
         value = event.get(name)
@@ -115,7 +115,7 @@ def _simulator_config(machines: Sequence[Machine], endpoint: str) -> dict[str, A
         known = _as_address(machine.address)
         if not known:
             raise RehearsalError(
-                "rehearse_address: %r of %s is no IP address. Set it to the one from which %s reaches the simulator"
+                "rehearse_address: %r of %s is not an IP address. Set it to the one from which %s reaches the simulator"
                 % (machine.address, machine.name, machine.name)
             )
         other = owners.setdefault(known, machine.name)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What in a configuration is allowed, and yet most likely not meant?"""
+"""What is allowed in a configuration, and yet most likely not meant?"""
 
 import os
 from typing import List, Sequence, Set, Tuple
@@ -24,7 +24,7 @@ _UNIT_DIRECTORIES = (
 
 
 def advice_on_policies(config: Config) -> List[str]:
-    """What the policies do that the default ones take care not to do."""
+    """What the configured policies do that the default ones take care not to do."""
     own = config.rules[: len(config.rules) - len(default_rules())]
     short, longer, unheard = (
         plan_for(own, Event("sample", event_type, SCHEDULED, ("sample",), duration_in_seconds=seconds), 900.0)

@@ -55,7 +55,7 @@ _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is 
 _STEP_RETRY = 1.0  # seconds after another step that failed
 _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
-# The one is of no interest, the other has been logged with all that is known of it.
+# The first is of no interest, the second has been logged with all that is known of it.
 _UNANNOUNCED = ("incarnation", "step_ended", "step_tried")
 
 
@@ -69,7 +69,7 @@ class Retry(NamedTuple):
     wait: float
     """Seconds from the failure to then."""
     ends: float
-    """When its time is over, on the monotonic clock."""
+    """When its time is up, on the monotonic clock."""
 
 
 class Edges(NamedTuple):

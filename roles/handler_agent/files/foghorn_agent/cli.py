@@ -84,7 +84,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         sys.stderr.write("foghorn-agent: %s\n" % error)
         return FAILED
     except BrokenPipeError:
-        # Whoever was reading, `head` for one, has seen enough.
+        # Whoever was reading (`head`, say) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
 

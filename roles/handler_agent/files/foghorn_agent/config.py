@@ -246,7 +246,7 @@ class _Section:
         return [self._child("%s[%d]" % (name, index), content) for index, content in enumerate(found)]
 
     def finish(self) -> None:
-        """Note every name that nothing asked for: most likely a slip of the pen."""
+        """Note every name that nothing asked for: most likely a typing error."""
         for name in self.content:
             if name not in self._asked:
                 known = ", ".join(sorted(self._asked))
@@ -422,7 +422,7 @@ def _parse_webhook(section: _Section) -> Webhook:
 
 
 def _is_argument(value: Any) -> bool:
-    # The system ends a text at a NUL.
+    # For the operating system a text ends at a NUL.
     return isinstance(value, str) and "\0" not in value
 
 

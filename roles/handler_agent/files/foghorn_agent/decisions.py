@@ -58,7 +58,7 @@ class Work(NamedTuple):
     """Whether that is less than its own timeout, because the deadline is near."""
     rebooted: bool
     is_look: bool = False
-    """Whether it is only looked whether the unit runs that the step is to stop."""
+    """Whether this only finds out if the unit that the step is to stop is running."""
 
     def is_same_as(self, other: "Optional[Work]") -> bool:
         """Whether it is the same step of the same event; the time left may differ."""
@@ -215,7 +215,7 @@ def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:
 
 
 def found(work: Work, outcome: StepOutcome) -> Record:
-    """The record of how the unit was found that a step is to stop. What cannot be told is taken to run."""
+    """The record of how a step found the unit that it is to stop. If that cannot be told, it is taken to be running."""
     said = outcome.output.split()[:1]
     return {
         "kind": "found",
@@ -228,7 +228,7 @@ def found(work: Work, outcome: StepOutcome) -> Record:
 
 
 def tried(work: Work, outcome: StepOutcome) -> Record:
-    """The record of a step that has failed, and will be tried again. It changes nothing: it is for who reads it."""
+    """The record of a step that has failed, and will be tried again. It changes nothing: it is for whoever reads it."""
     return {
         "kind": "step_tried",
         "event_id": work.event.event_id,
@@ -355,7 +355,7 @@ def _order_of_work(one: Tracked) -> "Tuple[bool, float]":
 
 
 def _may_restore(state: State, rules: Sequence[Rule], waiting: AbstractSet[str]) -> bool:
-    """Whether the machine is out of rotation with nothing left that it should be out for."""
+    """Whether the machine is out of rotation although nothing is left that it should be out for."""
     if not state.is_out or any(one.is_final for one in state.tracked):
         return False
     # Nor before the end of what it was taken out for, should the configuration have lost its plan in the meantime.

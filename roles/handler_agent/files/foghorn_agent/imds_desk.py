@@ -79,7 +79,7 @@ class ImdsDesk:
             self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
 
     def close(self) -> None:
-        """Go on asking no more."""
+        """Stop asking."""
         self._is_closed = True
 
     def approve(self, event_ids: Sequence[str]) -> Sequence[str]:

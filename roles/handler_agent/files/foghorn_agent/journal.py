@@ -37,7 +37,7 @@ class Journal:
         self._previous_path = os.path.join(directory, PREVIOUS_FILE_NAME)
         self._directory = directory
         self._largest_size = largest_size
-        # Of a file that is never replaced, as the journal is: who opens the old one could not tell.
+        # On a file of its own, which is never replaced as the journal is: whoever opens the old journal could not tell.
         self._lock = -1
         self._descriptor = -1
         self._size = 0
@@ -88,7 +88,7 @@ class Journal:
     @property
     def is_large(self) -> bool:
         """Whether it is time to `begin_anew`."""
-        # A summary that is large itself has to double first, or each record would bring the next.
+        # A summary that is large itself has to double first, or every record would begin another journal.
         return self._size > max(self._largest_size, 2 * self._size_at_first)
 
     def begin_anew(self, summary: Iterable[Record]) -> None:

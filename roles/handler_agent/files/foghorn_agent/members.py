@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks the agent of another VM how far it is. Blocks: for a worker's thread."""
+"""Asks the agent of another VM how far it has got. Blocks: for a worker's thread."""
 
 import socket
 import time

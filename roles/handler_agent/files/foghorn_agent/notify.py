@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells systemd how the agent is doing: sd_notify(3), in the standard library."""
+"""Tells systemd how the agent is doing: sd_notify(3), with the standard library alone."""
 
 import os
 import socket

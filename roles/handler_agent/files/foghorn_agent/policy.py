@@ -62,7 +62,7 @@ class Step(NamedTuple):
 
     @property
     def deed(self) -> str:
-        """What it does, whatever it is called and however long it may take."""
+        """What the step does, whatever it is called and however long it may take."""
         details = (self.timeout,) if self.kind == PAUSE else self.argv or (self.ports, self.ignored)
         return json.dumps((self.kind, *details), separators=(",", ":"))
 

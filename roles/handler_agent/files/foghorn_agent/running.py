@@ -138,7 +138,7 @@ class Running:
         if step.kind == PAUSE:
             if now < self._ends:
                 return None
-            # For what it waited, the time may not have been enough.
+            # The time may not have been enough for what it waited for.
             return self._failed(_CUT_OFF, cut_off=True) if self._is_cut else self._succeeded("")
         if now < self._next_count:
             return None

@@ -81,7 +81,7 @@ class Tracked(NamedTuple):
         return self.drain if stage == DRAIN else self.shutdown
 
     def with_progress(self, stage: str, progress: Progress) -> "Tracked":
-        """The same, with one stage come further."""
+        """The same, with one stage that has got further."""
         return self._replace(drain=progress) if stage == DRAIN else self._replace(shutdown=progress)
 
     @property
@@ -127,7 +127,7 @@ class State(NamedTuple):
 
 
 class _Draft:
-    """A state in the making, so that many records cost no more than each its own."""
+    """A state in the making, so that adding a record does not copy all the others."""
 
     def __init__(self, state: State) -> None:
         self.begin(state)
@@ -338,7 +338,7 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
             record["event_id"], lambda one: one.with_progress(stage, one.progress(stage)._replace(state=state))
         )
         return
-    # If not begun: done, or given up because the machine is needed out of rotation once more.
+    # If not begun: done, or given up because the machine has to be out of rotation once more.
     draft.restore = Progress(BEGUN) if state == BEGUN else Progress()
     if state == SUCCEEDED:
         draft.found = {}

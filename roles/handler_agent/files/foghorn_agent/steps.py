@@ -212,7 +212,7 @@ class Child:
         return True
 
     def _signal_group(self, number: int) -> None:
-        # Else it has just ended, or has become another user's: the next look will tell.
+        # Otherwise it has just ended, or has become another user's: the next look will tell.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
@@ -223,7 +223,7 @@ class Child:
             # As much as the pipe takes; None is nothing.
             self._input = self._input[self._stdin.write(self._input) or 0 :]
         except BrokenPipeError:
-            # It does not want to know. Many commands do not.
+            # The command does not read its input. Many do not.
             self._input = self._input[:0]
         if not self._input:
             self._stdin.close()
@@ -353,7 +353,7 @@ def _without_blocking(pipe: Any) -> Any:
 
 
 def _enlarge(pipe: Any, size: int) -> None:
-    # Else it is more than this user may have.
+    # Otherwise it is more than this user may have.
     with contextlib.suppress(OSError):
         fcntl.fcntl(pipe.fileno(), _SET_PIPE_SIZE, min(size, _LARGEST_PIPE))
 

@@ -114,7 +114,7 @@ def wrap(event: Mapping[str, Any], keys: Sequence[str]) -> Dict[str, Any]:
 
 
 class WebhookQueue:
-    """Sends requests in the order of their coming, one at a time, and repeats those that may yet succeed.
+    """Sends requests in the order in which they came, one at a time, and repeats those that may yet succeed.
 
     While a URL does not answer, what goes to the others goes on. No method ever waits, or raises.
 
@@ -147,11 +147,11 @@ class WebhookQueue:
         self._is_closed = False
 
     def __len__(self) -> int:
-        """How many requests are not done with."""
+        """How many requests are still to be dealt with."""
         return len(self._waiting) + (self._current is not None)
 
     def add(self, request: Request) -> None:
-        """Have a request sent, as soon as those before it."""
+        """Have a request sent, once those before it have been."""
         self._waiting.append(_Waiting(request, self._clock(), 0))
         self._drop_oldest()
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of somebody else's text is handed on?"""
+"""Which parts of somebody else's text are handed on?"""
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain

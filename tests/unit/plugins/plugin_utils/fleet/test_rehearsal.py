@@ -116,16 +116,16 @@ def test_given_a_simulator_that_is_there_when_planned_then_no_address_is_needed(
 @pytest.mark.parametrize(
     ("changes", "event", "endpoint", "message"),
     [
-        ({}, {"event_type": "Rebot"}, "", "rehearse_event_type: 'Rebot' is none of Freeze, Preempt, Reboot"),
+        ({}, {"event_type": "Rebot"}, "", "rehearse_event_type: 'Rebot' is not one of Freeze, Preempt, Reboot"),
         ({}, {"event_type": "Reboot", "notice": -1}, "", "rehearse_notice: -1 is less than 0"),
         ({}, {"event_type": "Reboot", "duration": -2}, "", "rehearse_duration: -2 is less than -1"),
-        ({"vm_name": "a\nb"}, {"event_type": "Reboot"}, "", "rehearse_vm_name: 'a\\nb' of web1 is no name"),
+        ({"vm_name": "a\nb"}, {"event_type": "Reboot"}, "", "rehearse_vm_name: 'a\\nb' of web1 is not the name"),
         ({"vm_name": "vm_1"}, {"event_type": "Reboot"}, "", "rehearse_vm_name: web1 and web2 are both VM_1"),
         ({"agent": {"in_rotation": False}}, {"event_type": "Reboot"}, "", "web1: its agent is handling an event"),
         ({}, {"event_type": "Reboot"}, "10.0.0.5", "rehearse_endpoint: '10.0.0.5' is not like http://10.0.0.5:8080"),
         ({}, {"event_type": "Reboot"}, "http://ops:8080", "rehearse_endpoint: 'http://ops:8080' is not like"),
         ({}, {"event_type": "Reboot"}, "http://10.0.0.5:x", "rehearse_endpoint: 'http://10.0.0.5:x' is not like"),
-        ({"address": "web1"}, {"event_type": "Reboot"}, "http://10.0.0.5", "rehearse_address: 'web1' of web1 is no IP"),
+        ({"address": "web1"}, {"event_type": "Reboot"}, "http://10.0.0.5", "rehearse_address: 'web1' of web1 is not"),
         (
             {"address": "10.0.0.12"},
             {"event_type": "Reboot"},
