@@ -93,7 +93,7 @@ def test_given_a_rolled_out_notification_when_an_instance_is_deleted_then_its_ag
     here = controller()
     run = here.run_playbook("foghorn.azure_events.terminate_notifications", ("--extra-vars", json.dumps(ROLL_OUT)))
     assert run.code == 0, run.output
-    assert "scale set rg/web: announced PT10M before (changed), updated: web_0 web_1 web_2" in run.output
+    assert "scale set rg/web: announced PT10M ahead (changed), updated: web_0 web_1 web_2" in run.output
     agents = start_agents(here, tmp_path, running)
     instances = microsofts_client(here, str(throwaway.certificate), running).virtual_machine_scale_set_vms
 

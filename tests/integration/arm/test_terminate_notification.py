@@ -138,14 +138,14 @@ def test_given_many_scale_sets_then_the_playbook_reports_them_all_and_fails_for_
     }
     run = here.run_playbook("foghorn.azure_events.terminate_notifications", ("--extra-vars", json.dumps(variables)))
     assert run.code != 0
-    assert "scale set rg/web: announced PT10M before (changed), updated: web_0 web_1 web_2" in run.output
+    assert "scale set rg/web: announced PT10M ahead (changed), updated: web_0 web_1 web_2" in run.output
     assert "scale set rg/nowhere: FAILED: " in run.output
-    assert "VM rg/db: announced PT5M before (changed)" in run.output
+    assert "VM rg/db: announced PT5M ahead (changed)" in run.output
     assert "These failed: nowhere" in run.output
     variables["terminate_notifications_scale_sets"] = [{"name": "web"}]
     again = here.run_playbook("foghorn.azure_events.terminate_notifications", ("--extra-vars", json.dumps(variables)))
     assert again.code == 0, again.output
-    assert "scale set rg/web: announced PT10M before\n" in again.output.replace("\\n", "\n")
+    assert "scale set rg/web: announced PT10M ahead\n" in again.output.replace("\\n", "\n")
     assert "changed=0" in again.output
 
 
