@@ -95,14 +95,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     _refusals.remove()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Put aside all that is there before the first test: a collection of garbage takes milliseconds then."""
-    if hasattr(gc, "freeze"):  # since Python 3.7
-        gc.collect()
-        gc.freeze()
-
-
 # What a test leaves to the garbage collector is found in its own teardown, and fails it there, not whichever test is
 # running when the collector happens to come by. Fixtures of conftest.py are the first of their scope to be set up, and
 # the last to be torn down.
@@ -114,6 +106,10 @@ def _nothing_left_by_the_session() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_left_by_the_module(_nothing_left_by_the_session: None) -> Iterator[None]:
+    if hasattr(gc, "freeze"):  # since Python 3.7
+        # All that is there already is put aside: a collection takes a fraction of a millisecond then.
+        gc.collect()
+        gc.freeze()
     yield
     gc.collect()
 

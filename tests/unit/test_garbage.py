@@ -49,7 +49,7 @@ def test_given_a_test_that_leaves_something_when_run_then_it_fails_and_its_neigh
     # The fixtures under test, without the rest of conftest.py, which is about this checkout.
     source = CONFTEST.read_text(encoding="utf-8")
     begin, end = (
-        source.index("@pytest.hookimpl(trylast=True)\ndef pytest_collection_finish"),
+        source.index("# What a test leaves to the garbage collector"),
         source.rindex("@pytest.fixture\n"),
     )
     (directory / "conftest.py").write_text(
