@@ -25,7 +25,7 @@ second:
 short:
 \t@echo first; echo "skipped: what needs a moon"; echo last
 busy:
-\t@end=$$(($$(date +%s%N) + 400000000)); while [ $$(date +%s%N) -lt $$end ]; do :; done
+\t@count=0; while [ $$count -lt 500000 ]; do count=$$((count + 1)); done
 waits:
 \t@touch waiting; sleep 600
 """
