@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A document whose texts want to be run, for every door that hands on what Azure said.
+"""A document whose texts try to be executed, for every door that hands on what Azure said.
 
 Somebody else writes an event's texts. Those here are templates, shell commands, escape sequences for terminals,
 forged lines of metrics, halves of characters, marks that Ansible gives a meaning to. Each command would leave a file

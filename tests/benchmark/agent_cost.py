@@ -110,7 +110,7 @@ class Machine:
         return ["/usr/bin/touch", str(self.mark)]
 
     def ask(self, path: str) -> Any:
-        """What the agent's endpoint says; nothing while it does not answer."""
+        """What the agent's endpoint answers; empty while it does not."""
         connection = http.client.HTTPConnection(self.url, timeout=PATIENCE)
         try:
             connection.request("GET", path)
@@ -127,7 +127,7 @@ class Machine:
             return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
 
     def processor_time(self) -> float:
-        """Seconds that all its threads have run."""
+        """Processor seconds of all its threads."""
         tasks = Path(f"/proc/{self._pid}/task")
         return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks.iterdir()) / 1e9
 
@@ -227,12 +227,12 @@ def measure_delay(begin: Callable[[Machine], None], machines: int, rounds: int, 
     with fleet(machines) as (control, found):
         for machine in found:
             begin(machine)
-            # Not all in step.
+            # Keep the machines out of step with each other.
             time.sleep(rng.random() / machines)
         time.sleep(2.0)
         for _round in range(rounds):
             for machine in found:
-                # Over all of a poll's interval, or the polls of one machine after the other would lie in wait for it.
+                # Spread over a whole poll interval, so that announcements keep no fixed phase to the polls.
                 time.sleep(rng.uniform(0.0, PACE))
                 announced = time.time()
                 event = control.event("Freeze", [machine.name], notice=900)
@@ -244,7 +244,7 @@ def measure_delay(begin: Callable[[Machine], None], machines: int, rounds: int, 
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Of sorted values, the one that so many are not above."""
+    """The value that this share of the sorted values does not exceed."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 

@@ -80,7 +80,7 @@ sys.meta_path.insert(0, Redirection())
 
 
 class Side(NamedTuple):
-    """One of the two that are compared."""
+    """One side of the comparison."""
 
     name: str
     playbook: Path
@@ -173,7 +173,7 @@ def compare(directory: Path, options: argparse.Namespace) -> tuple[float, float]
             ),
         )
         for side in sides:
-            # Once, uncounted: nothing that is only slow the first time counts.
+            # One run that does not count: it warms the caches.
             run(side, 1, directory)
         # The quickest of each: whatever else the machine does only adds to what a playbook takes.
         alone = {side.name: math.inf for side in sides}

@@ -55,12 +55,12 @@ def first_process(confined: "subprocess.Popen[bytes]") -> int:
 
 
 def enter(first: int) -> list[str]:
-    """The words to put before a command that shall run in the namespaces of this process."""
+    """The prefix that makes a command run in the namespaces of this process."""
     return ["nsenter", f"--target={first}", "--mount", "--net", "--pid", f"--wdns={Path.cwd()}", "--"]
 
 
 def run_as_first_process(main: Callable[[], int]) -> int:
-    """Run `main` in a child, while we do what a first process has to: bury those whose parents have died."""
+    """Run `main` in a child, while we do what a first process has to: reap processes whose parents have died."""
     child = os.fork()
     if child == 0:
         os._exit(main())

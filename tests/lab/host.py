@@ -129,7 +129,7 @@ class Host:
             self.state = "running"
 
     def empty_temporary_disk(self) -> None:
-        """What happens to /mnt when the machine moves. It has to be off."""
+        """What happens to /mnt when the machine moves. It must be off."""
         shutil.rmtree(self._temporary_disk)
         self._temporary_disk.mkdir()
 
@@ -159,7 +159,7 @@ class Host:
         return self._place / "image" / "upper"
 
     def unmount(self) -> None:
-        """Let go of its disk, for good. It has to be destroyed."""
+        """Let go of its disk, for good. It must have been destroyed."""
         for disk in (self._disk, self._place / "image" / "disk"):
             if disk.is_mount():
                 subprocess.run(["umount", str(disk)], check=True)

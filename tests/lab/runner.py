@@ -168,7 +168,7 @@ def a_lab(name: str, tarball: Path) -> Iterator[Lab]:
 
 
 def _environment(name: str, collections: Path, cache: Path) -> dict[str, str]:
-    """For what runs in the lab: no colours, no questions, and nobody's home is touched."""
+    """For what runs in the lab: no colours, no questions, and no home directory is touched."""
     place = directory_of(name)
     return {
         **os.environ,
@@ -225,7 +225,7 @@ def _test(screen: Screen, lab: Lab, scenario: str) -> Result:
 
 
 def _test_live(screen: Screen, lab: Lab, scenario: str) -> Result:
-    """Test the only scenario, before the eyes of whoever waits for it."""
+    """Test the only scenario, and show its output as it comes."""
     _logs_of(lab, scenario)
     began = time.monotonic()
     status = subprocess.run(

@@ -54,7 +54,7 @@ class Supervisor:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, stop.set)
-        # Whoever started us holds the other end for as long as the lab is wanted.
+        # Our parent holds the other end for as long as the lab is wanted.
         loop.add_reader(sys.stdin, stop.set)
         self._make_place()
         server = await asyncio.start_unix_server(self._connected, str(self._place / "socket"))

@@ -68,7 +68,7 @@ def make(suite: str) -> Path:
     """Make the tree of a suite unless it is there, and return where it is.
 
     What is not complete lies elsewhere, so that it is never used. Two who want the same tree wait for each other.
-    Wants to be run where mounts are private: then nothing stays mounted even if it is killed. Raises TreeError.
+    Must run where mounts are private: then nothing stays mounted even if it is killed. Raises TreeError.
     """
     tree = path_of(suite)
     if tree.is_dir():

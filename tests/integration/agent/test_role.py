@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role handler_agent and the playbook install_agent, on files of their own and with a systemctl that takes notes.
+"""The role handler_agent and the playbook install_agent, on files of their own; a systemctl of ours records its calls.
 
-As root, or as one in a user namespace: what is installed has to belong to root.
+As root, or as root of a user namespace: what is installed has to belong to root.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def complaints_of_systemd(machine: Machine) -> str:
-    """What systemd says of the unit, beside the units that its steps stop."""
+    """What systemd says of the unit, next to the units that its steps stop."""
     if shutil.which("systemd-analyze") is None:
         return ""
     units = machine.root / "units"
@@ -164,7 +164,7 @@ def complaints_of_systemd(machine: Machine) -> str:
         check=False,
     )
     shutil.rmtree(units)
-    # Of other units of the machine that the tests run on, it may say what it likes.
+    # What it says of other units of the test machine does not matter.
     return "".join(line for line in said.stdout.splitlines(True) if "foghorn" in line or "ordering cycle" in line)
 
 
@@ -175,7 +175,7 @@ def mode_of(path: Path) -> int:
 def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_only_what_has_to_be_done_is_done(
     machine: Machine,
 ) -> None:
-    # Nothing but what would be done.
+    # Only says what would be done.
     assert machine.play("--check", "--diff") == 0, machine.output
     assert machine.changes > 0
     assert (machine.files(), machine.take_calls()) == ([], [])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the playbook that enables the notification to the instance that is gone early: all parts, each as it is used."""
+"""From the playbook that enables the notification to the instance that goes early: all parts, used as a user would."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROLL_OUT = {
 
 @pytest.fixture
 def running() -> Iterator[ExitStack]:
-    """What is closed in the end, whatever became of the test."""
+    """What is closed in the end, however the test ends."""
     with ExitStack() as stack:
         yield stack
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests import shell
 from azure_simulator.testing import Simulator
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "terminate_notifications.md").read_text(encoding="utf-8")
@@ -55,18 +55,8 @@ def test_given_a_simulator_when_the_rehearsal_runs_as_pasted_then_it_signs_in_th
         (tmp_path / "simulated.yml").write_text(simulated)
         (tmp_path / "scale_sets.yml").write_text(file_of_page("scale_sets.yml"))
 
-        done = subprocess.run(
-            ["/bin/sh", "-ec", commands],
-            cwd=tmp_path,
-            env={**os.environ, "HOME": str(tmp_path)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        shell.run(commands, tmp_path, HOME=str(tmp_path))
 
-        assert done.returncode == 0, done.stdout
         scale_sets = azure.status()["arm"]["scale_sets"]
         notices = {
             name: instance["terminate_notice"]

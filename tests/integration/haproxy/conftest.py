@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60  # seconds; for what is soon done on a machine that has time
+PATIENCE = 60  # seconds; for what an idle machine finishes quickly
 ENDLESS = 600  # seconds; for what does not end by itself
 
 CONFIGURATION = """\

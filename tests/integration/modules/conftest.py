@@ -21,7 +21,7 @@ import yaml
 ANSIBLE_PLAYBOOK = os.environ.get("ANSIBLE_PLAYBOOK") or str(Path(sys.executable).with_name("ansible-playbook"))
 PATIENCE = 300  # seconds for one playbook on a busy machine
 
-# Nobody listens there: what forgets to name its endpoint fails, instead of asking a real metadata service.
+# Nothing listens there: what forgets to name its endpoint fails, instead of asking a real metadata service.
 NOWHERE = "http://127.0.0.1:9"
 
 

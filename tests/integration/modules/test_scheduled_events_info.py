@@ -160,7 +160,7 @@ def tasks(azure: Simulator, nobody: str) -> list[dict[str, Any]]:
 
 
 def hostile_tasks(azure: Simulator) -> list[dict[str, Any]]:
-    """Hand texts that want to be run through everything that a playbook does with what a task returned."""
+    """Hand texts that try to be executed to everything that a playbook does with what a task returned."""
     info = {"endpoint": azure.imds["hostile"], "vm_name": "hostile"}
     approve = "foghorn.azure_events.scheduled_event_approve"
     told = "hostvars[inventory_hostname].told"

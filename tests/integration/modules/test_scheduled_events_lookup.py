@@ -106,7 +106,7 @@ def fixture_scene(play: Callable[..., Any], tmp_path_factory: pytest.TempPathFac
 
 
 def hostile_tasks() -> list[dict[str, Any]]:
-    """Hand texts that want to be run through everything that a playbook does with what a lookup gave."""
+    """Hand texts that try to be executed to everything that a playbook does with what a lookup gave."""
     found = "query('%s', endpoint=hostile)" % NAME
     return [
         {"name": "kept", "ansible.builtin.set_fact": {"kept": "{{ %s }}" % found}},

@@ -52,7 +52,7 @@ def running(pid_file: Path) -> int:
         os.kill(pid, 0)
     except (OSError, ValueError):
         return 0
-    # Nobody may have waited for it yet.
+    # Its parent may not have reaped it yet.
     return 0 if " Z " in Path(f"/proc/{pid}/stat").read_text() else pid
 
 

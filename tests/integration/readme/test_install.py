@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The collection is built and installed as the README says, and goes into an execution environment as docs/ says."""
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests import shell
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -17,24 +16,9 @@ GUIDE = (ROOT / "docs" / "execution_environment.md").read_text(encoding="utf-8")
 
 
 def run(command: str, directory: Path) -> str:
-    """Run a command line of ours, as a shell does, with all that it installs below the directory."""
-    result = subprocess.run(
-        ["sh", "-c", command],
-        cwd=directory,
-        env={
-            **os.environ,
-            "ANSIBLE_HOME": str(directory / "ansible"),
-            "ANSIBLE_COLLECTIONS_PATH": str(directory / "collections"),
-            "NO_COLOR": "1",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout
-    return result.stdout
+    """Run a command line of ours, with all that it installs below the directory."""
+    ansible = {"ANSIBLE_HOME": str(directory / "ansible"), "ANSIBLE_COLLECTIONS_PATH": str(directory / "collections")}
+    return shell.run(command, directory, NO_COLOR="1", **ansible)
 
 
 @pytest.fixture(scope="module")

@@ -223,7 +223,7 @@ class Balancer:
         return None
 
     def remove(self, vm: str) -> None:
-        """Take a deleted machine out for good; its flows end."""
+        """Remove a deleted machine for good; its flows end."""
         member = self.members.get(vm)
         if member is None or member.removed:
             return

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(_parser().parse_args(arguments))
         finally:
-            # Now, so that it is not the interpreter that finds out, on its way out, that nobody reads.
+            # Flush now, or the interpreter would only find out as it exits that nobody reads any more.
             sys.stdout.flush()
     except BrokenPipeError:
         _forget_output()
@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _forget_output() -> None:
-    """Send what is still to be written nowhere, so that the interpreter's end is a quiet one."""
+    """Discard what is still buffered, so that the interpreter exits quietly."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         for stream in (sys.stdout, sys.stderr):

@@ -24,7 +24,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Controlled(NamedTuple):
-    """What an operator has a hand on."""
+    """What an operator can control."""
 
     world: World
     record: Record

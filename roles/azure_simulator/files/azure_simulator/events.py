@@ -23,7 +23,7 @@ EVENT_SOURCES = ("Platform", "User")
 
 
 class Life(NamedTuple):
-    """How an event of some type goes by. All times are simulated seconds.
+    """How an event of some type unfolds. All times are simulated seconds.
 
     ``notice`` lies between its appearance and NotBefore, ``impact`` is how long its VMs are hit
     from the start on (until they are gone, for Preempt and Terminate), ``linger`` how long it
@@ -160,7 +160,7 @@ class Event:
 
     @property
     def listed(self) -> bool:
-        """True as long as the document holds it."""
+        """True while the document lists it."""
         return self.status in (SCHEDULED, STARTED)
 
     @property

@@ -32,7 +32,7 @@ _MEANT_FOR = {
 
 @dataclass(frozen=True)
 class FaultPlan:
-    """What goes wrong for whom.
+    """Which answers go wrong, and for whom.
 
     ``seconds`` is real time: how long a silence lasts before the connection is closed (None: until
     the client gives up), or how long a slow answer takes. ``count`` answers or ``lasting`` real
@@ -172,7 +172,7 @@ class FaultDesk(Generic[P]):
         return fault
 
     def remove(self, fault_id: str) -> Fault[P] | None:
-        """End a fault; None when there is none of that id (any more)."""
+        """End a fault; None when no fault has that id (any more)."""
         self._expire()
         return self._faults.pop(fault_id, None)
 

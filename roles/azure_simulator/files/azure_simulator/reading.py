@@ -152,7 +152,7 @@ class Fields:
         return value
 
     def mapping(self, key: str) -> Fields:
-        """The fields of a mapping inside this one; without any when absent."""
+        """The fields of a mapping inside this one; empty when absent."""
         return Fields(self.raw(key), self.at(key), self.mistakes)
 
     def string_map(self, key: str) -> dict[str, str]:

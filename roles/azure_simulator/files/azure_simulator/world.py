@@ -39,11 +39,11 @@ ENABLED = "enabled"
 
 
 class Refused(Exception):
-    """The world is in no state for that: the event has started already, or there is none of that id."""
+    """The state of the world does not allow that: the event has started already, or no event has that id."""
 
 
 class UnknownEvent(Refused):
-    """No event of that id."""
+    """No event has that id."""
 
 
 class Change(NamedTuple):

@@ -126,7 +126,7 @@ def test_given_a_command_that_hangs_when_its_time_is_over_then_it_is_killed_and_
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process still does something: one that nobody has buried yet does not count."""
+    """Whether a process still does something: a zombie does not count."""
     try:
         os.kill(pid, 0)
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

@@ -352,7 +352,7 @@ class Rehearsal:
 
     @property
     def state(self) -> State:
-        """What the agent knows. It has to be running."""
+        """What the agent knows. It must be running."""
         assert self.agent is not None
         return self.agent.state
 

@@ -24,7 +24,7 @@ from foghorn_agent.journal import Journal
 from real_agent import RealAgent, build
 from rehearsal import Life, Rehearsal
 
-# Nobody listens there.
+# Nothing listens there.
 NOWHERE = "http://127.0.0.1:9"
 
 

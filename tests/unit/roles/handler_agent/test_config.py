@@ -166,7 +166,7 @@ def test_given_a_step_when_parsed_then_it_is_of_its_kind(content: Any, expected:
 
 
 def test_given_a_member_whose_name_only_looks_like_anothers_when_parsed_then_it_is_another() -> None:
-    # The sign for kelvin, whose lower case is a k.
+    # The kelvin sign: its lower case is an ordinary k.
     members = {"dis\u212a_1": "http://10.0.0.5:9797", "DISK_1": "http://10.0.0.6:9797"}
     parsed = parse_config({"quorum": {"members": members}}).quorum.members
     assert parsed[name_key("disk_1")] == "http://10.0.0.6:9797"

@@ -382,7 +382,7 @@ def test_given_a_shared_event_when_this_machine_is_the_second_then_it_approves_o
 
 def test_given_a_name_that_only_looks_like_a_members_when_it_is_ready_then_it_does_not_count_for_that_member() -> None:
     state = ready_for(event(resources=(VM_NAME, "disk_1")))
-    # The sign for kelvin, whose lower case is a k.
+    # The kelvin sign: its lower case is an ordinary k.
     words = {"e-1": {name_key("dis\u212a_1"): AGREES}}
     assert to_approve(state, RULES, words, NOBODY) == []
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does it answer everyone, and wait for no one? With real sockets, and a clock set by hand."""
+"""Does it answer everyone, and block on no one? With real sockets, and a clock set by hand."""
 
 import errno
 import http.client
@@ -367,7 +367,7 @@ def test_given_a_number_that_passed_to_another_in_this_turn_when_handled_then_th
 
 
 class OutOfDescriptors:
-    """A listener whose process has no descriptor left."""
+    """A listener whose process has run out of descriptors."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener

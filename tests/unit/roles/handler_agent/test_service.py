@@ -32,7 +32,7 @@ LIFE = {"notice": 60, "impact": 0.5, "linger": 4}
 
 
 class Receiver:
-    """Takes webhooks."""
+    """Receives webhooks."""
 
     def __init__(self) -> None:
         self.heard: List[Any] = []

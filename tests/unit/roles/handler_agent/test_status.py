@@ -130,7 +130,7 @@ def test_given_an_event_when_written_as_a_table_then_it_says_when_it_starts_and_
     header, row = as_table(describe(state, RULES, None, Health(0.0), NOW)).splitlines()[-2:]
     cells = ("Reboot", "Scheduled", "%s, in %s" % (format_date(start), left), "seen", "web_1", "E-1")
     assert row.split() == " ".join(cells).split()
-    # Each below its title.
+    # Each below its heading.
     for title, cell in zip(("TYPE", "STATUS", "STARTS", "PHASE", "SHARED WITH", "EVENT"), cells):
         assert row.index(cell) == header.index(title)
 

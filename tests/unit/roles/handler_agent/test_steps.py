@@ -246,7 +246,7 @@ def test_given_an_agent_that_is_spared_when_memory_is_short_when_a_command_is_ru
 ) -> None:
     own = Path("/proc/self/oom_score_adj")
     before = own.read_text()
-    # To be spared less is everybody's right; to be spared more would need root.
+    # Anyone may raise their own score; lowering it needs root.
     own.write_text("500")
     assert outcome_of(start(["cat", "/proc/self/oom_score_adj"])).output == "0\n" or os.geteuid() != 0
     assert own.read_text() == "500\n"

@@ -256,7 +256,7 @@ def test_trap_8_given_the_names_in_an_event_when_it_is_ours_then_only_by_the_who
 def test_trap_9_given_a_proxy_in_the_environment_when_polled_then_it_is_not_used(
     name: str, service: MetadataService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Nobody listens there.
+    # Nothing listens there.
     monkeypatch.setenv(name, "http://127.0.0.1:9")
     service.documents = [DOCUMENT]
     assert desk_of(service).poll(None).document.events == ()

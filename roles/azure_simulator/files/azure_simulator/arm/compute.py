@@ -146,7 +146,7 @@ class Compute:
         return self._change_set(request, existing, replaced, {"tags": {}, **document})
 
     def _check_image(self, request: ArmRequest, properties: Mapping[str, Any]) -> None:
-        """Refuse an image of somebody else's, as the check of what a resource is linked to does, changed or not."""
+        """Refuse an image of another tenant, changed or not, as Azure's check of linked resources does."""
         image = str(_image_of(properties).get("id", ""))
         match = _SUBSCRIPTION.match(image)
         if match is not None and match[1].lower() not in self._estate.subscriptions():
@@ -239,13 +239,13 @@ class Compute:
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def cancel_rolling(self, request: ArmRequest) -> ArmAnswer:
-        """Call the rolling upgrade off."""
+        """Cancel the rolling upgrade."""
         scale_set = self._set(request)
         operation = self._estate.cancel_rolling(scale_set, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def rolling(self, request: ArmRequest) -> ArmAnswer:
-        """How far the latest rolling upgrade is."""
+        """The progress of the latest rolling upgrade."""
         scale_set = self._set(request)
         rolling = scale_set.rolling
         if rolling is None:
@@ -702,7 +702,7 @@ def _check_set(properties: Mapping[str, Any]) -> None:
 
 
 def _check_profile(profile: object) -> None:
-    """Refuse notifications whose timeouts cannot be."""
+    """Refuse notifications with impossible timeouts."""
     if not isinstance(profile, dict):
         return
     terminate = profile.get("terminateNotificationProfile")
@@ -729,7 +729,7 @@ def _check_profile(profile: object) -> None:
 
 
 def _check_policy(policy: object) -> None:
-    """Refuse a scheduledEventsPolicy whose switches are none."""
+    """Refuse a scheduledEventsPolicy whose switches are not booleans."""
     if not isinstance(policy, dict):
         return
     for name in ("userInitiatedReboot", "userInitiatedRedeploy", "allInstancesDown"):

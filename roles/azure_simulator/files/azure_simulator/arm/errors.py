@@ -45,12 +45,12 @@ class ArmError(Exception):
 
 
 def invalid(target: str, message: str) -> ArmError:
-    """A value that cannot be."""
+    """An impossible value."""
     return ArmError(400, "InvalidParameter", message, target)
 
 
 def unknown_member(member: str, owner: str, path: str) -> ArmError:
-    """A member that the body's type has not, in this api-version or at all."""
+    """A member that the body's type does not have, in this api-version or at all."""
     message = f"Could not find member '{member}' on object of type '{owner}'. Path '{path}', line 1, position 1."
     return ArmError(400, "BadRequest", message, path)
 

@@ -543,7 +543,7 @@ class Estate:
         )
 
     def instances(self, scale_set: ScaleSet, instance_ids: list[str]) -> list[Machine]:
-        """The instances of these ids; refuses ids that there are none of."""
+        """The instances of these ids; refuses ids that do not exist."""
         if instance_ids == ["*"]:
             return [m for m in scale_set.machines.values() if m.provisioning_state != DELETING]
         by_id = {key.lower(): machine for key, machine in scale_set.machines.items()}

@@ -107,7 +107,7 @@ class Operations:
         operation.done(status)
 
     def gone(self, vm: str) -> None:
-        """A machine is gone: whoever waited for nothing else is done."""
+        """A machine is gone: operations that waited for nothing else are done."""
         for operation in list(self._operations.values()):
             if vm in operation.waits_for:
                 operation.waits_for.discard(vm)
@@ -115,7 +115,7 @@ class Operations:
                     self.end(operation)
 
     def spared(self, vm: str) -> None:
-        """A machine is not going to go: whoever waits for it has failed."""
+        """A machine stays after all: operations that wait for its end have failed."""
         error = ArmError(409, "OperationCanceled", f"The deletion of '{vm}' was called off.")
         for operation in list(self._operations.values()):
             if vm in operation.waits_for:
@@ -126,5 +126,5 @@ class Operations:
         return self._operations.get(operation_id.lower())
 
     def all(self) -> list[Operation]:
-        """All that there were."""
+        """All operations so far."""
         return list(self._operations.values())

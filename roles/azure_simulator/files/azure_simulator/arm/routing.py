@@ -133,7 +133,7 @@ class Links:
         self.retry_after = retry_after
 
     def polling(self, request: ArmRequest, operation: Operation, subscription: str) -> str:
-        """The address of an operation; its query is nobody's business."""
+        """The address of an operation; its query does not matter."""
         return (
             f"{request.base}/subscriptions/{subscription}/providers/{operation.provider}/locations/"
             f"{operation.location}/operations/{operation.operation_id}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Signing in: OpenID discovery and tokens as azure-identity asks for them, and who a token says one is."""
+"""Signing in: OpenID discovery and tokens as azure-identity asks for them, and whom a token identifies."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many requests Resource Manager takes: token buckets of reads, writes and deletes. Real time."""
+"""How many requests Resource Manager accepts: token buckets for reads, writes and deletes. Real time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Bucket:
         return int(self._tokens)
 
     def wait(self) -> int:
-        """Whole seconds until there is a token again."""
+        """Whole seconds until the next token."""
         return max(1, math.ceil((1 - self._tokens) / self._limit.refill_per_second))
 
 

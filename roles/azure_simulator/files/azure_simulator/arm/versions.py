@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which api-versions there are, and since when a member of a body is known."""
+"""The supported api-versions, and the version in which each member of a body appeared."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def check_members(value: object, owner: str, shape: Shape, version: str, path: s
 
 
 def hide_members(value: dict[str, Any], shape: Shape, version: str) -> dict[str, Any]:
-    """The same object without what the version does not know."""
+    """The same object without the members that the version does not know."""
     return dict(_seen(value, shape, version))
 
 

@@ -50,7 +50,7 @@ def test_given_two_hosts_for_one_vm_then_both_are_named() -> None:
 
 
 def test_given_a_host_whose_name_only_looks_like_a_vms_then_it_is_not_named() -> None:
-    # The sign for kelvin, whose lower case is a k.
+    # The kelvin sign: its lower case is an ordinary k.
     assert hosts_of(listed("disk_1"), {"x": {VARIABLE: "dis\u212a_1"}, "y": {VARIABLE: "DISK_1"}}) == ["y"]
 
 

@@ -74,7 +74,7 @@ def scale_set(
     priority: str | None = None,
     provisioning: str = "Succeeded",
 ) -> dict[str, Any]:
-    """A scale set with much that is nobody's business here; `enable` None: without a profile."""
+    """A scale set with much that does not concern us; `enable` None: without a profile."""
     model: dict[str, Any] = {
         "osProfile": {"computerNamePrefix": "web", "adminUsername": "root", "customData": "c2VjcmV0"},
         "storageProfile": {"imageReference": {"sku": "12"}},

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A HAProxy of one's own making, over a real UNIX socket: it has servers, obeys commands, and misbehaves on request.
+"""A scripted HAProxy behind a real UNIX socket: it has servers, obeys commands, and misbehaves on request.
 
 What it answers was taken down from HAProxy 2.6.12. `before` is called with each command before it is answered, so that
 a test may change the world at that moment; `answers` replaces the answer to a command, or makes it fail.

@@ -332,7 +332,7 @@ class FakeClock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Let this many seconds pass."""
         self.while_asleep.get(len(self.slept), lambda: None)()
         self.slept.append(seconds)
         self.now += seconds

@@ -240,7 +240,7 @@ class TestFields:
 
 
 def nested(levels: int) -> Any:
-    """Lists and objects in turn, so many of them in each other."""
+    """Lists and objects in turn, nested this deep."""
     value: Any = "core"
     for level in range(levels):
         value = [value] if level % 2 else {"in": value}
@@ -421,7 +421,7 @@ def document_or_error(body: Any) -> None:
 
 
 def as_lists(levels: int) -> str:
-    """So many lists in each other, as JSON."""
+    """This many nested lists, as JSON."""
     return "[" * levels + "]" * levels
 
 

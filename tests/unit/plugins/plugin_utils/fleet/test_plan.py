@@ -127,7 +127,7 @@ def test_given_a_host_that_does_not_answer_then_it_counts_as_out_of_service(even
 def test_given_an_event_that_also_hits_a_lookalike_of_a_host_then_that_is_an_outsider_and_nothing_is_approved(
     event: MakeEvent, now: float
 ) -> None:
-    # The sign for kelvin, whose lower case is a k.
+    # The kelvin sign: its lower case is an ordinary k.
     lookalike = "dis\u212a_0"
     shared = event(resources=("disk_0", lookalike))
     hosts = [Host("h0", "DISK_0", (shared,)), Host("h1", "DISK_1")]
