@@ -35,16 +35,16 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
-# The same code on the other versions that are supported: the oldest and the newest ansible-core, the Pythons of VMs.
-OTHER_VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons
+# What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
+VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons sanity
 # Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
-# for what works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
+# for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
 POOL := unit-rest integration-arm unit-plugins integration-demo integration-agent
-STEPS := sanity $(LINT) -- integration-playbooks -- -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
+STEPS := $(LINT) -- integration-playbooks -- -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint test-other-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(OTHER_VERSIONS)) venv collection copy haproxy
+.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -52,11 +52,11 @@ help: ## show this list
 demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us)
 	@$(BIN)/python demo/demo.py --handler $(HANDLER)
 
-test: $(VENV)/.gates ## everything that runs without root, on one Python and one ansible-core
+test: $(VENV)/.gates ## lint, unit and integration tests, without root, on one Python and one ansible-core
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)
 
-test-other-versions: $(VENV)/.run ## what depends on versions, on the oldest and the newest that are supported
-	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(OTHER_VERSIONS)
+test-versions: $(VENV)/.run ## ansible-test's sanity tests, and what depends on versions on the oldest and the newest of them
+	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(VERSIONS)
 
 lab: lab-needs $(VENV_LAB)/.lab build ## real machines, as root on Debian or Ubuntu (SCENARIO="agent reboot": only these)
 	@LAB=$(LAB) $(VENV_LAB)/bin/python -m tests.lab run --tarball $(TARBALL) $(SCENARIO)
