@@ -10,6 +10,7 @@ Python 3.6 and later, standard library only, nothing of Ansible.
 * Which events are meant? `selection`
 * Who may approve which? `approval`
 * How is IMDS asked? `client`, and one request over `http_connection`: the only modules here that do I/O
+* Who asks an agent, and who answers? `signature`
 * What may a user set? `options`
 * What can go wrong? `errors`
 * What do the modules and the lookup do, from start to end? `operations`
