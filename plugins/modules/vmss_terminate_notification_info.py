@@ -13,6 +13,7 @@ author:
 description:
   - Reads one virtual machine scale set, or all those of a resource group or of a subscription.
   - Says for each instance whether it is at the latest model, and whether its deletion would be announced to it.
+  - Warns of scale sets whose automatic repairs would take an instance for unhealthy that was taken out of rotation.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -40,6 +41,7 @@ attributes:
     details: This module reads only.
 seealso:
   - module: foghorn.azure_events.vmss_terminate_notification
+  - module: foghorn.azure_events.vmss_automatic_repairs
 """
 
 EXAMPLES = r"""
@@ -72,6 +74,7 @@ scale_sets:
       spot: false
       terminate_notification: {enabled: true, not_before_timeout: PT10M}
       os_image_notification: {enabled: false, not_before_timeout: null}
+      automatic_repairs: {state: "off", action: null, grace_period: null, health_probe: null}
       instances:
         - instance_id: "0"
           name: web_0
@@ -114,6 +117,15 @@ scale_sets:
       returned: always
     os_image_notification:
       description: The announcement of an upgrade of the OS image, with the same keys.
+      type: dict
+      returned: always
+    automatic_repairs:
+      description:
+        - Whether Azure repairs instances that look unhealthy.
+        - C(state) is V(running), V(suspended) or V(off). C(action) is what it does to them, V(Replace), V(Restart) or
+          V(Reimage); C(grace_period) how long after a change it begins, both V(none) where repairs are off.
+          C(health_probe) is the id of the load balancer's probe that health is read from, V(none) where it is not
+          read from one.
       type: dict
       returned: always
     instances:

@@ -15,7 +15,8 @@ only when a request is made, so that everything else here works, and is tested, 
 * Which events does Resource Graph list? `resource_graph`
 * Which VM does somebody mean, where names repeat? `machines`
 * Which hosts of the inventory do they hit? `inventory`
-* What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`
+* What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`,
+  `protection`, `repairs`
 * What may a user set? `options`
 * What can go wrong? `errors`
 * Where does Ansible meet this? `module`

@@ -16,7 +16,7 @@ from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
 from ..scheduled_events.options import read_seconds, read_selection
-from . import acknowledgement, eviction, policy, scale_set, virtual_machine
+from . import acknowledgement, eviction, policy, protection, repairs, scale_set, virtual_machine
 from .client import ArmClient
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, choose
@@ -119,6 +119,25 @@ def eviction_arguments() -> ArgumentSpec:
     }
 
 
+def protection_arguments() -> ArgumentSpec:
+    """Options that say which instances are protected, from what."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "scale_set": {"type": "str", "required": True},
+        "instances": {"type": "list", "elements": "str", "required": True},
+        **{part: {"type": "bool"} for part in protection.PARTS},
+    }
+
+
+def repairs_arguments() -> ArgumentSpec:
+    """Options that say whether the automatic repairs of a scale set run."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "required": True, "choices": list(repairs.STATES)},
+    }
+
+
 def run_scale_set_notification(module: AnsibleModule) -> None:
     """Do the work of vmss_terminate_notification."""
 
@@ -154,10 +173,10 @@ def run_scale_set_info(module: AnsibleModule) -> None:
         name = read_name(options, "name") if options["name"] is not None else None
 
         def work(client: ArmClient) -> dict[str, Any]:
-            return {
-                "changed": False,
-                "scale_sets": scale_set.describe_all(client, group, name, options["instances"]),
-            }
+            found = scale_set.describe_all(client, group, name, options["instances"])
+            dangers = (repairs.explain_danger(one["name"], one["automatic_repairs"]) for one in found)
+            _warn(module, tuple(danger for danger in dangers if danger))
+            return {"changed": False, "scale_sets": found}
 
         return work
 
@@ -268,6 +287,61 @@ def run_eviction(module: AnsibleModule) -> None:
         return work
 
     _run(module, prepare)
+
+
+def run_protection(module: AnsibleModule) -> None:
+    """Do the work of vmss_instance_protection."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        wish = protection.read_wish(options)
+        group, name = read_name(options, "resource_group"), read_name(options, "scale_set")
+        instances = protection.read_instances(name, options["instances"])
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            try:
+                outcome = protection.protect(client, group, name, instances, wish, module.check_mode)
+            except Unfinished as error:
+                module.fail_json(msg=str(error), **_said_by(client), **_report_protection(module, error.outcome))
+            return _report_protection(module, outcome)
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_repairs(module: AnsibleModule) -> None:
+    """Do the work of vmss_automatic_repairs."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            outcome = repairs.set_state(client, group, name, options["state"], module.check_mode)
+            _warn(module, outcome.warnings)
+            return {
+                "changed": outcome.changed,
+                "id": outcome.scale_set_id,
+                **_before_and_after(module, {"state": outcome.before}, {"state": outcome.after}),
+            }
+
+        return work
+
+    _run(module, prepare)
+
+
+def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChange) -> dict[str, Any]:
+    report: dict[str, Any] = {
+        "changed": outcome.changed,
+        "id": outcome.scale_set_id,
+        "instances": list(outcome.instances),
+    }
+    if module._diff:
+        report["diff"] = {
+            when: {one["instance_id"]: one[when] for one in outcome.instances} for when in ("before", "after")
+        }
+    return report
 
 
 def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from . import virtual_machine
+from . import repairs, virtual_machine
 from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission
 from .errors import ArmError, Busy, NotFound, OperationFailed, Unfinished
 from .notification import (
@@ -423,6 +423,7 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool) -> Json:
         "upgrade_mode": scale_set.upgrade_mode,
         "spot": scale_set.spot,
         **as_dict(scale_set.notifications),
+        "automatic_repairs": repairs.describe(client, resource),
     }
     if with_instances:
         instances = read_instances(client, scale_set)

@@ -137,7 +137,13 @@ ESTATE = {
             "spot": True,
         },
     ],
-    "arm": {"subscription_id": SUBSCRIPTION, "operation_seconds": 0.1, "instance_seconds": 0.1, "retry_after": 1},
+    "arm": {
+        "subscription_id": SUBSCRIPTION,
+        "operation_seconds": 0.1,
+        "instance_seconds": 0.1,
+        "retry_after": 1,
+        "scale_sets": [{"name": "web", "properties": {"automaticRepairsPolicy": {"enabled": True}}}],
+    },
 }
 MODULES = [
     "vmss_terminate_notification",
@@ -145,6 +151,8 @@ MODULES = [
     "vm_terminate_notification",
     "scheduled_events_policy",
     "simulate_eviction",
+    "vmss_automatic_repairs",
+    "vmss_instance_protection",
 ]
 NAMED_EVENT = "602D9444-D2CD-49C7-8624-8643E7171297"
 
@@ -206,6 +214,16 @@ class TestTheExamplesOfTheControlPlane:
         restarted = run.played["Let restarts that users ask for happen at once"]
         assert (published["before"]["publish"], published["after"]["publish"]) == (False, True)
         assert restarted["after"]["approve_user_initiated_reboot"] is True
+
+    def test_those_of_the_repairs_and_protection_modules_keep_azure_away_and_let_it_come_back(
+        self, run: Examples
+    ) -> None:
+        suspended = run.played["Have Azure replace no instance while some are out of rotation"]
+        resumed = run.played["Let repairs go on"]
+        assert (suspended["after"], resumed["after"]) == ({"state": "suspended"}, {"state": "running"})
+        protected = run.played["Have nothing done to an instance while it is drained"]["instances"]
+        unprotected = run.played["Treat it like the others again"]["instances"]
+        assert [one["after"]["scale_set_actions"] for one in protected + unprotected] == [True, False]
 
     def test_those_of_the_eviction_module_evict(self, run: Examples) -> None:
         assert {vm for vm, event in run.events.items() if event["event_type"] == "Preempt"} == {"worker-7", "workers_3"}

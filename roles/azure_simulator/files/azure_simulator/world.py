@@ -30,6 +30,9 @@ DISABLE_AFTER = 24 * 3600.0
 
 RUNNING = "running"
 DELETED = "deleted"
+STOPPED = "stopped"
+DEALLOCATED = "deallocated"
+OFF = (STOPPED, DEALLOCATED)
 _STATE_DURING = {"Freeze": "frozen", "Reboot": "rebooting", "Redeploy": "redeploying"}
 _STATES_BY_WEIGHT = ("redeploying", "rebooting", "frozen")
 
@@ -131,13 +134,16 @@ class Vm:
         self.name = config.handle
         self.scope = scope
         self.deleted = False
+        self.power = RUNNING  # or one of OFF: what its owner has done to it
         self.impacts: dict[str, str] = {}  # event id: what it is doing to the machine
 
     @property
     def state(self) -> str:
-        """running, frozen, rebooting, redeploying or deleted; the gravest of what goes on."""
+        """running, stopped, deallocated, frozen, rebooting, redeploying or deleted; the gravest of what goes on."""
         if self.deleted:
             return DELETED
+        if self.power != RUNNING:
+            return self.power
         for state in _STATES_BY_WEIGHT:
             if state in self.impacts.values():
                 return state
@@ -242,6 +248,13 @@ class World:
         if not vm.deleted:
             self._delete_vm(vm)
             self._tell("impact", DELETED, vm=name)
+
+    def switch(self, name: str, power: str) -> None:
+        """Have a machine run, or be one of `OFF`, at once and without an event."""
+        vm = self.vms[name]
+        if not vm.deleted and vm.power != power:
+            vm.power = power
+            self._tell("impact", power, vm=name)
 
     def _delete_vm(self, vm: Vm) -> None:
         vm.deleted = True

@@ -27,6 +27,8 @@ GROUPS = {
         "scheduled_events_policy",
         "simulate_eviction",
         "vm_terminate_notification",
+        "vmss_automatic_repairs",
+        "vmss_instance_protection",
         "vmss_terminate_notification",
         "vmss_terminate_notification_info",
     ],

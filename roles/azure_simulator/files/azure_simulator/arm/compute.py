@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import versions
+from .actions import refuse_flexible
 from .config import NOBODY, ScaleSetConfig, duration
-from .endings import FAILED, SUCCEEDED
-from .errors import ArmError, invalid, linked_forbidden, not_found, precondition_failed
+from .errors import ArmError, invalid, linked_forbidden, precondition_failed
 from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, enabled, iso, merge, network_id
 from .operations import Operation
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .views import instance_view
+from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 
@@ -42,6 +44,7 @@ class Compute:
         self._estate = estate
         self._links = links
         self._pager = pager
+        self._who = Who(estate)
 
     def routes(self, router: Router) -> None:
         """Make them known."""
@@ -92,12 +95,12 @@ class Compute:
 
     def get_set(self, request: ArmRequest) -> ArmAnswer:
         """One set."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         return ArmAnswer(200, self._show_set(scale_set, request.version), self._etag(scale_set, request))
 
     def patch_set(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into a set."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         document = request.document()
         properties = document.get("properties", {})
         versions.check_members(
@@ -118,7 +121,7 @@ class Compute:
         if not isinstance(document.get("location"), str):
             message = "The location property is required for this definition."
             raise ArmError(400, "LocationRequired", message, "location")
-        existing = self._estate.sets.get(self._set_id(request))
+        existing = self._estate.sets.get(self._who.set_id(request))
         if existing is None:
             return self._create_set(request, document)
         self._check_image(request, properties)
@@ -213,7 +216,7 @@ class Compute:
 
     def delete_set(self, request: ArmRequest) -> ArmAnswer:
         """Delete a set and all its instances."""
-        scale_set = self._estate.sets.get(self._set_id(request))
+        scale_set = self._estate.sets.get(self._who.set_id(request))
         if scale_set is None:
             return ArmAnswer(204)
         operation = self._estate.delete_set(scale_set, request.wanted)
@@ -221,32 +224,32 @@ class Compute:
 
     def upgrade(self, request: ArmRequest) -> ArmAnswer:
         """Bring instances to the latest model."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         operation = self._estate.upgrade(scale_set, _instance_ids(request, required=True), request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def delete_instances(self, request: ArmRequest) -> ArmAnswer:
         """Delete several instances."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         machines = self._estate.instances(scale_set, _instance_ids(request, required=True))
         operation = self._estate.delete(machines, scale_set.resource_id, scale_set.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def start_rolling(self, request: ArmRequest) -> ArmAnswer:
         """Upgrade all instances batch by batch."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         operation = self._estate.start_rolling(scale_set, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def cancel_rolling(self, request: ArmRequest) -> ArmAnswer:
         """Cancel the rolling upgrade."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         operation = self._estate.cancel_rolling(scale_set, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def rolling(self, request: ArmRequest) -> ArmAnswer:
         """The progress of the latest rolling upgrade."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         rolling = scale_set.rolling
         if rolling is None:
             raise ArmError(404, "NotFound", f"There is no rolling upgrade of '{scale_set.name}'.")
@@ -278,15 +281,10 @@ class Compute:
 
     def list_instances(self, request: ArmRequest) -> ArmAnswer:
         """All instances of a set; of a flexible one there is little to see here: its members are VMs."""
-        scale_set = self._set(request)
+        scale_set = self._who.scale_set(request)
         if scale_set.flexible:
             if "$expand" in request.query:
-                raise ArmError(
-                    400,
-                    "OperationNotAllowed",
-                    "Operation 'VirtualMachineScaleSets.virtualMachines.GET' is not allowed on Virtual Machine Scale "
-                    f"Set '{scale_set.name}'.",
-                )
+                refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.GET")
             bare = [_show_member(m) for m in scale_set.machines.values()]
             return self._pager.page(request, bare)
         shown = [self._show_instance(scale_set, m, request) for m in scale_set.machines.values()]
@@ -294,12 +292,14 @@ class Compute:
 
     def get_instance(self, request: ArmRequest) -> ArmAnswer:
         """One instance."""
-        scale_set, machine = self._instance(request)
+        scale_set, machine = self._who.instance(request)
+        refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.GET")
         return ArmAnswer(200, self._show_instance(scale_set, machine, request), self._etag(machine, request))
 
     def put_instance(self, request: ArmRequest) -> ArmAnswer:
-        """Change an instance's network or protection, without its set."""
-        scale_set, machine = self._instance(request)
+        """Change an instance's network or protection, without its set. What is left out stays, but for the tags."""
+        scale_set, machine = self._who.instance(request)
+        refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.PUT")
         document = request.document()
         self._match(request, machine)
         properties = document.get("properties") or {}
@@ -307,8 +307,7 @@ class Compute:
             machine.network = copy.deepcopy(properties["networkProfileConfiguration"] or {})
         if "protectionPolicy" in properties:
             machine.properties["protectionPolicy"] = copy.deepcopy(properties["protectionPolicy"] or {})
-        if "tags" in document:
-            machine.tags = dict(document["tags"] or {})
+        machine.tags = dict(document.get("tags") or {})
         operation = self._change_machine(request, machine, scale_set.location)
         headers = self._links.asynchronous(request, operation, scale_set.subscription)
         body = self._show_instance(scale_set, machine, request)
@@ -316,13 +315,13 @@ class Compute:
 
     def delete_instance(self, request: ArmRequest) -> ArmAnswer:
         """Delete one instance."""
-        scale_set, machine = self._instance(request)
+        scale_set, machine = self._who.instance(request)
         operation = self._estate.delete([machine], scale_set.resource_id, scale_set.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def evict_instance(self, request: ArmRequest) -> ArmAnswer:
         """Evict a Spot instance."""
-        _unused, machine = self._instance(request)
+        _unused, machine = self._who.instance(request)
         self._estate.evict(machine)
         return ArmAnswer(204)
 
@@ -331,11 +330,11 @@ class Compute:
     def list_all_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a subscription; instances of uniform sets are none."""
         subscription = request.names["subscription"].lower()
-        return self._list_vms(request, [m for m in self._vms() if m.vm.subscription_id.lower() == subscription])
+        return self._list_vms(request, [m for m in self._who.vms() if m.vm.subscription_id.lower() == subscription])
 
     def list_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a resource group."""
-        return self._list_vms(request, [m for m in self._vms() if self._is_here(m, request)])
+        return self._list_vms(request, [m for m in self._who.vms() if self._who.is_here(m, request)])
 
     def _list_vms(self, request: ArmRequest, machines: list[Machine]) -> ArmAnswer:
         """The page that was asked for, of all of these or of a scale set's members among them."""
@@ -354,12 +353,12 @@ class Compute:
 
     def get_vm(self, request: ArmRequest) -> ArmAnswer:
         """One VM."""
-        machine = self._vm(request)
+        machine = self._who.vm(request)
         return ArmAnswer(200, self._show_vm(machine, request), self._etag(machine, request))
 
     def patch_vm(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into a VM."""
-        machine = self._vm(request)
+        machine = self._who.vm(request)
         document = request.document()
         patch = dict(document.get("properties") or {})
         versions.check_members(patch, "Properties", versions.MACHINE, request.version)
@@ -381,7 +380,7 @@ class Compute:
 
     def delete_vm(self, request: ArmRequest) -> ArmAnswer:
         """Delete a VM."""
-        machine = self._estate.machine_at(self._place(request))
+        machine = self._estate.machine_at(self._who.place(request))
         if machine is None:
             return ArmAnswer(204)
         operation = self._estate.delete([machine], machine.vm.resource_id, machine.vm.location, request.wanted)
@@ -389,7 +388,7 @@ class Compute:
 
     def evict_vm(self, request: ArmRequest) -> ArmAnswer:
         """Evict a Spot VM."""
-        self._estate.evict(self._vm(request))
+        self._estate.evict(self._who.vm(request))
         return ArmAnswer(204)
 
     def _change_machine(self, request: ArmRequest, machine: Machine, location: str) -> Operation:
@@ -429,7 +428,7 @@ class Compute:
 
     def get_availability_set(self, request: ArmRequest) -> ArmAnswer:
         """One availability set."""
-        return ArmAnswer(200, self._show_availability_set(self._availability_set(request), request.version))
+        return ArmAnswer(200, self._show_availability_set(self._who.availability_set(request), request.version))
 
     def patch_availability_set(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into an availability set; done at once."""
@@ -440,7 +439,7 @@ class Compute:
         return self._change_availability_set(request, replace=True)
 
     def _change_availability_set(self, request: ArmRequest, replace: bool) -> ArmAnswer:
-        found = self._availability_set(request)
+        found = self._who.availability_set(request)
         document = request.document()
         patch = dict(document.get("properties") or {})
         versions.check_members(patch, "AvailabilitySetProperties", versions.AVAILABILITY_SET, request.version)
@@ -454,57 +453,6 @@ class Compute:
         if "tags" in document or replace:
             found.tags = dict(document.get("tags") or {})
         return ArmAnswer(200, self._show_availability_set(found, request.version))
-
-    # -- who is meant -------------------------------------------------------------------------------------
-
-    def _set_id(self, request: ArmRequest) -> str:
-        names = request.names
-        return compute_id(names["subscription"], names["group"], "virtualMachineScaleSets", names["set"]).lower()
-
-    def _set(self, request: ArmRequest) -> ScaleSet:
-        scale_set = self._estate.sets.get(self._set_id(request))
-        if scale_set is None:
-            names = request.names
-            raise not_found("Microsoft.Compute/virtualMachineScaleSets", names["set"], names["group"])
-        return scale_set
-
-    def _instance(self, request: ArmRequest) -> tuple[ScaleSet, Machine]:
-        scale_set = self._set(request)
-        wanted = request.names["instance"].lower()
-        for instance_id, machine in scale_set.machines.items():
-            if instance_id.lower() == wanted:
-                return scale_set, machine
-        raise ArmError(
-            404,
-            "NotFound",
-            f"The entity was not found in this Azure location: instance '{request.names['instance']}' of "
-            f"'{scale_set.name}'.",
-        )
-
-    def _vms(self) -> list[Machine]:
-        return [m for m in self._estate.machines.values() if m.vm.instance_number is None]
-
-    @staticmethod
-    def _is_here(machine: Machine, request: ArmRequest) -> bool:
-        owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        return (machine.vm.subscription_id.lower(), machine.vm.resource_group.lower()) == owner
-
-    @staticmethod
-    def _place(request: ArmRequest) -> str:
-        return compute_id(request.names["subscription"], request.names["group"], "virtualMachines", request.names["vm"])
-
-    def _vm(self, request: ArmRequest) -> Machine:
-        machine = self._estate.machine_at(self._place(request))
-        if machine is None:
-            raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
-        return machine
-
-    def _availability_set(self, request: ArmRequest) -> AvailabilitySet:
-        names = request.names
-        key = compute_id(names["subscription"], names["group"], "availabilitySets", names["name"]).lower()
-        if key not in self._estate.availability_sets:
-            raise not_found("Microsoft.Compute/availabilitySets", names["name"], names["group"])
-        return self._estate.availability_sets[key]
 
     # -- ETags ------------------------------------------------------------------------------------------------
 
@@ -559,7 +507,7 @@ class Compute:
             **copy.deepcopy(machine.properties),
         }
         if request.query.get("$expand", "").lower() == "instanceview":
-            properties["instanceView"] = _instance_view(machine, world.vms[vm.handle].state)
+            properties["instanceView"] = instance_view(machine, self._estate)
         shown: dict[str, Any] = {
             "name": vm.name,
             "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
@@ -602,7 +550,7 @@ class Compute:
         if vm.spot:
             properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
         if request.query.get("$expand", "").lower() == "instanceview":
-            properties["instanceView"] = _instance_view(machine, world.vms[vm.handle].state)
+            properties["instanceView"] = instance_view(machine, self._estate)
         shown: dict[str, Any] = {
             "name": vm.name,
             "id": compute_id(*group, "virtualMachines", vm.name),
@@ -651,23 +599,6 @@ def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:
         group = (machine.vm.subscription_id, machine.vm.resource_group)
         return network_id(*group, "networkInterfaces", f"{machine.name}-nic")
     return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}/networkInterfaces/{scale_set.name}-nic"
-
-
-def _instance_view(machine: Machine, state: str) -> dict[str, Any]:
-    """What runs, as far as Azure tells: a frozen machine looks running to it."""
-    power = {"rebooting": "VM starting", "redeploying": "VM starting"}.get(state, "VM running")
-    provisioning = machine.provisioning_state
-    return {
-        "computerName": machine.vm.computer_name,
-        "statuses": [
-            {
-                "code": f"ProvisioningState/{provisioning.lower()}",
-                "level": "Error" if provisioning == FAILED else "Info",
-                "displayStatus": "Provisioning succeeded" if provisioning == SUCCEEDED else provisioning,
-            },
-            {"code": f"PowerState/{power.split()[-1]}", "level": "Info", "displayStatus": power},
-        ],
-    }
 
 
 def _image_of(properties: Mapping[str, Any]) -> Mapping[str, Any]:

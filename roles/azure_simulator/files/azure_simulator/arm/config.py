@@ -25,6 +25,9 @@ TIMEOUT_RANGE = (300, 900)
 UPGRADE_MODES = ("Manual", "Automatic", "Rolling")
 ORCHESTRATION_MODES = ("Uniform", "Flexible")
 
+_SELF_SERVICE = 35 * 86400.0  # as it typically is
+_SCHEDULED = 14 * 86400.0
+
 _DURATION = re.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?")
 
 
@@ -80,6 +83,17 @@ class ResourceConfig(NamedTuple):
     properties: Mapping[str, Any]
 
 
+class WindowConfig(NamedTuple):
+    """Planned maintenance of the hosts of some VMs. Simulated seconds: from the start, and how long."""
+
+    vms: tuple[str, ...]
+    begins: float
+    self_service: float
+    """The owner may begin it himself for so long."""
+    scheduled: float
+    """Azure begins it within so long after that."""
+
+
 class PoolsConfig(NamedTuple):
     """A load balancer or an application gateway: its pools, and which VMs are in them."""
 
@@ -112,6 +126,7 @@ class ArmConfig(NamedTuple):
     scale_sets: tuple[ScaleSetConfig, ...]
     virtual_machines: Mapping[str, ResourceConfig]
     availability_sets: Mapping[str, ResourceConfig]
+    maintenance_windows: tuple[WindowConfig, ...]
     load_balancers: tuple[PoolsConfig, ...]
     application_gateways: tuple[PoolsConfig, ...]
     faults: tuple[ArmFaultPlan, ...]
@@ -159,6 +174,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
             {vm.availability_set for vm in vms.values() if vm.availability_set},
             "the availability_set of a VM",
         ),
+        maintenance_windows=_windows(fields, vms),
         load_balancers=_pools(fields, "load_balancers", vms),
         application_gateways=_pools(fields, "application_gateways", vms),
         faults=tuple(
@@ -366,6 +382,30 @@ def _resources(parent: Fields, key: str, known: set[str], what: str) -> dict[str
         resources[name] = ResourceConfig(name, timeout, _properties(fields))
         fields.close()
     return resources
+
+
+def _windows(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[WindowConfig, ...]:
+    windows: list[WindowConfig] = []
+    taken: set[str] = set()
+    for number, item in enumerate(parent.items("maintenance_windows")):
+        fields = Fields(item, f"{parent.path}.maintenance_windows[{number}]", parent.mistakes)
+        fields.required("vms", "the names of VMs")
+        names = fields.texts("vms") or ()
+        for vm in sorted(set(names) - set(vms)):
+            fields.wrong("vms", f"{vm!r} is not the name of a VM")
+        for vm in sorted(set(names) & taken):
+            fields.wrong("vms", f"{vm!r} has a window already")
+        taken |= set(names)
+        windows.append(
+            WindowConfig(
+                tuple(name for name in names if name in vms),
+                fields.number("begins", 0),
+                fields.number("self_service", _SELF_SERVICE, above=True),
+                fields.number("scheduled", _SCHEDULED, above=True),
+            )
+        )
+        fields.close()
+    return tuple(windows)
 
 
 def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[PoolsConfig, ...]:

@@ -21,6 +21,7 @@ from ..record import Record
 from ..wire import fail, spoil
 from ..world import World
 from . import faults, versions
+from .actions import Actions
 from .compute import Compute
 from .config import ArmConfig
 from .endings import FAILED, IN_PROGRESS, SUCCEEDED
@@ -69,6 +70,7 @@ class Arm:
         )
         publisher = Publisher(self.estate, world, arm)
         Compute(self.estate, self._links, pager).routes(self._router)
+        Actions(self.estate, self._links).routes(self._router)
         Network(arm, self.estate, config.vms, self.operations, self._links, pager).routes(self._router)
         Maintenance(world, publisher).routes(self._router)
         Graph(publisher, arm, real).routes(self._router)

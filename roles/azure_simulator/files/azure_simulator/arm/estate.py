@@ -30,6 +30,7 @@ from .operations import Operation, Operations
 CREATING = "Creating"
 UPDATING = "Updating"
 DELETING = "Deleting"
+COMPLETED_MAINTENANCE = "MaintenanceCompleted"
 
 _BATCH_PERCENT = 20
 _UNHEALTHY_PERCENT = 20
@@ -72,6 +73,7 @@ class Machine:
         self.properties: dict[str, Any] = {}
         self.network: dict[str, Any] = {}  # its networkProfileConfiguration, in a uniform set
         self.tags: dict[str, str] = dict(vm.tags)
+        self.window: Window | None = None
         self.model = 0
         self.etag = 1
         self.provisioning_state = SUCCEEDED
@@ -92,6 +94,33 @@ class Machine:
         if self.vm.spot or not enabled(profile.get("enable")):
             return None
         return duration(profile.get("notBeforeTimeout", "PT5M"))
+
+
+class Window:
+    """Planned maintenance of a machine's host: when its owner may begin it, and when Azure will. Instants simulated."""
+
+    def __init__(self, self_service: tuple[float, float], scheduled: tuple[float, float]) -> None:
+        self.self_service = self_service
+        self.scheduled = scheduled
+        self.result = "None"
+        self.message = ""
+
+    def is_open(self, now: float) -> bool:
+        """Whether the owner may begin it now."""
+        begin, end = self.self_service
+        return begin <= now < end and self.result != COMPLETED_MAINTENANCE
+
+    def show(self, now: float, when: Callable[[float], str]) -> dict[str, Any]:
+        """The `maintenanceRedeployStatus` of an instance view."""
+        shown = {
+            "isCustomerInitiatedMaintenanceAllowed": self.is_open(now),
+            "preMaintenanceWindowStartTime": when(self.self_service[0]),
+            "preMaintenanceWindowEndTime": when(self.self_service[1]),
+            "maintenanceWindowStartTime": when(self.scheduled[0]),
+            "maintenanceWindowEndTime": when(self.scheduled[1]),
+            "lastOperationResultCode": self.result,
+        }
+        return {**shown, "lastOperationMessage": self.message} if self.message else shown
 
 
 class Rolling:
@@ -135,6 +164,7 @@ class ScaleSet:
         self.provisioning_state = SUCCEEDED
         self.machines: dict[str, Machine] = {}
         self.rolling: Rolling | None = None
+        self.repairs_suspended = False
         self.operation: Operation | None = None
         self.addresses = list(config.new_addresses)
         self.next_number = 0
@@ -149,6 +179,13 @@ class ScaleSet:
     def mode(self) -> str:
         """Manual, Automatic or Rolling."""
         return str(self.properties.get("upgradePolicy", {}).get("mode", "Manual"))
+
+    @property
+    def repairs(self) -> str:
+        """What its automatic repairs do, as the instance view says it."""
+        if not enabled((self.properties.get("automaticRepairsPolicy") or {}).get("enabled")):
+            return "NotRunning"
+        return "Suspended" if self.repairs_suspended else "Running"
 
     def latest(self, machine: Machine) -> bool:
         """Whether an instance has the latest model."""
@@ -231,6 +268,11 @@ class Estate:
             self.sets[scale_set.resource_id.lower()] = scale_set
         for vm in vms.values():
             self._settle(vm, config.virtual_machines.get(vm.handle))
+        for window in config.maintenance_windows:
+            begin = world.now + window.begins
+            end = begin + window.self_service
+            for name in window.vms:
+                self.machines[name.lower()].window = Window((begin, end), (end, end + window.scheduled))
         world.listen(self._heard)
 
     # -- how it begins ----------------------------------------------------------------------------
@@ -342,6 +384,23 @@ class Estate:
     def set_of(self, machine: Machine) -> ScaleSet | None:
         """The scale set that a machine is an instance of."""
         return self._set_of.get(machine.handle.lower())
+
+    def policy_owner(self, vm: VmConfig) -> tuple[str, str, dict[str, Any]]:
+        """Kind, name and properties of whose scheduledEventsPolicy counts: the scale set, the availability set, the VM.
+
+        A VM of a set follows the set's.
+        """
+        owner = (vm.subscription_id, vm.resource_group)
+        if vm.scale_set:
+            for scale_set in self.sets.values():
+                if (scale_set.subscription, scale_set.group, scale_set.name) == (*owner, vm.scale_set):
+                    return "virtualMachineScaleSets", scale_set.name, scale_set.properties
+        elif vm.availability_set:
+            for found in self.availability_sets.values():
+                if (found.subscription, found.group, found.name) == (*owner, vm.availability_set):
+                    return "availabilitySets", found.name, found.properties
+        machine = self.machines.get(vm.handle.lower())
+        return "virtualMachines", vm.name, machine.properties if machine is not None else {}
 
     def machine_at(self, resource_id: str) -> Machine | None:
         """The machine of an id, in any case."""

@@ -52,37 +52,14 @@ class Publisher:
         if event.event_id in self.rows:
             self.rows[event.event_id]["properties"] = self._properties(event)
             return
-        kind, name, properties = self._owner(event)
+        vm = self._world.vms[event.resources[0]].config
+        kind, name, properties = self._estate.policy_owner(vm)
         if not _publishes(properties):
             return
-        vm = self._world.vms[event.resources[0]].config
         self.rows[event.event_id] = self._row(event, kind, name)
         machines = {f"/virtualmachines/{resource}".lower() for resource in self._world.names(event)}
         prefix = f"/{vm.subscription_id}/{vm.resource_group}".lower()
         self._owners[event.event_id] = {prefix + tail for tail in {*machines, f"/{kind}/{name}".lower()}}
-
-    def _owner(self, event: Event) -> tuple[str, str, dict[str, Any]]:
-        """The resource whose policy counts: the scale set, the availability set, or the VM alone."""
-        vm = self._world.vms[event.resources[0]].config
-        if vm.scale_set:
-            for scale_set in self._estate.sets.values():
-                if (scale_set.subscription, scale_set.group, scale_set.name) == (
-                    vm.subscription_id,
-                    vm.resource_group,
-                    vm.scale_set,
-                ):
-                    return "virtualMachineScaleSets", scale_set.name, scale_set.properties
-        elif vm.availability_set:
-            for availability_set in self._estate.availability_sets.values():
-                if (availability_set.subscription, availability_set.group, availability_set.name) == (
-                    vm.subscription_id,
-                    vm.resource_group,
-                    vm.availability_set,
-                ):
-                    return "availabilitySets", availability_set.name, availability_set.properties
-        machine = self._estate.machines.get(vm.handle.lower())
-        properties = machine.properties if machine is not None else {}
-        return "virtualMachines", vm.name, properties
 
     def _row(self, event: Event, kind: str, name: str) -> dict[str, Any]:
         vm = self._world.vms[event.resources[0]].config

@@ -106,20 +106,23 @@ class Operations:
         operation.ended = self._world.now
         operation.done(status)
 
-    def gone(self, vm: str) -> None:
-        """A machine is gone: operations that waited for nothing else are done."""
+    def gone(self, awaited: str) -> None:
+        """A machine is gone, or an event over: operations that waited for nothing else are done."""
         for operation in list(self._operations.values()):
-            if vm in operation.waits_for:
-                operation.waits_for.discard(vm)
+            if awaited in operation.waits_for:
+                operation.waits_for.discard(awaited)
                 if not operation.waits_for:
                     self.end(operation)
 
     def spared(self, vm: str) -> None:
         """A machine stays after all: operations that wait for its end have failed."""
-        error = ArmError(409, "OperationCanceled", f"The deletion of '{vm}' was called off.")
+        self.refuse(vm, CANCELED, ArmError(409, "OperationCanceled", f"The deletion of '{vm}' was called off."))
+
+    def refuse(self, awaited: str, status: str, error: ArmError) -> None:
+        """What is waited for will not come: operations that wait for it end so."""
         for operation in list(self._operations.values()):
-            if vm in operation.waits_for:
-                self.end(operation, CANCELED, error)
+            if awaited in operation.waits_for:
+                self.end(operation, status, error)
 
     def get(self, operation_id: str) -> Operation | None:
         """One by its id."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import module as doors
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
     SUBSCRIPTION,
     ScriptedArm,
     ok,
@@ -79,3 +80,24 @@ def test_given_subscriptions_and_none_of_the_sign_in_then_none_is_asked_for_even
 
     assert "failed" not in result, result
     assert (result["changed"], result["subscription_id"]) == (False, None)
+
+
+def test_given_repairs_that_would_replace_what_is_out_of_rotation_then_info_warns_and_returns_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = {"networkProfile": {"healthProbe": {"id": "/subscriptions/x/loadBalancers/front/probes/ready"}}}
+    found = {
+        "id": COMPUTE + "/virtualMachineScaleSets/web",
+        "name": "web",
+        "properties": {"automaticRepairsPolicy": {"enabled": True}, "virtualMachineProfile": model},
+    }
+    view = {"orchestrationServices": [{"serviceName": "AutomaticRepairs", "serviceState": "Running"}]}
+    spec = {**doors.sign_in_arguments(), **doors.scale_set_choice_arguments()}
+    with ScriptedArm(token(), ok(found), ok(view)) as arm:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        options = {"resource_group": "shop", "name": "web", "instances": False, "subscription_id": SUBSCRIPTION}
+        module = StandIn(spec, base_url=arm.url, **options)
+        result = result_of(doors.run_scale_set_info, module)
+
+    assert result["scale_sets"][0]["automatic_repairs"]["state"] == "running"
+    assert "Automatic repairs of web are on" in module.warnings[0]

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What does vmss_instance_protection do, from start to end?
+
+An instance of a uniform scale set can be protected from being scaled in, or from everything that is done to the set
+as a whole, automatic repairs among it. Members of flexible sets cannot.
+
+Source: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-instance-protection
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from ..scheduled_events.errors import OptionError
+from .client import Answer, ArmClient, Json, Permission
+from .errors import ArmError, Unfinished
+
+KIND = "virtualMachineScaleSets"
+SINCE = "2019-03-01"
+"""The first version of Compute that has protection."""
+
+# Option, and the part of the policy that it stands for.
+PARTS = {"scale_in": "protectFromScaleIn", "scale_set_actions": "protectFromScaleSetActions"}
+
+READ = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
+WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write", "Virtual Machine Contributor")
+
+_FLEXIBLE = "The members of a flexible scale set cannot be protected: a management lock keeps them from being deleted"
+
+
+class ProtectionChange(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    scale_set_id: str
+    instances: tuple[Json, ...]
+    """Each with `instance_id`, `changed`, `before` and `after`, in the order in which they were named."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether any of them was."""
+        return any(one["changed"] for one in self.instances)
+
+
+def read_wish(options: Mapping[str, Any]) -> dict[str, bool]:
+    """Check the options that say which protection is wanted; what is not asked for is left as it is.
+
+    :raises OptionError: if none is
+    """
+    wish = {option: bool(options[option]) for option in PARTS if options.get(option) is not None}
+    if not wish:
+        raise OptionError("nothing is asked for: set one of %s" % ", ".join(PARTS))
+    return wish
+
+
+def read_instances(scale_set: str, instances: Sequence[Any]) -> list[str]:
+    """Read ids of instances, or names as events have them (`web_3`).
+
+    :returns: ids
+    :raises OptionError: on the first that cannot be one of this set
+    """
+    ids: dict[str, None] = {}
+    for one in instances:
+        text = str(one).strip()
+        match = re.fullmatch(r"(?:%s_)?([0-9]{1,9})" % re.escape(scale_set), text, re.IGNORECASE)
+        if match is None:
+            raise OptionError(
+                "instances: %r is neither the id of an instance of the uniform scale set %s, which is a number, nor its"
+                " name, like %s_0. %s" % (one, scale_set, scale_set, _FLEXIBLE)
+            )
+        ids.setdefault(match[1])
+    if not ids:
+        raise OptionError("instances: name at least one")
+    return list(ids)
+
+
+def protect(
+    client: ArmClient,
+    resource_group: str,
+    scale_set: str,
+    instances: Sequence[str],
+    wish: Mapping[str, bool],
+    dry_run: bool = False,
+) -> ProtectionChange:
+    """Set the protection of some instances of a uniform scale set, one after the other.
+
+    :param instances: ids
+    :param wish: by the names in `PARTS`
+    :param dry_run: decide, but change nothing
+    :raises Unfinished: if one failed after others were changed
+    :raises ArmError: if that fails before anything was changed
+    """
+    client.need_compute(SINCE, "the protection of instances")
+    set_id = client.compute_id(resource_group, KIND, scale_set)
+    done: list[Json] = []
+    for key in instances:
+        path = "%s/virtualMachines/%s" % (set_id, quote(key, safe=""))
+        try:
+            done.append({"instance_id": key, **_protect_one(client, path, wish, dry_run)})
+        except ArmError as error:
+            so_far = ProtectionChange(set_id, tuple(done))
+            if so_far.changed:
+                raise Unfinished("instance %s: %s" % (key, error), so_far) from error
+            raise
+    return ProtectionChange(set_id, tuple(done))
+
+
+def _protect_one(client: ArmClient, path: str, wish: Mapping[str, bool], dry_run: bool) -> Json:
+    seen: list[tuple[Json, Json]] = []
+
+    def change(resource: Json, etag: str | None) -> Answer | None:
+        if "properties" not in resource:
+            raise ArmError("%s has no properties of its own. %s" % (path.rsplit("/", 1)[-1], _FLEXIBLE))
+        before = _protection_of(resource)
+        after = {**before, **wish}
+        seen.append((before, after))
+        if after == before or dry_run:
+            return None
+        body: Json = {"properties": {"protectionPolicy": {PARTS[option]: value for option, value in after.items()}}}
+        # There is no PATCH of an instance, and what a PUT leaves out of properties stays. Tags are not among these.
+        for name in ("location", "tags"):
+            if name in resource:
+                body[name] = resource[name]
+        return client.write("PUT", path, body, etag, WRITE)
+
+    answer = client.edit(path, READ, change)
+    before, after = seen[-1]
+    if answer is not None:
+        content = answer.content
+        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ)
+        now = _protection_of(shown)
+        if any(now[option] != value for option, value in wish.items()):
+            raise ArmError(
+                "Azure accepted the change of instance %s, but then shows %s in place of %s. Did somebody else change"
+                " it?" % (path.rsplit("/", 1)[-1], now, after)
+            )
+    return {"changed": after != before, "before": before, "after": after}
+
+
+def _protection_of(resource: Mapping[str, Any]) -> dict[str, bool]:
+    policy = (resource.get("properties") or {}).get("protectionPolicy") or {}
+    return {option: policy.get(part) is True for option, part in PARTS.items()}

@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What does vmss_automatic_repairs do, from start to end?
+
+A scale set with automatic instance repairs replaces (or restarts, or reimages) instances that look unhealthy. Where
+health is what the balancer's probe says, an instance that fails the probe on purpose, because it was taken out of
+rotation, looks unhealthy, too. Repairs can be suspended meanwhile.
+
+Source: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-automatic-instance-repairs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .client import POLL_INTERVAL, ArmClient, Json, Permission
+
+KIND = "virtualMachineScaleSets"
+SERVICE = "AutomaticRepairs"
+SINCE = "2020-06-01"
+"""The first version of Compute that suspends and resumes."""
+
+RUNNING = "running"
+SUSPENDED = "suspended"
+OFF = "off"
+"""The set's model has no automatic repairs: there is nothing to suspend."""
+STATES = (RUNNING, SUSPENDED)
+_ACTIONS = {RUNNING: "Resume", SUSPENDED: "Suspend"}
+
+READ_VIEW = Permission("Microsoft.Compute/virtualMachineScaleSets/instanceView/read", "Reader")
+SET_STATE = Permission(
+    "Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action", "Virtual Machine Contributor"
+)
+
+
+class RepairsChange(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    scale_set_id: str
+    before: str
+    """`RUNNING`, `SUSPENDED` or `OFF`."""
+    after: str
+    warnings: tuple[str, ...]
+
+
+def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry_run: bool = False) -> RepairsChange:
+    """Suspend the automatic repairs of a scale set, or let them go on.
+
+    :param state: one of `STATES`
+    :param dry_run: look, but change nothing
+    :raises ArmError: if that fails; `OutOfTime` if Azure does not show the new state within the time limit
+    """
+    client.need_compute(SINCE, "suspending and resuming automatic repairs")
+    path = client.compute_id(resource_group, KIND, name)
+    before = read_state(client, path)
+    if before in (state, OFF):
+        return RepairsChange(False, path, before, before, _warnings(name, state, before))
+    if not dry_run:
+        body = {"serviceName": SERVICE, "action": _ACTIONS[state]}
+        client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE)
+        while read_state(client, path) != state:
+            client.wait(POLL_INTERVAL, "Azure did not show the automatic repairs of %s as %s" % (name, state))
+    return RepairsChange(True, path, before, state, ())
+
+
+def read_state(client: ArmClient, scale_set_id: str) -> str:
+    """Whether the repairs of a scale set run: `RUNNING`, `SUSPENDED` or `OFF`.
+
+    :raises ArmError: if that fails
+    """
+    services = client.get(scale_set_id + "/instanceView", READ_VIEW).get("orchestrationServices") or []
+    states = [
+        str(one.get("serviceState")).lower()
+        for one in services
+        if str(one.get("serviceName")).lower() == SERVICE.lower()
+    ]
+    return next((state for state in states if state in STATES), OFF)
+
+
+def describe(client: ArmClient, resource: Mapping[str, Any]) -> Json:
+    """The repairs of a scale set that was read, as the info module returns them. Asks for their state if they are on.
+
+    :raises ArmError: if that fails
+    """
+    properties = resource.get("properties") or {}
+    policy = properties.get("automaticRepairsPolicy") or {}
+    model = properties.get("virtualMachineProfile") or {}
+    probe = ((model.get("networkProfile") or {}).get("healthProbe") or {}).get("id")
+    if policy.get("enabled") is not True:
+        return {"state": OFF, "action": None, "grace_period": None, "health_probe": probe}
+    return {
+        "state": read_state(client, str(resource.get("id"))),
+        # What Azure does where the policy does not say.
+        "action": policy.get("repairAction") or "Replace",
+        "grace_period": policy.get("gracePeriod") or "PT10M",
+        "health_probe": probe,
+    }
+
+
+def explain_danger(name: str, repairs: Mapping[str, Any]) -> str | None:
+    """What somebody should know who takes instances of this set out of rotation; None: nothing.
+
+    :param repairs: see `describe`
+    """
+    if repairs["state"] != RUNNING or not repairs["health_probe"]:
+        return None
+    return (
+        "Automatic repairs of %s are on, and go by the probe of its load balancer (%s): an instance that fails it on"
+        " purpose, because it was taken out of rotation, is unhealthy to Azure, which does a %s on it after %s. Suspend"
+        " the repairs meanwhile (vmss_automatic_repairs), protect the instance (vmss_instance_protection), or have the"
+        " Application Health extension tell health"
+        % (name, str(repairs["health_probe"]).rsplit("/", 1)[-1], repairs["action"], repairs["grace_period"])
+    )
+
+
+def _warnings(name: str, state: str, found: str) -> tuple[str, ...]:
+    if found == OFF and state == RUNNING:
+        return (
+            "%s has no automatic repairs, so that there is nothing to resume: its automaticRepairsPolicy turns them on"
+            % name,
+        )
+    return ()

@@ -1,0 +1,118 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_automatic_repairs."""
+
+DOCUMENTATION = r"""
+module: vmss_automatic_repairs
+short_description: Suspend the automatic instance repairs of a scale set, and let them go on
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - A virtual machine scale set with automatic instance repairs replaces instances that are unhealthy. If health is
+    what the load balancer's probe says, an instance that fails the probe because it was taken out of rotation is
+    unhealthy, too, and replaced once the grace period is over (10 minutes, unless its model says otherwise).
+  - Suspend the repairs before a drain that may take that long, and let them go on after it.
+  - Neither turns repairs on nor off in the scale set's model. Where they are off, nothing is done.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+  state:
+    description: Whether repairs run or are suspended.
+    type: str
+    required: true
+    choices: [running, suspended]
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+notes:
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action) and
+    C(Microsoft.Compute/virtualMachineScaleSets/instanceView/read), which the role Virtual Machine Contributor grants.
+seealso:
+  - module: foghorn.azure_events.vmss_instance_protection
+  - module: foghorn.azure_events.vmss_terminate_notification_info
+  - name: Automatic instance repairs
+    description: Microsoft's description.
+    link: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-automatic-instance-repairs
+"""
+
+EXAMPLES = r"""
+- name: Have Azure replace no instance while some are out of rotation
+  foghorn.azure_events.vmss_automatic_repairs:
+    resource_group: shop
+    name: web
+    state: suspended
+  delegate_to: localhost
+  run_once: true
+
+- name: Let repairs go on
+  foghorn.azure_events.vmss_automatic_repairs:
+    resource_group: shop
+    name: web
+    state: running
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+id:
+  description: The id of the scale set.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+before:
+  description: What was found. C(state) is V(running), V(suspended), or V(off) where the model has no repairs.
+  returned: success
+  type: dict
+  sample: {state: running}
+after:
+  description: What is there now, or in check mode would be, in the same form.
+  returned: success
+  type: dict
+  sample: {state: suspended}
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import repairs_arguments, run_repairs, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_repairs(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **repairs_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Microsoft.Compute over HTTP: instance views, and what an owner may do to machines that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .errors import ArmError, invalid
+from .estate import Estate, Machine, ScaleSet, enabled
+from .power import DEALLOCATE, MAINTAIN, POWER_OFF, REDEPLOY, REIMAGE, RESTART, START, Power
+from .routing import ArmAnswer, ArmRequest, Handler, Links, Router
+from .views import REPAIRS, instance_view, set_view
+from .who import Who
+
+PROVIDER = "Microsoft.Compute"
+
+_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute"
+_SET = f"{_GROUP}/virtualMachineScaleSets/{{set}}"
+_INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
+_VM = f"{_GROUP}/virtualMachines/{{vm}}"
+
+_ACTIONS = (RESTART, REDEPLOY, POWER_OFF, DEALLOCATE, START, REIMAGE, MAINTAIN)
+_SWITCHES = frozenset(["skipshutdown", "hibernate", "forcedeallocate", "api-version"])
+"""What a query may say besides: none of it makes a difference here."""
+
+
+class Actions:
+    """The handlers."""
+
+    def __init__(self, estate: Estate, links: Links) -> None:
+        self._estate = estate
+        self._links = links
+        self._who = Who(estate)
+        self._power = Power(estate)
+
+    def routes(self, router: Router) -> None:
+        """Make them known."""
+        for action in _ACTIONS:
+            router.add("POST", f"{_VM}/{action}", PROVIDER, self._on_vm(action))
+            router.add("POST", f"{_INSTANCE}/{action}", PROVIDER, self._on_instance(action))
+            router.add("POST", f"{_SET}/{action}", PROVIDER, self._on_set(action))
+        router.add("GET", f"{_VM}/instanceView", PROVIDER, self.view_vm)
+        router.add("GET", f"{_INSTANCE}/instanceView", PROVIDER, self.view_instance)
+        router.add("GET", f"{_SET}/instanceView", PROVIDER, self.view_set)
+        router.add("POST", f"{_SET}/setOrchestrationServiceState", PROVIDER, self.set_service)
+
+    # -- views ------------------------------------------------------------------------------------------------
+
+    def view_vm(self, request: ArmRequest) -> ArmAnswer:
+        """What one VM is doing."""
+        return ArmAnswer(200, instance_view(self._who.vm(request), self._estate))
+
+    def view_instance(self, request: ArmRequest) -> ArmAnswer:
+        """What one instance is doing; members of flexible sets are VMs, and asked as such."""
+        scale_set, machine = self._who.instance(request)
+        refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.instanceView.GET")
+        return ArmAnswer(200, instance_view(machine, self._estate))
+
+    def view_set(self, request: ArmRequest) -> ArmAnswer:
+        """What a set's instances are doing, in numbers."""
+        return ArmAnswer(200, set_view(self._who.scale_set(request), self._estate))
+
+    # -- actions ----------------------------------------------------------------------------------------------
+
+    def _on_vm(self, action: str) -> Handler:
+        def handle(request: ArmRequest) -> ArmAnswer:
+            _check_query(request)
+            machine = self._who.vm(request)
+            if action == REIMAGE and self._estate.set_of(machine) is None:
+                _check_reimage(request, machine)
+            return self._act(request, action, [machine], machine.vm.resource_id, machine.vm.location)
+
+        return handle
+
+    def _on_instance(self, action: str) -> Handler:
+        def handle(request: ArmRequest) -> ArmAnswer:
+            _check_query(request)
+            scale_set, machine = self._who.instance(request)
+            refuse_flexible(scale_set, f"VirtualMachineScaleSets.virtualMachines.{action}.POST")
+            return self._act(request, action, [machine], machine.vm.resource_id, scale_set.location)
+
+        return handle
+
+    def _on_set(self, action: str) -> Handler:
+        def handle(request: ArmRequest) -> ArmAnswer:
+            _check_query(request)
+            scale_set = self._who.scale_set(request)
+            machines = self._chosen(request, scale_set)
+            return self._act(request, action, machines, scale_set.resource_id, scale_set.location)
+
+        return handle
+
+    def _chosen(self, request: ArmRequest, scale_set: ScaleSet) -> list[Machine]:
+        """The instances that a body names; all that are not protected where it names none."""
+        ids = request.document().get("instanceIds") if request.body.strip() else None
+        if ids is None or ids == ["*"]:
+            return [m for m in self._estate.instances(scale_set, ["*"]) if not _is_protected(m)]
+        if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
+            raise invalid("instanceIds", "The value of parameter instanceIds is invalid.")
+        return self._estate.instances(scale_set, ids)
+
+    def _act(
+        self, request: ArmRequest, action: str, machines: Sequence[Machine], target: str, location: str
+    ) -> ArmAnswer:
+        operation = self._power.act(action, machines, target, location, request.wanted)
+        return ArmAnswer(202, None, self._links.accepted(request, operation, request.names["subscription"]))
+
+    def set_service(self, request: ArmRequest) -> ArmAnswer:
+        """Suspend or resume what works for a set in the background: its automatic repairs."""
+        scale_set = self._who.scale_set(request)
+        document = request.document()
+        action = _one_of(document, "action", ("Suspend", "Resume"))
+        _one_of(document, "serviceName", (REPAIRS,))
+        if scale_set.repairs == "NotRunning":
+            raise ArmError(
+                409,
+                "OperationNotAllowed",
+                "Operation 'setOrchestrationServiceState' is not allowed on Virtual Machine Scale Set "
+                f"'{scale_set.name}' since the service '{REPAIRS}' is not enabled.",
+            )
+
+        def done(status: str) -> None:
+            if status == "Succeeded":
+                scale_set.repairs_suspended = action == "Suspend"
+
+        operation = self._estate.operations.begin(
+            "setOrchestrationServiceState",
+            scale_set.resource_id,
+            PROVIDER,
+            scale_set.location,
+            done,
+            self._estate.config.operation_seconds,
+            wanted=request.wanted,
+        )
+        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
+
+
+def refuse_flexible(scale_set: ScaleSet, operation: str) -> None:
+    """Refuse what there is of uniform sets only."""
+    if scale_set.flexible:
+        raise ArmError(
+            400,
+            "OperationNotAllowed",
+            f"Operation '{operation}' is not allowed on Virtual Machine Scale Set '{scale_set.name}'.",
+        )
+
+
+def _is_protected(machine: Machine) -> bool:
+    return enabled((machine.properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions"))
+
+
+def _check_query(request: ArmRequest) -> None:
+    for name in request.query:
+        if name.lower() not in _SWITCHES:
+            raise invalid(name, f"The query parameter '{name}' is not supported by this simulator.")
+
+
+def _check_reimage(request: ArmRequest, machine: Machine) -> None:
+    """A VM by itself is reimaged only from its image's profile, or its ephemeral disk."""
+    document = request.document() if request.body.strip() else {}
+    if not document.get("osProfile"):
+        raise ArmError(
+            409,
+            "OperationNotAllowed",
+            f"Operation 'reimage' is not allowed on VM '{machine.name}' since it has no ephemeral OS disk: give an "
+            "osProfile.",
+        )
+
+
+def _one_of(document: Mapping[str, object], name: str, allowed: Sequence[str]) -> str:
+    value = document.get(name)
+    for one in allowed:
+        if str(value).lower() == one.lower():
+            return one
+    raise invalid(name, f"The value '{value}' of parameter '{name}' is invalid here: known are {', '.join(allowed)}.")

@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an owner may do to machines: restart, redeploy, power off, deallocate, start, reimage, maintain.
+
+A restart and a redeployment are scheduled events of source User, once a machine's scope has asked for any: they wait
+for an approval or for their NotBefore, unless the scheduledEventsPolicy approves them. Nothing announces the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Callable, NamedTuple
+
+from ..events import CANCELED, COMPLETED, Wish
+from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
+from .endings import CANCELED as OPERATION_CANCELED
+from .endings import SUCCEEDED, Ending
+from .errors import ArmError, conflict
+from .estate import COMPLETED_MAINTENANCE, DELETING, UPDATING, Estate, Machine, enabled
+from .operations import Operation
+
+RESTART = "restart"
+REDEPLOY = "redeploy"
+POWER_OFF = "powerOff"
+DEALLOCATE = "deallocate"
+START = "start"
+REIMAGE = "reimage"
+MAINTAIN = "performMaintenance"
+
+
+class _Announced(NamedTuple):
+    """How an action is told."""
+
+    event_type: str
+    policy: str
+    description: str
+
+
+_EVENTS = {
+    RESTART: _Announced("Reboot", "userInitiatedReboot", "Virtual machine is going to be restarted as requested."),
+    REDEPLOY: _Announced(
+        "Redeploy", "userInitiatedRedeploy", "Virtual machine is going to be redeployed as requested."
+    ),
+    MAINTAIN: _Announced(
+        "Redeploy", "userInitiatedRedeploy", "Virtual machine is going to be maintained as requested."
+    ),
+}
+_POWER_AFTER = {POWER_OFF: STOPPED, DEALLOCATE: DEALLOCATED, START: RUNNING}
+# What needs a machine that is allocated.
+_NEEDS_A_HOST = frozenset([RESTART, REDEPLOY, MAINTAIN])
+
+
+def _nothing(_status: str) -> None:
+    pass
+
+
+class Power:
+    """Runs the actions."""
+
+    def __init__(self, estate: Estate) -> None:
+        self._estate = estate
+        self._maintained: dict[str, Machine] = {}  # by the id of the event
+        estate.world.listen(self._heard)
+
+    def act(
+        self, action: str, machines: Sequence[Machine], target: str, location: str, wanted: Ending | None
+    ) -> Operation:
+        """Do something to machines; the operation ends when it is done to all. All of them are checked first."""
+        for machine in machines:
+            self._check(action, machine)
+        if action in _EVENTS:
+            events = [self._announce(action, machine) for machine in machines]
+            operation = self._begin(action, target, location, wanted, None, [event for event in events if event])
+            if not operation.waits_for:
+                self._estate.operations.end(operation)
+            return operation
+        return self._switch(action, machines, target, location, wanted)
+
+    def _check(self, action: str, machine: Machine) -> None:
+        if machine.provisioning_state == DELETING:
+            raise conflict(
+                f"Operation '{action}' is not allowed on VM '{machine.name}' since it is marked for deletion."
+            )
+        state = self._estate.world.vms[machine.handle].power
+        if action in _NEEDS_A_HOST and state == DEALLOCATED:
+            raise conflict(f"Operation '{action}' is not allowed on VM '{machine.name}' since it is deallocated.")
+        if action == MAINTAIN and not (machine.window and machine.window.is_open(self._estate.world.now)):
+            raise conflict(
+                f"Operation 'performMaintenance' is not allowed on VM '{machine.name}' since the Subscription of this "
+                "VM is not eligible."
+            )
+
+    def _announce(self, action: str, machine: Machine) -> str:
+        """Schedule the event; begun already where nobody has to agree. Returns its id."""
+        world = self._estate.world
+        told = _EVENTS[action]
+        life = world.lives[told.event_type]._replace(source="User", description=told.description)
+        vm = world.vms[machine.handle]
+        _kind, _name, properties = self._estate.policy_owner(machine.vm)
+        policy = (properties.get("scheduledEventsPolicy") or {}).get(told.policy) or {}
+        at_once = vm.scope.state == DISABLED or vm.power in OFF or enabled(policy.get("automaticallyApprove"))
+        event = world.create(Wish(told.event_type, (machine.handle,), life, born_started=at_once))
+        if vm.power in OFF:
+            world.switch(machine.handle, RUNNING)
+        if event.impact_ended is None:
+            if action == MAINTAIN:
+                self._maintained[event.event_id] = machine
+            return event.event_id
+        if action == MAINTAIN and machine.window is not None:
+            machine.window.result = COMPLETED_MAINTENANCE
+        return ""
+
+    def _switch(
+        self, action: str, machines: Sequence[Machine], target: str, location: str, wanted: Ending | None
+    ) -> Operation:
+        world = self._estate.world
+        ran = [world.vms[machine.handle].power for machine in machines]
+        for machine in machines:
+            machine.provisioning_state = UPDATING
+            if action != START:
+                # What is reimaged is down as well, and as long as that takes.
+                world.switch(machine.handle, _POWER_AFTER.get(action, STOPPED))
+
+        def done(status: str) -> None:
+            for machine, before in zip(machines, ran):
+                if machine.provisioning_state != UPDATING:
+                    continue
+                machine.provisioning_state = status
+                if status == SUCCEEDED:
+                    world.switch(machine.handle, _POWER_AFTER.get(action, before))
+                scale_set = self._estate.set_of(machine)
+                if status == SUCCEEDED and action == REIMAGE and scale_set is not None and not scale_set.flexible:
+                    scale_set.give_latest(machine)
+
+        seconds = self._estate.config.instance_seconds if action == REIMAGE else self._estate.config.operation_seconds
+        return self._begin(action, target, location, wanted, seconds, (), done)
+
+    def _begin(
+        self,
+        action: str,
+        target: str,
+        location: str,
+        wanted: Ending | None,
+        seconds: float | None,
+        waits_for: Iterable[str],
+        done: Callable[[str], None] = _nothing,
+    ) -> Operation:
+        return self._estate.operations.begin(
+            action, target, "Microsoft.Compute", location, done, seconds, waits_for, wanted
+        )
+
+    def _heard(self, change: Change) -> None:
+        """An event of ours has done what it does, or will not."""
+        event = change.event
+        if event is None:
+            return
+        operations = self._estate.operations
+        if change.kind == "impact" and change.what == "end":
+            machine = self._maintained.pop(event.event_id, None)
+            if machine is not None and machine.window is not None:
+                machine.window.result = COMPLETED_MAINTENANCE
+            operations.gone(event.event_id)
+        elif change.kind == "event" and change.what == COMPLETED:
+            operations.gone(event.event_id)
+        elif change.kind == "event" and change.what == CANCELED:
+            machine = self._maintained.pop(event.event_id, None)
+            if machine is not None and machine.window is not None:
+                machine.window.result = "MaintenanceAborted"
+            operations.refuse(event.event_id, OPERATION_CANCELED, _called_off())
+
+
+def _called_off() -> ArmError:
+    return ArmError(409, "OperationCanceled", "The operation was called off before it began.")

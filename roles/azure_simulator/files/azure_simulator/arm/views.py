@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Instance views: what runs, as far as Azure tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ..world import DEALLOCATED, STOPPED
+from .endings import FAILED, SUCCEEDED
+from .estate import Estate, Machine, ScaleSet, iso
+
+REPAIRS = "AutomaticRepairs"
+_POWER = {"rebooting": "starting", "redeploying": "starting", STOPPED: STOPPED, DEALLOCATED: DEALLOCATED}
+
+
+def instance_view(machine: Machine, estate: Estate) -> dict[str, Any]:
+    """Of one machine. A frozen one looks running to Azure."""
+    view: dict[str, Any] = {"computerName": machine.vm.computer_name, "statuses": _statuses(machine, estate)}
+    if machine.window is not None:
+        wall = estate.world.clock.wall
+        view["maintenanceRedeployStatus"] = machine.window.show(estate.world.now, lambda at: iso(wall(at)))
+    return view
+
+
+def set_view(scale_set: ScaleSet, estate: Estate) -> dict[str, Any]:
+    """Of a scale set: how many instances are in which state, and what works for it in the background."""
+    codes: Counter[str] = Counter()
+    for machine in scale_set.machines.values():
+        codes.update(status["code"] for status in _statuses(machine, estate))
+    return {
+        "virtualMachine": {"statusesSummary": [{"code": code, "count": count} for code, count in codes.items()]},
+        "statuses": [_provisioning(scale_set.provisioning_state)],
+        "orchestrationServices": [{"serviceName": REPAIRS, "serviceState": scale_set.repairs}],
+    }
+
+
+def _statuses(machine: Machine, estate: Estate) -> list[dict[str, Any]]:
+    power = _POWER.get(estate.world.vms[machine.handle].state, "running")
+    return [
+        _provisioning(machine.provisioning_state),
+        {"code": f"PowerState/{power}", "level": "Info", "displayStatus": f"VM {power}"},
+    ]
+
+
+def _provisioning(state: str) -> dict[str, Any]:
+    return {
+        "code": f"ProvisioningState/{state.lower()}",
+        "level": "Error" if state == FAILED else "Info",
+        "displayStatus": "Provisioning succeeded" if state == SUCCEEDED else state,
+    }

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which resource of Microsoft.Compute does a path mean? What there is none of is refused in Azure's words."""
+
+from __future__ import annotations
+
+from .errors import ArmError, not_found
+from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id
+from .routing import ArmRequest
+
+
+class Who:
+    """Finds what the names in a request's path stand for."""
+
+    def __init__(self, estate: Estate) -> None:
+        self._estate = estate
+
+    @staticmethod
+    def set_id(request: ArmRequest) -> str:
+        """The key of the scale set that is named, whether there is one or not."""
+        names = request.names
+        return compute_id(names["subscription"], names["group"], "virtualMachineScaleSets", names["set"]).lower()
+
+    def scale_set(self, request: ArmRequest) -> ScaleSet:
+        """The scale set."""
+        scale_set = self._estate.sets.get(self.set_id(request))
+        if scale_set is None:
+            names = request.names
+            raise not_found("Microsoft.Compute/virtualMachineScaleSets", names["set"], names["group"])
+        return scale_set
+
+    def instance(self, request: ArmRequest) -> tuple[ScaleSet, Machine]:
+        """The instance, and its set."""
+        scale_set = self.scale_set(request)
+        wanted = request.names["instance"].lower()
+        for instance_id, machine in scale_set.machines.items():
+            if instance_id.lower() == wanted:
+                return scale_set, machine
+        raise ArmError(
+            404,
+            "NotFound",
+            f"The entity was not found in this Azure location: instance '{request.names['instance']}' of "
+            f"'{scale_set.name}'.",
+        )
+
+    def vms(self) -> list[Machine]:
+        """All VMs of their own: instances of uniform sets are none."""
+        return [m for m in self._estate.machines.values() if m.vm.instance_number is None]
+
+    @staticmethod
+    def is_here(machine: Machine, request: ArmRequest) -> bool:
+        """Whether a machine is in the resource group that is named."""
+        owner = (request.names["subscription"].lower(), request.names["group"].lower())
+        return (machine.vm.subscription_id.lower(), machine.vm.resource_group.lower()) == owner
+
+    @staticmethod
+    def place(request: ArmRequest) -> str:
+        """The id of the VM that is named, whether there is one or not."""
+        return compute_id(request.names["subscription"], request.names["group"], "virtualMachines", request.names["vm"])
+
+    def vm(self, request: ArmRequest) -> Machine:
+        """The VM."""
+        machine = self._estate.machine_at(self.place(request))
+        if machine is None:
+            raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
+        return machine
+
+    @staticmethod
+    def availability_set_id(request: ArmRequest) -> str:
+        """The key of the availability set that is named, whether there is one or not."""
+        names = request.names
+        return compute_id(names["subscription"], names["group"], "availabilitySets", names["name"]).lower()
+
+    def availability_set(self, request: ArmRequest) -> AvailabilitySet:
+        """The availability set."""
+        found = self._estate.availability_sets.get(self.availability_set_id(request))
+        if found is None:
+            raise not_found("Microsoft.Compute/availabilitySets", request.names["name"], request.names["group"])
+        return found

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does vmss_automatic_repairs do, from start to end?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs import (
+    OFF,
+    RUNNING,
+    SUSPENDED,
+    RepairsChange,
+    describe,
+    explain_danger,
+    set_state,
+)
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
+    VERSION,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+    refused,
+)
+
+SET = COMPUTE + "/virtualMachineScaleSets/web"
+VIEW = "GET %s/instanceView%s" % (SET, VERSION)
+POST = "POST %s/setOrchestrationServiceState%s" % (SET, VERSION)
+PROBE = COMPUTE.replace("Compute", "Network") + "/loadBalancers/front/probes/ready"
+
+
+def view(state: str | None, name: str = "AutomaticRepairs") -> Step:
+    others = [{"serviceName": "AutomaticZoneRebalancing", "serviceState": "Running"}]
+    return ok({"orchestrationServices": others + ([{"serviceName": name, "serviceState": state}] if state else [])})
+
+
+def run(
+    *script: Step, state: str = SUSPENDED, dry_run: bool = False, timeout: float = 600
+) -> tuple[RepairsChange, ScriptedArm]:
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), timeout) as client:
+        return set_state(client, "shop", "web", state, dry_run), arm
+
+
+def test_given_repairs_run_when_they_are_suspended_then_the_documented_body_is_sent_and_the_state_read_back() -> None:
+    change, arm = run(view("Running"), Step(200), view("Suspended"))
+    assert arm.lines == [VIEW, POST, VIEW]
+    assert json.loads(arm.sent("POST")[0]) == {"serviceName": "AutomaticRepairs", "action": "Suspend"}
+    assert (change.changed, change.before, change.after) == (True, RUNNING, SUSPENDED)
+
+
+def test_given_they_are_suspended_when_they_shall_run_then_they_are_resumed() -> None:
+    change, arm = run(view("Suspended"), Step(200), view("Running"), state=RUNNING)
+    assert json.loads(arm.sent("POST")[0])["action"] == "Resume"
+    assert change.changed
+
+
+def test_given_azure_answers_202_then_the_operation_is_followed_to_its_end() -> None:
+    accepted = Step(202, None, {"Location": "{base}/operation", "Retry-After": "1"})
+    change, arm = run(view("Running"), accepted, Step(200), view("Suspended"))
+    assert [line.split("?")[0] for line in arm.lines][2] == "GET /operation"
+    assert change.changed
+
+
+@pytest.mark.parametrize(
+    ("found", "state"), [("Running", RUNNING), ("Suspended", SUSPENDED), ("suspended", SUSPENDED), ("RUNNING", RUNNING)]
+)
+def test_given_they_are_as_wanted_then_nothing_is_sent(found: str, state: str) -> None:
+    change, arm = run(view(found), state=state)
+    assert (arm.lines, change.changed, change.after) == ([VIEW], False, state)
+
+
+@pytest.mark.parametrize("found", ["NotRunning", None])
+def test_given_the_model_has_none_then_nothing_is_suspended_and_a_resume_says_that_there_is_nothing_to_resume(
+    found: str | None,
+) -> None:
+    suspended, _arm = run(view(found))
+    resumed, _arm = run(view(found), state=RUNNING)
+    assert (suspended.changed, suspended.after, suspended.warnings) == (False, OFF, ())
+    assert (resumed.changed, resumed.after) == (False, OFF)
+    assert "automaticRepairsPolicy turns them on" in resumed.warnings[0]
+
+
+def test_given_check_mode_then_it_only_looks() -> None:
+    change, arm = run(view("Running"), dry_run=True)
+    assert (arm.lines, change.changed, change.after) == ([VIEW], True, SUSPENDED)
+
+
+def test_given_azure_is_slow_to_show_it_then_it_looks_again_within_the_time_limit() -> None:
+    change, _arm = run(view("Running"), Step(200), view("Running"), view("Suspended"))
+    assert change.changed
+    with pytest.raises(OutOfTime, match="did not show the automatic repairs of web as suspended within 4 s"):
+        run(view("Running"), Step(200), view("Running"), timeout=4)
+
+
+def test_given_another_operation_holds_the_set_then_it_waits_for_it() -> None:
+    change, arm = run(
+        view("Running"), refused(409, "Conflict", "conflict with a concurrent request"), Step(200), view("Suspended")
+    )
+    assert (change.changed, len(arm.sent("POST"))) == (True, 2)
+
+
+def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
+    with pytest.raises(ArmError, match="setOrchestrationServiceState/action here"):
+        run(view("Running"), refused(403, "AuthorizationFailed"))
+    with pytest.raises(NotFound):
+        run(refused(404, "ResourceNotFound"))
+
+
+def described(policy: Any, probe: str | None, *script: Step) -> Any:
+    network = {"healthProbe": {"id": probe}} if probe else {}
+    properties = {"automaticRepairsPolicy": policy, "virtualMachineProfile": {"networkProfile": network}}
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        return describe(client, {"id": SET, "name": "web", "properties": properties})
+
+
+@pytest.mark.parametrize("policy", [None, {}, {"enabled": False, "gracePeriod": "PT30M"}])
+def test_given_no_repairs_then_nobody_asks_for_their_state_and_there_is_no_danger(policy: Any) -> None:
+    found = described(policy, PROBE)
+    assert (found["state"], found["grace_period"]) == (OFF, None)
+    assert explain_danger("web", found) is None
+
+
+def test_given_repairs_that_go_by_the_balancers_probe_then_the_warning_says_what_azure_does_and_when() -> None:
+    found = described({"enabled": True, "gracePeriod": "PT30M", "repairAction": "Reimage"}, PROBE, view("Running"))
+    assert found == {"state": RUNNING, "action": "Reimage", "grace_period": "PT30M", "health_probe": PROBE}
+    danger = str(explain_danger("web", found))
+    assert all(part in danger for part in ("web are on", "(ready)", "a Reimage on it after PT30M"))
+
+
+def test_given_a_policy_that_says_no_more_then_azures_defaults_are_told() -> None:
+    found = described({"enabled": True}, PROBE, view("Running"))
+    assert (found["action"], found["grace_period"]) == ("Replace", "PT10M")
+
+
+@pytest.mark.parametrize(("probe", "state"), [(None, "Running"), (PROBE, "Suspended")])
+def test_given_another_source_of_health_or_suspended_repairs_then_there_is_no_danger(
+    probe: str | None, state: str
+) -> None:
+    assert explain_danger("web", described({"enabled": True}, probe, view(state))) is None

@@ -1,0 +1,233 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Instance views, and what owners do to machines, judged by Microsoft's client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+
+Start = Callable[..., Any]
+Ask = Callable[..., Any]
+
+APPROVING = {
+    "scheduledEventsPolicy": {
+        "userInitiatedReboot": {"automaticallyApprove": True},
+        "userInitiatedRedeploy": {"automaticallyApprove": True},
+    }
+}
+WINDOW = {"maintenance_windows": [{"vms": ["db", "web_1"], "begins": 100, "self_service": 1000}]}
+
+
+def power(azure: Any, vm: str = "db") -> str:
+    codes = [status.code for status in azure.compute.virtual_machines.instance_view("rg", vm).statuses]
+    return str(codes[1])
+
+
+def the_event(azure: Any) -> Any:
+    (event,) = azure.azure.status()["events"]
+    return event
+
+
+def events(azure: Any, ask: Ask, vm: str) -> Any:
+    return ask(azure.azure.imds[vm]).json["Events"]
+
+
+class TestViews:
+    def test_given_a_set_when_its_view_is_read_then_it_counts_the_states_of_its_instances(self, cloud: Start) -> None:
+        view = cloud().compute.virtual_machine_scale_sets.get_instance_view("rg", "web")
+        counts = {one.code: one.count for one in view.virtual_machine.statuses_summary}
+        assert counts == {"ProvisioningState/succeeded": 4, "PowerState/running": 4}
+        assert [(one.service_name, one.service_state) for one in view.orchestration_services] == [
+            ("AutomaticRepairs", "NotRunning")
+        ]
+
+    def test_given_an_instance_or_a_vm_then_its_view_says_what_it_does(self, cloud: Start) -> None:
+        azure = cloud()
+        instance = azure.compute.virtual_machine_scale_set_vms.get_instance_view("rg", "web", "2")
+        assert [status.code for status in instance.statuses][1] == "PowerState/running"
+        assert power(azure) == "PowerState/running"
+
+    def test_given_a_member_of_a_flexible_set_then_it_is_seen_as_a_vm_only(self, cloud: Start) -> None:
+        azure = cloud()
+        with azure.refuses(400, "OperationNotAllowed"):
+            azure.compute.virtual_machine_scale_set_vms.get_instance_view("rg", "api", "api_0a2b3c4d")
+        with azure.refuses(400, "OperationNotAllowed"):
+            azure.compute.virtual_machine_scale_set_vms.begin_redeploy("rg", "api", "api_0a2b3c4d")
+        assert power(azure, "api_0a2b3c4d") == "PowerState/running"
+
+
+class TestRepairs:
+    def test_given_repairs_when_they_are_suspended_and_resumed_then_the_view_says_so(self, cloud: Start) -> None:
+        policy = {"automaticRepairsPolicy": {"enabled": True}}
+        azure = cloud(arm={"scale_sets": [{"name": "web", "properties": policy}]})
+        sets = azure.compute.virtual_machine_scale_sets
+        seen = []
+        for action in ("Suspend", "Resume"):
+            body = {"serviceName": "AutomaticRepairs", "action": action}
+            sets.begin_set_orchestration_service_state("rg", "web", body).result()
+            seen.append(sets.get_instance_view("rg", "web").orchestration_services[0].service_state)
+        assert seen == ["Suspended", "Running"]
+
+    def test_given_no_repairs_or_another_service_then_it_is_refused(self, cloud: Start) -> None:
+        azure = cloud()
+        begin = azure.compute.virtual_machine_scale_sets.begin_set_orchestration_service_state
+        with azure.refuses(409, "OperationNotAllowed"):
+            begin("rg", "web", {"serviceName": "AutomaticRepairs", "action": "Suspend"})
+        with azure.refuses(400, "InvalidParameter"):
+            begin("rg", "web", {"serviceName": "AutomaticZoneRebalancing", "action": "Suspend"})
+
+
+class TestAnnouncedActions:
+    @pytest.mark.parametrize(("action", "kind"), [("restart", "Reboot"), ("redeploy", "Redeploy")])
+    def test_given_a_machine_that_asked_for_events_then_a_users_action_waits_for_its_approval(
+        self, cloud: Start, ask: Ask, approve: Callable[..., Any], action: str, kind: str
+    ) -> None:
+        azure = cloud(speed=None)
+        assert events(azure, ask, "db") == []
+        poller = getattr(azure.compute.virtual_machines, f"begin_{action}")("rg", "db")
+        (event,) = events(azure, ask, "db")
+        assert (event["EventType"], event["EventSource"], event["EventStatus"]) == (kind, "User", "Scheduled")
+        assert (poller.done(), azure.azure.status()["vms"]["db"]["state"]) == (False, "running")
+        approve(azure.azure.imds["db"], event["EventId"])
+        assert azure.azure.status()["vms"]["db"]["state"] == {"Reboot": "rebooting", "Redeploy": "redeploying"}[kind]
+        azure.azure.advance(121)
+        poller.result()
+        assert azure.azure.status()["vms"]["db"]["state"] == "running"
+
+    def test_given_nobody_approves_then_it_begins_when_the_time_is_out(self, cloud: Start, ask: Ask) -> None:
+        azure = cloud(speed=None)
+        events(azure, ask, "db")
+        azure.compute.virtual_machines.begin_restart("rg", "db", polling=False)
+        azure.azure.advance(899)
+        assert the_event(azure)["status"] == "Scheduled"
+        azure.azure.advance(2)
+        assert the_event(azure)["status"] == "Started"
+
+    @pytest.mark.parametrize("action", ["restart", "redeploy"])
+    def test_given_the_policy_approves_then_the_event_appears_already_started(
+        self, cloud: Start, ask: Ask, action: str
+    ) -> None:
+        azure = cloud(arm={"virtual_machines": [{"name": "db", "properties": APPROVING}]}, speed=None)
+        events(azure, ask, "db")
+        getattr(azure.compute.virtual_machines, f"begin_{action}")("rg", "db", polling=False)
+        assert (the_event(azure)["status"], the_event(azure)["event_source"]) == ("Started", "User")
+
+    def test_given_a_member_then_its_sets_policy_counts(self, cloud: Start, ask: Ask) -> None:
+        azure = cloud(arm={"scale_sets": [{"name": "web", "properties": APPROVING}]}, speed=None)
+        events(azure, ask, "web_0")
+        azure.compute.virtual_machine_scale_set_vms.begin_restart("rg", "web", "1", polling=False)
+        assert (the_event(azure)["status"], the_event(azure)["resources"]) == ("Started", ["web_1"])
+
+    def test_given_nobody_ever_asked_for_events_then_it_begins_at_once(self, cloud: Start) -> None:
+        azure = cloud(speed=None)
+        poller = azure.compute.virtual_machines.begin_restart("rg", "db")
+        assert azure.azure.status()["vms"]["db"]["state"] == "rebooting"
+        azure.azure.advance(31)
+        poller.result()
+
+    def test_given_a_set_when_some_are_restarted_then_each_has_an_event_of_its_own(
+        self, cloud: Start, ask: Ask
+    ) -> None:
+        azure = cloud(speed=None)
+        events(azure, ask, "web_0")
+        body = {"instanceIds": ["1", "3"]}
+        azure.compute.virtual_machine_scale_sets.begin_restart("rg", "web", body, polling=False)
+        assert [event["resources"] for event in azure.azure.status()["events"]] == [["web_1"], ["web_3"]]
+
+    def test_given_the_event_is_withdrawn_then_the_operation_was_called_off(self, cloud: Start, ask: Ask) -> None:
+        azure = cloud(speed=None)
+        events(azure, ask, "db")
+        poller = azure.compute.virtual_machines.begin_redeploy("rg", "db")
+        azure.azure.withdraw(the_event(azure)["event_id"])
+        with pytest.raises(HttpResponseError, match="called off"):
+            poller.result()
+
+
+class TestSilentActions:
+    @pytest.mark.parametrize(("action", "after"), [("power_off", "stopped"), ("deallocate", "deallocated")])
+    def test_given_a_machine_is_switched_off_then_no_event_tells_and_it_starts_again(
+        self, cloud: Start, ask: Ask, action: str, after: str
+    ) -> None:
+        azure = cloud()
+        events(azure, ask, "db")
+        vms = azure.compute.virtual_machines
+        getattr(vms, f"begin_{action}")("rg", "db").result()
+        assert (power(azure), azure.azure.status()["vms"]["db"]["state"]) == (f"PowerState/{after}", after)
+        vms.begin_start("rg", "db").result()
+        assert (power(azure), azure.azure.status()["events"]) == ("PowerState/running", [])
+
+    def test_given_a_deallocated_machine_then_it_cannot_be_restarted_or_redeployed(self, cloud: Start) -> None:
+        azure = cloud()
+        vms = azure.compute.virtual_machines
+        vms.begin_deallocate("rg", "db").result()
+        for begin in (vms.begin_restart, vms.begin_redeploy):
+            with azure.refuses(409, "OperationNotAllowed"):
+                begin("rg", "db")
+
+    def test_given_an_instance_is_reimaged_then_it_has_the_latest_model_and_nobody_was_told(self, cloud: Start) -> None:
+        azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_1"]}]})
+        assert azure.outdated() == ["1"]
+        azure.compute.virtual_machine_scale_set_vms.begin_reimage("rg", "web", "1").result()
+        assert (azure.outdated(), azure.azure.status()["events"]) == ([], [])
+
+    def test_given_a_vm_by_itself_then_it_is_reimaged_with_a_profile_only(self, cloud: Start) -> None:
+        azure = cloud()
+        vms = azure.compute.virtual_machines
+        with azure.refuses(409, "OperationNotAllowed"):
+            vms.begin_reimage("rg", "db")
+        vms.begin_reimage("rg", "db", {"osProfile": {"adminPassword": "of-the-test"}}).result()
+
+    def test_given_a_set_is_powered_off_as_a_whole_then_the_protected_stay(self, cloud: Start) -> None:
+        azure = cloud(arm={"scale_sets": [{"name": "web"}]})
+        path = azure.path("virtualMachineScaleSets/web/virtualMachines/2?api-version=2026-04-01")
+        body = {"location": "westeurope", "properties": {"protectionPolicy": {"protectFromScaleSetActions": True}}}
+        assert azure.raw("PUT", path, body).status == 200
+        azure.compute.virtual_machine_scale_sets.begin_power_off("rg", "web").result()
+        states = {name: vm["state"] for name, vm in azure.azure.status()["vms"].items() if name.startswith("web")}
+        assert states == {"web_0": "stopped", "web_1": "stopped", "web_2": "running", "web_3": "stopped"}
+
+    def test_given_what_is_not_known_then_it_is_refused_by_name(self, cloud: Start) -> None:
+        azure = cloud()
+        answer = azure.raw("POST", azure.path("virtualMachines/db/restart?api-version=2026-04-01&softly=true"))
+        assert (answer.status, "'softly'" in answer.json["error"]["message"]) == (400, True)
+        with azure.refuses(404, "InvalidResourceType"):
+            azure.compute.virtual_machines.begin_reapply("rg", "db")
+
+
+class TestPlannedMaintenance:
+    def test_given_a_window_then_the_view_says_when_the_owner_may_begin_and_when_azure_will(self, cloud: Start) -> None:
+        azure = cloud(arm=WINDOW, speed=None)
+        status = azure.compute.virtual_machines.instance_view("rg", "db").maintenance_redeploy_status
+        assert status.is_customer_initiated_maintenance_allowed is False
+        assert (status.pre_maintenance_window_end_time - status.pre_maintenance_window_start_time).seconds == 1000
+        assert status.maintenance_window_start_time == status.pre_maintenance_window_end_time
+        azure.azure.advance(101)
+        vms = azure.compute.virtual_machine_scale_set_vms
+        status = vms.get_instance_view("rg", "web", "1").maintenance_redeploy_status
+        assert (status.is_customer_initiated_maintenance_allowed, status.last_operation_result_code) == (True, "None")
+        assert azure.compute.virtual_machines.instance_view("rg", "app_0").maintenance_redeploy_status is None
+
+    def test_given_it_is_open_when_maintenance_is_performed_then_the_machine_is_redeployed_and_it_is_over(
+        self, cloud: Start
+    ) -> None:
+        azure = cloud(arm=WINDOW, speed=None)
+        azure.azure.advance(101)
+        poller = azure.compute.virtual_machines.begin_perform_maintenance("rg", "db")
+        assert (the_event(azure)["event_type"], the_event(azure)["event_source"]) == ("Redeploy", "User")
+        azure.azure.advance(121)
+        poller.result()
+        status = azure.compute.virtual_machines.instance_view("rg", "db").maintenance_redeploy_status
+        assert status.is_customer_initiated_maintenance_allowed is False
+        assert status.last_operation_result_code == "MaintenanceCompleted"
+        with azure.refuses(409, "OperationNotAllowed"):
+            azure.compute.virtual_machines.begin_perform_maintenance("rg", "db")
+
+    def test_given_no_window_or_a_closed_one_then_it_is_refused(self, cloud: Start) -> None:
+        azure = cloud(arm=WINDOW, speed=None)
+        for vm in ("db", "app_0"):
+            with azure.refuses(409, "OperationNotAllowed"):
+                azure.compute.virtual_machines.begin_perform_maintenance("rg", vm)
