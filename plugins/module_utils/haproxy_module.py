@@ -12,13 +12,13 @@ from .haproxy.options import (
     DEFAULT_DEADLINE,
     DEFAULT_SOCKET,
     DEFAULT_TIMEOUT,
-    OptionError,
     read_address,
     read_order,
-    read_seconds,
 )
 from .haproxy.plan import STATES
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
+from .scheduled_events.errors import OptionError
+from .scheduled_events.options import read_seconds
 
 _OPERATIONAL = {0: "stopped", 1: "starting", 2: "running", 3: "stopping"}
 

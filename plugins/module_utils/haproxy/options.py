@@ -10,20 +10,17 @@ the remedy.
 import re
 from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
 
+from ..scheduled_events.errors import OptionError
+from ..scheduled_events.options import read_seconds
 from .plan import DRAIN, LARGEST_WEIGHT, MAINTENANCE, READY, STATES, Record
 
 DEFAULT_SOCKET = "/run/haproxy/admin.sock"
 DEFAULT_TIMEOUT = 10  # seconds for one command; HAProxy ends an idle connection after as many
 DEFAULT_DEADLINE = 300  # seconds
-LONGEST_TIME = 86400  # seconds
 
 # What HAProxy accepts as a name. Anything else could end the command and begin another.
 _NAME = re.compile(r"[A-Za-z0-9_:.-]+\Z")
 _TCP = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})\Z")
-
-
-class OptionError(ValueError):
-    """An option has a value that cannot be meant. The message names the option, the value and the remedy."""
 
 
 class UnixAddress(NamedTuple):
@@ -116,18 +113,6 @@ def read_address(option: str, text: str) -> Address:
         "%s: %r is neither the path of a socket nor a host and a port. Give %s, 127.0.0.1:9999 or [::1]:9999"
         % (option, text, DEFAULT_SOCKET)
     )
-
-
-def read_seconds(options: Mapping[str, Any], name: str) -> float:
-    """Check a time.
-
-    :raises OptionError: if it is not above 0 and at most a day
-    """
-    value = float(options[name])
-    # Written so that a NaN fails as well.
-    if not 0 < value <= LONGEST_TIME:
-        raise OptionError("%s: %g is not a time. Give seconds, above 0 and up to %d" % (name, value, LONGEST_TIME))
-    return value
 
 
 def _read_backends(names: Optional[List[str]]) -> Optional[Tuple[str, ...]]:

@@ -6,13 +6,12 @@ from typing import Any, Dict
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import (
-    OptionError,
     Order,
     read_address,
     read_order,
-    read_seconds,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.plan import Record
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,4 +89,4 @@ def test_given_what_is_no_address_when_it_is_read_then_the_error_shows_how_one_l
 
 @given(st.floats(0, 86400, exclude_min=True))
 def test_given_a_time_up_to_a_day_when_it_is_read_then_it_is_taken(seconds: float) -> None:
-    assert read_seconds({"timeout": seconds}, "timeout") == seconds
+    assert read(server="web_0", deadline=seconds).deadline == seconds
