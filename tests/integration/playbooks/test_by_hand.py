@@ -147,60 +147,6 @@ def test_given_other_means_than_a_file_that_is_there_when_drained_and_restored_t
     assert healthy.stat().st_mode & 0o777 == 0o640
 
 
-def test_given_a_stop_that_hangs_when_drained_then_it_is_ended_in_time_and_named(make_fleet: MakeFleet) -> None:
-    fleet = make_fleet(1)
-    services = [{"name": "stuck", "status": ["true"], "stop": ["sleep", "600"], "start": ["true"], "timeout": 1}]
-
-    status, run = fleet.run(
-        "drain", "-e", "drain_hosts=all", graceful_shutdown_services=services, load_balancer_removal_methods=[]
-    )
-
-    assert status == 2
-    assert "These services did not stop: stuck (out of time)" in run.output
-
-
-SYSTEMCTL = """#!/bin/sh
-test "$1" = show || exit 99
-case "$5" in
-nginx) printf 'LoadState=loaded\\nActiveState=inactive\\n' ;;
-*) printf 'LoadState=not-found\\nActiveState=inactive\\n' ;;
-esac
-"""
-
-
-def test_given_a_unit_that_systemd_does_not_know_when_drained_then_it_is_named_and_nothing_is_stopped(
-    make_fleet: MakeFleet,
-) -> None:
-    fleet = make_fleet(1)
-    host = fleet.hosts[0]
-    systemctl = fleet.path / "bin" / "systemctl"
-    systemctl.parent.mkdir()
-    systemctl.write_text(SYSTEMCTL)
-    systemctl.chmod(0o755)
-    web = {"name": "web", **{command: host.service(command) for command in ("status", "stop", "start")}}
-    services = [web, {"name": "nginx"}, {"name": "ngnix"}]
-
-    status, run = fleet.run(
-        "drain", "-e", "drain_hosts=all", graceful_shutdown_services=services, load_balancer_removal_methods=[]
-    )
-
-    assert status == 2
-    assert "systemd does not know ngnix. Name the unit" in run.text
-    assert host.is_serving()
-
-
-def test_given_a_stop_that_succeeds_and_stops_nothing_when_drained_then_it_is_named(make_fleet: MakeFleet) -> None:
-    fleet = make_fleet(1)
-    services = [{"name": "deaf", "status": ["true"], "stop": ["true"], "start": ["true"]}]
-
-    status, run = fleet.run(
-        "drain", "-e", "drain_hosts=all", graceful_shutdown_services=services, load_balancer_removal_methods=[]
-    )
-
-    assert status == 2
-    assert "These services are still running although their stop succeeded: deaf" in run.text
-
-
 def test_given_no_hosts_when_drained_then_the_missing_variable_is_named(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(1)
 

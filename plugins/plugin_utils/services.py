@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Which services does graceful_shutdown stop, how, and how long may each of them take?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+DEFAULT_TIMEOUT = 90.0  # seconds; systemd's DefaultTimeoutStopSec
+DEFAULT_HEALTHY_WITHIN = 60.0  # seconds
+LONGEST_TIME = 86400.0  # seconds
+
+FAIL, ABORT, IGNORE = "fail", "abort", "ignore"
+ON_FAILURE = (FAIL, ABORT, IGNORE)
+
+_COMMANDS = ("stop", "start", "status")
+_TASKS = ("stop_tasks", "start_tasks")
+_KEYS = ("name", *_COMMANDS, *_TASKS, "timeout", "reserve", "on_failure", "healthy")
+_HEALTHY_KEYS = ("port", "host", "url", "command", "within")
+
+
+class ServiceError(ValueError):
+    """A service is described in a way that cannot be meant. The message says which, what is wrong and the remedy."""
+
+
+def read_services(entries: Any) -> list[dict[str, Any]]:
+    """Check the services, and fill in what was left out.
+
+    :param entries: names of units, or mappings with more than a name
+    :returns: mappings that have every key; what was not said is empty
+    :raises ServiceError: on the first entry that cannot be meant
+    """
+    if isinstance(entries, (str, Mapping)) or not isinstance(entries, Sequence):
+        raise ServiceError("%r is not a list. Write [nginx], or one entry a line" % (entries,))
+    services: list[dict[str, Any]] = []
+    for number, entry in enumerate(entries):
+        service = _read_service(entry, "[%d]" % number)
+        if service["name"] in [other["name"] for other in services]:
+            raise ServiceError("[%d].name: %r is there twice. Give each service a name" % (number, service["name"]))
+        services.append(service)
+    return services
+
+
+def stop_limit(ahead: Sequence[Mapping[str, Any]], seconds_left: float) -> float:
+    """How long may the first of these services take to stop, so that those after it get their time?
+
+    With too little time for all, each gets what is reserved for it, and a share of the rest by what it may take. If
+    there is less than what is reserved, the last ones come first: what is stopped last holds the data.
+
+    :param ahead: services as `read_services` returns them, in the order in which they are stopped
+    :param seconds_left: for all of them
+    :returns: seconds, 0 if there are none for it
+    """
+    first = ahead[0]
+    beyond = seconds_left - sum(service["reserve"] for service in ahead)
+    if beyond < 0:
+        return max(0.0, first["reserve"] + beyond)
+    wanted = sum(service["timeout"] - service["reserve"] for service in ahead)
+    share = 1.0 if wanted <= beyond else beyond / wanted
+    return float(first["reserve"] + (first["timeout"] - first["reserve"]) * share)
+
+
+def _read_service(entry: Any, where: str) -> dict[str, Any]:
+    if isinstance(entry, str):
+        entry = {"name": entry}
+    if not isinstance(entry, Mapping):
+        raise ServiceError("%s: %r is neither the name of a unit nor a mapping with a name" % (where, entry))
+    _check_keys(entry, _KEYS, where)
+    name = entry.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ServiceError(
+            "%s.name: %r is not a name. Give that of the systemd unit, or one of your own" % (where, name)
+        )
+    service: dict[str, Any] = {"name": name.strip()}
+    service.update((key, _read_command(entry, key, where)) for key in _COMMANDS)
+    service.update((key, _read_tasks(entry, key, where)) for key in _TASKS)
+    for command, tasks in (("stop", "stop_tasks"), ("start", "start_tasks")):
+        if service[command] and service[tasks]:
+            raise ServiceError("%s: has both %s and %s. Leave one of them out" % (where, command, tasks))
+    if service["stop_tasks"] and not (service["start"] or service["start_tasks"]):
+        raise ServiceError(
+            "%s: has stop_tasks, and nothing that starts it again. Give start_tasks or start as well" % where
+        )
+    service["timeout"] = _read_seconds(entry, "timeout", DEFAULT_TIMEOUT, 1.0, where)
+    service["reserve"] = _read_seconds(entry, "reserve", 0.0, 0.0, where)
+    if service["reserve"] > service["timeout"]:
+        raise ServiceError(
+            "%s.reserve: %g is more than its timeout of %g. Raise timeout, or reserve less"
+            % (where, service["reserve"], service["timeout"])
+        )
+    service["on_failure"] = entry.get("on_failure") or FAIL
+    if service["on_failure"] not in ON_FAILURE:
+        raise ServiceError("%s.on_failure: %r is not one of %s" % (where, service["on_failure"], ", ".join(ON_FAILURE)))
+    service["healthy"] = _read_healthy(entry.get("healthy"), where + ".healthy")
+    return service
+
+
+def _read_healthy(content: Any, where: str) -> dict[str, Any]:
+    if not content:
+        return {}
+    if not isinstance(content, Mapping):
+        raise ServiceError("%s: %r is not a mapping. Give port, url or command" % (where, content))
+    _check_keys(content, _HEALTHY_KEYS, where)
+    port = content.get("port") or 0
+    if isinstance(port, bool) or not str(port).isdecimal() or int(port) > 65535:
+        raise ServiceError("%s.port: %r is not a TCP port, 1 to 65535" % (where, port))
+    healthy = {
+        "port": int(port),
+        "host": str(content.get("host") or "127.0.0.1"),
+        "url": str(content.get("url") or ""),
+        "command": _read_command(content, "command", where),
+        "within": _read_seconds(content, "within", DEFAULT_HEALTHY_WITHIN, 1.0, where),
+    }
+    if not (healthy["port"] or healthy["url"] or healthy["command"]):
+        raise ServiceError("%s: says nothing that could be looked at. Give port, url or command" % where)
+    return healthy
+
+
+def _check_keys(content: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in content:
+        if key not in known:
+            raise ServiceError("%s: has %r, which is none of %s" % (where, key, ", ".join(known)))
+
+
+def _read_command(content: Mapping[str, Any], key: str, where: str) -> list[str]:
+    command = content.get(key) or []
+    if isinstance(command, (str, Mapping)) or not isinstance(command, Sequence):
+        raise ServiceError(
+            "%s.%s: %r is not a list of arguments, like [systemctl, stop, nginx]" % (where, key, command)
+        )
+    return [str(argument) for argument in command]
+
+
+def _read_tasks(content: Mapping[str, Any], key: str, where: str) -> str:
+    path = content.get(key) or ""
+    if not isinstance(path, str) or (path and not path.startswith("/")):
+        # What a relative one is relative to depends on who includes the role.
+        raise ServiceError(
+            "%s.%s: %r is not an absolute path. Write {{ playbook_dir }}/tasks.yml for a file beside the playbook"
+            % (where, key, path)
+        )
+    return path
+
+
+def _read_seconds(content: Mapping[str, Any], key: str, default: float, least: float, where: str) -> float:
+    value = content.get(key)
+    if value is None or value == "":
+        return default
+    try:
+        seconds = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    # Written so that a NaN fails as well.
+    if not least <= seconds <= LONGEST_TIME:
+        raise ServiceError("%s.%s: %r is not a time. Give seconds, %g to %g" % (where, key, value, least, LONGEST_TIME))
+    return seconds
