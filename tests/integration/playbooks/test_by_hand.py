@@ -65,8 +65,24 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_ByHand]:
             }
         hosts[4].variables["load_balancer_removal_health_probe_file_state"] = "absent"
         moved = [str(hosts[5].directory / "healthy"), str(hosts[5].directory / "aside")]
-        hosts[5].variables["load_balancer_removal_health_probe_remove_command"] = ["mv", *moved]
-        hosts[5].variables["load_balancer_removal_health_probe_restore_command"] = ["mv", *reversed(moved)]
+        hosts[5].variables |= {
+            "load_balancer_removal_methods": ["command"],
+            "load_balancer_removal_commands": [
+                # One that says how it is, and one that does not, which runs elsewhere.
+                {
+                    "name": "moved",
+                    "remove": ["mv", *moved],
+                    "restore": ["mv", *reversed(moved)],
+                    "status": ["test", "-e", moved[0]],
+                },
+                {
+                    "name": "written-down",
+                    "delegate_to": "host4",
+                    "remove": ["sh", "-c", f"echo out >> {hosts[5].directory}/elsewhere"],
+                    "restore": ["sh", "-c", f"echo in >> {hosts[5].directory}/elsewhere"],
+                },
+            ],
+        }
         chosen = [
             "-e",
             json.dumps(
@@ -145,6 +161,14 @@ def test_given_other_means_than_a_file_that_is_there_when_drained_and_restored_t
     assert by_hand.out[f"host{number}"] == (False, True)
     assert healthy.read_text() == "I am well\n"
     assert healthy.stat().st_mode & 0o777 == 0o640
+
+
+def test_given_a_command_that_is_delegated_when_drained_and_restored_twice_then_it_has_run_once_each_way(
+    by_hand: _ByHand,
+) -> None:
+    assert (by_hand.host(5).directory / "elsewhere").read_text() == "out\nin\n"
+    assert "host5 -> host4" in by_hand.drained.output
+    assert not list(by_hand.host(4).directory.glob("by_hand/command_*"))
 
 
 def test_given_no_hosts_when_drained_then_the_missing_variable_is_named(make_fleet: MakeFleet) -> None:

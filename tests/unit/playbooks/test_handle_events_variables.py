@@ -48,7 +48,7 @@ def test_given_no_variables_when_a_host_is_looked_at_then_it_is_where_the_role_l
         ({"load_balancer_removal_health_probe_file_state": "absent"}, True, False),
         ({"load_balancer_removal_health_probe_file_state": "absent"}, False, True),
         # What a command does leaves its record alone.
-        ({"load_balancer_removal_health_probe_remove_command": ["/opt/out"]}, True, False),
+        ({"load_balancer_removal_methods": ["command"]}, True, False),
         ({"load_balancer_removal_methods": ["haproxy"]}, True, False),
         ({"load_balancer_removal_methods": ["haproxy"]}, False, False),
     ],
@@ -61,11 +61,11 @@ def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_
     assert decided("__handle_events_is_marked", **found, **variables) is expected
 
 
-@pytest.mark.parametrize("lines", [["3"], ["2"], ["4", "3", "2", "1"]])
-def test_given_a_record_of_either_method_then_the_host_is_drained_by_hand(lines: list[str]) -> None:
+@pytest.mark.parametrize("lines", [["4"], ["3"], ["2"], ["5", "4", "3", "2", "1"]])
+def test_given_a_record_of_any_method_then_the_host_is_drained_by_hand(lines: list[str]) -> None:
     assert decided("__handle_events_drained_by_hand", **{FOUND: {"stdout_lines": lines}}) is True
 
 
-@pytest.mark.parametrize("found", [{}, {"stdout_lines": []}, {"stdout_lines": ["4", "1"]}, {"unreachable": True}])
+@pytest.mark.parametrize("found", [{}, {"stdout_lines": []}, {"stdout_lines": ["5", "1"]}, {"unreachable": True}])
 def test_given_no_record_then_the_host_is_not_drained_by_hand(found: dict[str, Any]) -> None:
     assert decided("__handle_events_drained_by_hand", **{FOUND: found}) is False
