@@ -57,7 +57,7 @@ def stop_limit(ahead: Sequence[Mapping[str, Any]], seconds_left: float) -> float
     first = ahead[0]
     beyond = seconds_left - sum(service["reserve"] for service in ahead)
     if beyond < 0:
-        return max(0.0, first["reserve"] + beyond)
+        return float(max(0.0, first["reserve"] + beyond))
     wanted = sum(service["timeout"] - service["reserve"] for service in ahead)
     share = 1.0 if wanted <= beyond else beyond / wanted
     return float(first["reserve"] + (first["timeout"] - first["reserve"]) * share)
