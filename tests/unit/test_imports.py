@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "plugins/module_utils/scheduled_events",
     "plugins/module_utils/arm",
+    "plugins/plugin_utils/event_driven",
     "roles/handler_agent/files/foghorn_agent",
     "roles/azure_simulator/files/azure_simulator",
 )

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Copyright 2026 The foghorn.azure_events contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The event filter azure_maintenance_event, for ansible-rulebook."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+DOCUMENTATION = r"""
+---
+short_description: Make one shape of the maintenance of Azure VMs, wherever it is heard of.
+description:
+  - An ansible-rulebook event filter. It reads what Event Grid delivers through Azure Service Bus or Event Hubs (the
+    sources C(azure.azcollection.azure_service_bus) and C(azure.azcollection.azure_event_hub)), through a webhook or an
+    event stream, and what the handler agent sends to a webhook. Events of Event Grid's own schema and CloudEvents are
+    read, one at a time or several in a list.
+  - Maintenance then stands under the key C(azure_maintenance), and nothing of the delivery is left but its C(meta).
+    C(kind) is V(scheduled_event), in the shape of the source P(foghorn.azure_events.scheduled_events#event_source),
+    V(update_manager) for the events before (C(phase) V(pre)) and after (V(post)) a run of updates, or V(agent) for
+    what an agent does, which is its C(stage).
+  - Each comes once, and a scheduled event never in an earlier status after a later one. Event Grid delivers at least
+    once and in any order.
+  - What opens a template in these texts is replaced by U+FFFD, because a playbook receives events as variables.
+  - Whatever else comes goes on untouched.
+options:
+  remember:
+    description: So many events are remembered, to know what was told already.
+    type: int
+    default: 50000
+  hosts_pattern:
+    description: As in the source P(foghorn.azure_events.scheduled_events#event_source).
+    type: str
+  hosts_inventory:
+    description: As in the source P(foghorn.azure_events.scheduled_events#event_source).
+    type: str
+  hosts_variable:
+    description: As in the source P(foghorn.azure_events.scheduled_events#event_source).
+    type: str
+    default: azure_vm_name
+notes:
+  - Needs ansible-rulebook 1.2 or later, in which a filter may take an event away.
+"""
+
+EXAMPLES = r"""
+- azure.azcollection.azure_service_bus:
+    conn_str: "{{ connection_string }}"
+    queue_name: maintenance
+  filters:
+    - foghorn.azure_events.azure_maintenance_event:
+"""
+
+_LOGGER = logging.getLogger("foghorn.azure_events")
+
+
+def _of_collection(module: str) -> ModuleType:
+    """Import a module of the collection that this file is part of.
+
+    ansible-rulebook runs this file by its path: nothing is found relative to it, and Python does not know of
+    collections.
+    """
+    root = Path(__file__).absolute().parents[7]
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    collections = importlib.import_module("ansible_collections")
+    # The package `ansible` brings one that looks nowhere else.
+    if str(root / "ansible_collections") not in collections.__path__:
+        collections.__path__.append(str(root / "ansible_collections"))
+    return importlib.import_module(f"ansible_collections.foghorn.azure_events.plugins.{module}")
+
+
+_DELIVERIES = _of_collection("plugin_utils.event_driven.deliveries")
+# ansible-rulebook loads this file anew for each source that it filters.
+_TRANSLATORS: dict[str, Any] = {}
+
+
+def main(event: dict[str, Any], **args: object) -> list[Any]:
+    """Give what goes on to the rules in place of an event of the source: a list, in which there may be nothing."""
+    if not _TRANSLATORS:
+        _TRANSLATORS["only"] = _DELIVERIES.open_translator(args, _tell)
+    announced: list[Any] = _TRANSLATORS["only"].translate(event)
+    return announced
+
+
+def _tell(text: str) -> None:
+    _LOGGER.warning("azure_maintenance_event: %s", text)

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Copyright 2026 The foghorn.azure_events contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The event source scheduled_events, for ansible-rulebook."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+DOCUMENTATION = r"""
+---
+short_description: Tell of the maintenance that Azure announces for VMs.
+description:
+  - An ansible-rulebook event source that reads the scheduled events of Azure VMs where they can be read from outside
+    of a VM, from the handler agents on the VMs or from Azure Resource Graph, and from the metadata service of the
+    machine that it runs on, or a simulated one.
+  - Each event comes once in each of its statuses, however many agents tell of it, under the key
+    C(azure_maintenance), with C(kind) V(scheduled_event), C(told_by), C(resource_id), and the fields that the module
+    M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a later one.
+  - C(meta.uuid) is made of the event's id and status alone. After a restart of the rulebook the same comes again with
+    the same C(meta.uuid).
+  - What opens a template in Azure's texts is replaced by U+FFFD, because a playbook receives events as variables.
+  - No error ends it. What is wrong is logged once, and once more when it works again.
+options:
+  source:
+    description:
+      - Where events are read. V(agents) asks the C(/status) of the agents that the role handler_agent installs,
+        V(resource_graph) Azure Resource Graph, V(imds) a metadata service.
+    type: str
+    choices: [agents, resource_graph, imds]
+    default: agents
+  agents:
+    description:
+      - With O(source=agents), the URL of each agent by the name of its VM in Azure, as the agents themselves have it
+        in C(quorum.members).
+    type: dict
+  agents_file:
+    description: The same in a file, in YAML or JSON, in place of O(agents).
+    type: str
+  secret_file:
+    description:
+      - A file with the secret that the agents share, as their own C(quorum) has it. Questions are signed with it, and
+        answers that are not are refused.
+      - Without it, whatever answers at the address of an agent can announce maintenance.
+    type: str
+  parallel:
+    description: How many agents are asked at a time, from 1 to 1000.
+    type: int
+    default: 50
+  interval:
+    description:
+      - Seconds from one reading to the next. With V(agents) 1 or more, by default 10. With V(imds) 1 or more, by
+        default 5. With V(resource_graph) 5 or more, by default 60.
+      - An agent that does not answer is asked less and less often, at least every five minutes.
+    type: float
+  timeout:
+    description: Seconds for an answer. By default 10 with O(source=agents), else 150.
+    type: float
+  hosts_pattern:
+    description:
+      - Makes of a VM's name in Azure the name of its host in the inventory, for C(meta.hosts), as in
+        V({lower_name}.example.com). V({name}) stands for the name as Azure writes it.
+      - ansible-rulebook limits what it runs to C(meta.hosts). Set neither this nor O(hosts_inventory) for rules that
+        run the playbook handle_events, which is for the whole fleet.
+      - A name of which no host can be made is C(no-host-for-) and the name, which no inventory holds.
+    type: str
+  hosts_inventory:
+    description:
+      - A file that says which host a VM is, in place of O(hosts_pattern). It holds what C(ansible-inventory --list)
+        writes, or an inventory in YAML without ranges of hosts. It is read again when it changes.
+    type: str
+  hosts_variable:
+    description:
+      - The variable in O(hosts_inventory) that has the VM's name or id in Azure. With dots, a variable within one.
+        A host without it counts by its own name. A name that several hosts have means none of them.
+    type: str
+    default: azure_vm_name
+  subscriptions:
+    description: With O(source=resource_graph), the ids of the subscriptions. By default the one of the sign-in, or all.
+    type: list
+    elements: str
+  auth_source:
+    description:
+      - With O(source=resource_graph), how to sign in, with the options of the lookup
+        P(foghorn.azure_events.scheduled_events#lookup) of the same names, such as C(client_id), C(secret), C(tenant)
+        and C(subscription_id), or the environment.
+    type: str
+    choices: [auto, cli, credential_file, env, msi]
+  endpoint:
+    description: With O(source=imds), the address of the metadata service, by default that of Azure.
+    type: str
+  api_version:
+    description: With O(source=imds), the version of Scheduled Events.
+    type: str
+    default: "2020-07-01"
+  connect_timeout:
+    description: With O(source=imds), seconds within which the metadata service must be reached.
+    type: float
+    default: 5
+"""
+
+EXAMPLES = r"""
+- foghorn.azure_events.scheduled_events:
+    agents:
+      web_0: http://10.0.0.4:9797
+      web_1: http://10.0.0.5:9797
+    secret_file: /etc/foghorn/secret
+
+- foghorn.azure_events.scheduled_events:
+    source: resource_graph
+    auth_source: msi
+    subscriptions: [00000000-0000-0000-0000-000000000000]
+    hosts_inventory: /var/lib/foghorn/inventory.json
+    hosts_variable: id
+"""
+
+_LOGGER = logging.getLogger("foghorn.azure_events")
+
+
+def _of_collection(module: str) -> ModuleType:
+    """Import a module of the collection that this file is part of.
+
+    ansible-rulebook runs this file by its path: nothing is found relative to it, and Python does not know of
+    collections.
+    """
+    root = Path(__file__).absolute().parents[7]
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    collections = importlib.import_module("ansible_collections")
+    # The package `ansible` brings one that looks nowhere else.
+    if str(root / "ansible_collections") not in collections.__path__:
+        collections.__path__.append(str(root / "ansible_collections"))
+    return importlib.import_module(f"ansible_collections.foghorn.azure_events.plugins.{module}")
+
+
+_OPTIONS = _of_collection("plugin_utils.event_driven.options")
+_WATCH = _of_collection("plugin_utils.event_driven.watch")
+
+
+async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
+    """Put an event on the queue for each that Azure announces, until cancelled."""
+    options = await asyncio.to_thread(_OPTIONS.read_options, args, _tell)
+    await _WATCH.watch(queue, options, _tell)
+
+
+def _tell(text: str) -> None:
+    _LOGGER.warning("scheduled_events: %s", text)

@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What was delivered?
+
+Maintenance comes by many ways: from Event Grid through Service Bus or Event Hubs, by a webhook or an event stream, from
+the agents themselves. Each source puts it under a name of its own, one at a time or several at once. Here it becomes
+one shape, and what is no maintenance of Azure's goes on as it came.
+
+Sources: https://learn.microsoft.com/azure/event-grid/event-schema-maintenance-configuration and
+https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from ...module_utils.arm.resource_graph import ListedEvent, parse_row
+from ...module_utils.scheduled_events.document import parse_event, parse_json
+from ...module_utils.scheduled_events.errors import DocumentError, OptionError
+from .announcement import AGENT, KEY, UPDATE_MANAGER, Json, announcement, date, harmless_meta, of_event, word
+from .hosts import HostMap, group_of, read_host_map
+from .memory import DEFAULT_CAPACITY, Memory
+
+# Where the sources put what they received: Service Bus and Event Hubs, webhooks and event streams.
+_WRAPPERS = ("body", "payload")
+_SCHEDULED_EVENTS = frozenset(
+    [
+        "microsoft.maintenance/scheduledevents/write",
+        "microsoft.resourcenotifications.maintenanceresources.scheduledeventemitted",
+    ]
+)
+_PHASES = {
+    "microsoft.maintenance.premaintenanceevent": "pre",
+    "microsoft.maintenance.postmaintenanceevent": "post",
+}
+# What the agent puts before what it did.
+_OF_AGENT = "io.foghorn.azure_events."
+_EVENT_PART = "/providers/microsoft.maintenance/scheduledevents/"
+_RUN_ID = re.compile(
+    r"/subscriptions/[\w-]{1,64}/resourceGroups/[\w().-]{1,90}/providers/Microsoft\.Maintenance"
+    r"/maintenanceConfigurations/[\w().-]{1,128}/providers/Microsoft\.Maintenance/applyUpdates/[\w.-]{1,128}\Z",
+    re.IGNORECASE | re.ASCII,
+)
+_CONFIGURATION = re.compile(r"/maintenanceConfigurations/([\w().-]{1,128})(?:/|\Z)", re.IGNORECASE | re.ASCII)
+# Of a text that holds JSON; Service Bus itself takes no more than 100 MB, and Event Grid 1 MB.
+_LARGEST = 1024 * 1024  # characters
+_MOST_AT_ONCE = 5000
+_OPTIONS = ("remember", "hosts_pattern", "hosts_inventory", "hosts_variable")
+_MOST_REMEMBERED = 1_000_000
+
+
+class Heard(NamedTuple):
+    """One delivery that was understood, and what tells it from others."""
+
+    announce: Callable[[], Json]
+    """Made only of what is told: most of what comes again was told before."""
+    status: str
+    identity: tuple[str, ...]
+    vm_names: tuple[str, ...]
+    group_id: str | None = None
+
+
+class Translator:
+    """Makes announcements of what is delivered, each once.
+
+    :param hosts: says which hosts of the inventory are meant; None: nobody asks
+    :param log: told of what looks like maintenance and cannot be read
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        hosts: HostMap | None,
+        log: Callable[[str], None],
+        utc_now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
+    ) -> None:
+        self._memory = memory
+        self._hosts = hosts
+        self._log = log
+        self._utc_now = utc_now
+
+    def translate(self, event: Any) -> list[Any]:
+        """What goes on to the rules, in place of one event of a source: itself, announcements, or nothing.
+
+        Never raises: an error here would end the source, and the rulebook with it.
+        """
+        if not isinstance(event, dict) or KEY in event:
+            return [event]
+        wrapper = next((name for name in _WRAPPERS if name in event), None)
+        content = _unpacked(event if wrapper is None else event[wrapper])
+        items = content if isinstance(content, list) else [content]
+        if len(items) > _MOST_AT_ONCE:
+            self._log("%d events at once: they are handed on unread, because nobody means that" % len(items))
+            return [event]
+        now = self._utc_now()
+        heard = [self._hear(item, now) for item in items]
+        if not any(heard):
+            return [event]
+        result: list[Any] = []
+        for item, one in zip(items, heard, strict=True):
+            if one is None:
+                result.append(item if wrapper is None else {**event, wrapper: item})
+            elif self._memory.is_news(one.status, *one.identity):
+                result.append(self._finished(one, event.get("meta")))
+        return result
+
+    def _hear(self, item: Any, now: datetime) -> Heard | None:
+        if not isinstance(item, dict):
+            return None
+        kind = item.get("type", item.get("eventType"))
+        if not isinstance(kind, str):
+            return None
+        try:
+            if kind.lower() in _SCHEDULED_EVENTS:
+                return _scheduled_event(item, now)
+            if kind.lower() in _PHASES:
+                return _update_manager(item, _PHASES[kind.lower()])
+            if kind.startswith(_OF_AGENT) and "specversion" in item:
+                return _of_agent(item, kind[len(_OF_AGENT) :], now)
+        except DocumentError as error:
+            self._log("an event of the type %s cannot be read, and goes on as it came: %s" % (kind[:100], error))
+        return None
+
+    def _finished(self, one: Heard, meta: Any) -> Json:
+        result = one.announce()
+        result["meta"] = {**harmless_meta(meta), **result["meta"]}
+        # Whoever sends must not say where anything runs.
+        result["meta"].pop("hosts", None)
+        if self._hosts is not None and one.vm_names:
+            result["meta"]["hosts"] = self._hosts(one.vm_names, one.group_id)
+        return result
+
+
+def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> Translator:
+    """Make the translator that these arguments of the filter ask for.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    options = {name: value for name, value in options.items() if value is not None and value != ""}
+    for name in options:
+        if name not in _OPTIONS:
+            raise OptionError("%s: is no option of this filter. Give one of %s" % (name, ", ".join(_OPTIONS)))
+    capacity = options.get("remember", DEFAULT_CAPACITY)
+    if not isinstance(capacity, int) or isinstance(capacity, bool) or not 1 <= capacity <= _MOST_REMEMBERED:
+        raise OptionError("remember: %r is not a number from 1 to %d" % (capacity, _MOST_REMEMBERED))
+    return Translator(Memory(capacity), read_host_map(options, log), log)
+
+
+def _unpacked(content: Any) -> Any:
+    if not isinstance(content, str) or len(content) > _LARGEST or content.lstrip()[:1] not in ("{", "["):
+        return content
+    try:
+        return parse_json(content)
+    except DocumentError:
+        return content
+
+
+def _scheduled_event(item: Mapping[str, Any], now: datetime) -> Heard:
+    data = _object(item, "data")
+    info = _object(data, "resourceInfo")
+    properties = _object(info, "properties")
+    resource = info.get("id") if isinstance(info.get("id"), str) else item.get("subject")
+    if not isinstance(resource, str):
+        raise DocumentError("data.resourceInfo.id: expected the id of a resource")
+    if _EVENT_PART not in resource.lower():
+        resource += _EVENT_PART + str(properties.get("EventId"))
+    row = {"id": resource, "name": info.get("name", resource.rpartition("/")[2]), "properties": properties}
+    listed: ListedEvent = parse_row(row)
+    event = listed.event
+    return Heard(
+        lambda: of_event(event, "event_grid", now, word(listed.resource_id)),
+        event.event_status,
+        ("scheduled_event", event.event_id),
+        event.resources,
+        group_of(listed.resource_id),
+    )
+
+
+def _update_manager(item: Mapping[str, Any], phase: str) -> Heard:
+    # Azure's own samples differ in the case of the first letter.
+    data = {str(name).lower(): value for name, value in _object(item, "data").items()}
+    run = word(data.get("correlationid")) or word(item.get("id"))
+    if run is None:
+        raise DocumentError("data.correlationId: expected the id of a run of updates")
+    configuration = word(data.get("maintenanceconfigurationid")) or ""
+    name = _CONFIGURATION.search(configuration) or _CONFIGURATION.search(run)
+    subscriptions = data.get("resourcesubscriptionids")
+    content = {
+        "kind": UPDATE_MANAGER,
+        "told_by": "event_grid",
+        "phase": phase,
+        # A request is made of it: an id that is none of a run is not handed on.
+        "run_id": run if _RUN_ID.match(run) else None,
+        "maintenance_configuration": None if name is None else name.group(1),
+        "status": word(data.get("status")),
+        "start": date(data.get("startdatetime")),
+        "end": date(data.get("enddatetime")),
+        "cancel_before": date(data.get("cancellationcutoffdatetime")),
+        "subscriptions": [one for one in map(word, subscriptions if isinstance(subscriptions, list) else ()) if one],
+    }
+    identity = (UPDATE_MANAGER, run, phase)
+    return Heard(lambda: announcement(content, identity), phase, identity, ())
+
+
+def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
+    record = _object(item, "data")
+    told = word(item.get("id"))
+    vm_name = word(item.get("subject"))
+    if told is None or vm_name is None or not stage:
+        raise DocumentError("expected a CloudEvent with id and subject")
+    content = {
+        "kind": AGENT,
+        "told_by": "agent",
+        "vm_name": vm_name,
+        "stage": word(stage),
+        "state": word(record.get("state")),
+        "at": date(item.get("time")),
+        "event_id": word(record.get("event_id")),
+        "event_ids": [one for one in map(word, _list(record, "event_ids")) if one],
+        "how": word(record.get("how")),
+    }
+    if isinstance(record.get("event"), dict):
+        event = of_event(parse_event(record["event"], "data.event"), "agent", now)[KEY]
+        content = {**event, **content, "event_id": event["event_id"]}
+    identity = (AGENT, told)
+    return Heard(lambda: announcement(content, identity), "told", identity, (vm_name,))
+
+
+def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = content.get(name)
+    if not isinstance(value, dict):
+        raise DocumentError("%s: expected an object" % name)
+    return value
+
+
+def _list(content: Mapping[str, Any], name: str) -> list[Any]:
+    value = content.get(name)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What was told already?
+
+The same event is heard from many agents, at every poll, and from Event Grid more than once and in any order. It is
+told once in each of its statuses, and never in an earlier one after a later one.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from ...module_utils.scheduled_events.document import name_key
+
+DEFAULT_CAPACITY = 50_000
+"""Events: more than Azure announces to the largest subscription at a time. About 15 MB."""
+
+# A status never goes back. Resource Graph and Event Grid know the last two.
+_ORDER = {"scheduled": 0, "started": 1, "completed": 2, "canceled": 2}
+# Of those that we do not know. Azure has added none in years.
+_MOST_STATUSES = 8
+
+
+class Memory:
+    """The furthest that was told of each event. Of too many, those go that were heard of least lately.
+
+    What was forgotten would be told again; the receiver knows it by its UUID.
+    """
+
+    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+        self.capacity = capacity
+        self._told: OrderedDict[bytes, tuple[int, tuple[str, ...]]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    def knows(self, *identity: str) -> bool:
+        """Whether anything of this was told, in whatever status."""
+        return _digest(identity) in self._told
+
+    def is_news(self, status: str, *identity: str) -> bool:
+        """Whether it is to be told now that something is in this status. It counts as told from then on."""
+        key = _digest(identity)
+        furthest, others = self._told.get(key, (-1, ()))
+        lowered = status.lower()
+        rank = _ORDER.get(lowered)
+        if rank is None:
+            is_news = lowered not in others and len(others) < _MOST_STATUSES
+            others = (*others, lowered) if is_news else others
+        else:
+            is_news = rank > furthest
+            furthest = max(rank, furthest)
+        self._told[key] = furthest, others
+        self._told.move_to_end(key)
+        if len(self._told) > self.capacity:
+            self._told.popitem(last=False)
+        return is_news
+
+
+def _digest(identity: Iterable[str]) -> bytes:
+    # However long somebody makes an id, it takes 16 bytes.
+    words = "\x1e".join("\x1f".join(name_key(word)) for word in identity)
+    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()

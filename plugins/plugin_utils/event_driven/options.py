@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What may the source be told?
+
+Its arguments, as a rulebook gives them, checked before anything is asked. Every error names the option, its value and
+the remedy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...module_utils.arm.credentials import VARIABLES, SignIn, choose
+from ...module_utils.arm.options import read_subscriptions
+from ...module_utils.scheduled_events.client import (
+    DEFAULT_CONNECT_TIMEOUT,
+    DEFAULT_ENDPOINT,
+    DEFAULT_TIMEOUT,
+    split_url,
+)
+from ...module_utils.scheduled_events.document import NEWEST_API_VERSION
+from ...module_utils.scheduled_events.errors import OptionError
+from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_vm_names
+from ...module_utils.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
+from .data_file import parse_data
+from .hosts import HostMap, read_host_map
+
+AGENTS = "agents"
+RESOURCE_GRAPH = "resource_graph"
+IMDS = "imds"
+SOURCES = (AGENTS, RESOURCE_GRAPH, IMDS)
+
+_MOST_PARALLEL = 1000
+# Seconds between two readings: what is asked of all, and what each bears. IMDS takes 5 requests a second of everything
+# on its machine, Resource Graph 15 in 5 seconds of everybody who signs in like this.
+_INTERVALS = {AGENTS: (10.0, 1.0), IMDS: (5.0, 1.0), RESOURCE_GRAPH: (60.0, 5.0)}
+_COMMON = frozenset(["source", "interval", "timeout", "hosts_pattern", "hosts_inventory", "hosts_variable"])
+_OF_SOURCE = {
+    AGENTS: frozenset(["agents", "agents_file", "secret_file", "parallel"]),
+    RESOURCE_GRAPH: frozenset(["subscriptions", "auth_source", *VARIABLES]) - {"ad_user"},
+    IMDS: frozenset(["endpoint", "api_version", "connect_timeout"]),
+}
+# What ansible-rulebook adds for sources that it feeds back to.
+_FOREIGN = frozenset(["eda_feedback_queue", "feedback"])
+_TIMEOUTS = {AGENTS: 10.0, RESOURCE_GRAPH: DEFAULT_TIMEOUT, IMDS: DEFAULT_TIMEOUT}
+
+
+class Options(NamedTuple):
+    """What a rulebook asks for."""
+
+    source: str
+    interval: float
+    """Seconds from the beginning of one reading to that of the next."""
+    timeout: float
+    """Seconds for one answer."""
+    hosts: HostMap | None
+    agents: Mapping[str, str] = {}
+    """URL of each agent, by the name of its VM."""
+    secrets: tuple[bytes, ...] = ()
+    """Shared with the agents, the one in use first. None: what they answer is taken from anybody."""
+    parallel: int = 0
+    subscriptions: tuple[str, ...] = ()
+    sign_in: SignIn | None = None
+    connection: ConnectionOptions = ConnectionOptions()
+
+
+def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Options:
+    """Check the arguments of the source.
+
+    :param log: told what somebody should know who asks for this
+    :raises OptionError: on the first that cannot be meant
+    """
+    # A rulebook that leaves much to variables gives what was not set as an empty text.
+    given = {name: value for name, value in given.items() if value is not None and value != ""}
+    source = given.get("source", AGENTS)
+    if source not in SOURCES:
+        raise OptionError("source: %r is not one of %s" % (source, ", ".join(SOURCES)))
+    known = _COMMON | _OF_SOURCE[source]
+    for name in given:
+        if name not in known and name not in _FOREIGN:
+            raise OptionError(
+                "%s: is no option of the source %s. Give one of %s" % (name, source, ", ".join(sorted(known)))
+            )
+    interval, least = _INTERVALS[source]
+    options = Options(
+        source=source,
+        interval=_seconds(given, "interval", interval),
+        timeout=_seconds(given, "timeout", _TIMEOUTS[source]),
+        hosts=read_host_map(given, log),
+    )
+    if options.interval < least:
+        raise OptionError(
+            "interval: %g is too short for %s: give %g or more seconds" % (options.interval, source, least)
+        )
+    if source == AGENTS:
+        return _read_agents(options, given, log)
+    if source == IMDS:
+        return options._replace(connection=_read_connection(given, options.timeout))
+    sign_in = choose(given)
+    for warning in sign_in.warnings:
+        log(warning)
+    return options._replace(subscriptions=tuple(read_subscriptions(given)), sign_in=sign_in)
+
+
+def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str], None]) -> Options:
+    if ("agents" in given) == ("agents_file" in given):
+        raise OptionError("agents: give the URL of each agent by the name of its VM, here or in the file agents_file")
+    agents = given.get("agents")
+    if agents is None:
+        agents = _read_file("agents_file", given["agents_file"])
+    if not isinstance(agents, dict) or not agents:
+        raise OptionError("agents: expected a dictionary of URLs by the names of VMs, which is not empty")
+    for name, url in agents.items():
+        read_vm_names([name])
+        try:
+            split_url(str(url))
+        except ValueError as error:
+            raise OptionError("agents: %s: %r %s" % (name, url, error)) from None
+    parallel = given.get("parallel", 50)
+    if not isinstance(parallel, int) or isinstance(parallel, bool) or not 1 <= parallel <= _MOST_PARALLEL:
+        raise OptionError("parallel: %r is not a number from 1 to %d" % (parallel, _MOST_PARALLEL))
+    secrets = _read_secrets(given["secret_file"]) if given.get("secret_file") is not None else ()
+    if not secrets:
+        log("secret_file is not set: whatever answers at the address of an agent can announce maintenance")
+    return options._replace(
+        agents={name.strip(): str(url).rstrip("/") for name, url in agents.items()}, secrets=secrets, parallel=parallel
+    )
+
+
+def _read_connection(given: Mapping[str, Any], timeout: float) -> ConnectionOptions:
+    values = {
+        "endpoint": os.environ.get("FOGHORN_IMDS_ENDPOINT") or DEFAULT_ENDPOINT,
+        "api_version": NEWEST_API_VERSION,
+        "connect_timeout": DEFAULT_CONNECT_TIMEOUT,
+        **{name: given[name] for name in _OF_SOURCE[IMDS] if given.get(name) is not None},
+        "timeout": timeout,
+    }
+    for name in ("endpoint", "api_version"):
+        if not isinstance(values[name], str):
+            raise OptionError("%s: %r is not a text" % (name, values[name]))
+    _seconds(values, "connect_timeout", DEFAULT_CONNECT_TIMEOUT)
+    return read_connection(values)
+
+
+def _read_secrets(path: Any) -> tuple[bytes, ...]:
+    try:
+        with open(str(path), "rb") as stream:
+            return parse_secrets(stream.read(LARGEST_SECRETS + 1))
+    except (OSError, ValueError) as error:
+        raise OptionError("secret_file: %s: %s" % (path, error)) from None
+
+
+def _read_file(option: str, path: Any) -> Any:
+    try:
+        with open(str(path), encoding="utf-8") as stream:
+            return parse_data(stream.read())
+    except (OSError, ValueError) as error:
+        raise OptionError("%s: %s cannot be read: %s" % (option, path, error)) from None
+
+
+def _seconds(given: Mapping[str, Any], name: str, default: float) -> float:
+    try:
+        return read_seconds({name: given.get(name, default)}, name)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, OptionError):
+            raise
+        raise OptionError("%s: %r is not a time. Give seconds" % (name, given.get(name))) from None

@@ -1,0 +1,256 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Where is it read what Azure has announced?
+
+Three ways, each a coroutine that reads all there is once. What blocks runs in a thread that nobody has to wait for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import aiohttp
+
+from ...module_utils.arm.client import ArmClient
+from ...module_utils.arm.credentials import SignIn
+from ...module_utils.arm.resource_graph import list_events
+from ...module_utils.scheduled_events.deadline import Deadline
+from ...module_utils.scheduled_events.document import Event, event_from_dict, parse_json
+from ...module_utils.scheduled_events.errors import DocumentError, OptionError
+from ...module_utils.scheduled_events.operations import open_client
+from ...module_utils.scheduled_events.options import ConnectionOptions
+from ...module_utils.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
+from ...module_utils.scheduled_events.text import harmless_line
+from .hosts import group_of
+from .options import AGENTS, IMDS, RESOURCE_GRAPH, Options
+
+_LARGEST_ANSWER = 1024 * 1024  # bytes
+_LONGEST_BACKOFF = 300.0  # seconds
+_LONGEST_QUOTE = 200  # characters
+
+_Result = TypeVar("_Result")
+
+
+class Found(NamedTuple):
+    """An event, as one place told of it."""
+
+    event: Event
+    told_by: str
+    resource_id: str | None = None
+    is_finished: bool = False
+
+    @property
+    def group_id(self) -> str | None:
+        """The id of the resource group of its VMs, where that is known."""
+        return group_of(self.resource_id)
+
+
+class Reading(NamedTuple):
+    """What was read at one time."""
+
+    found: list[Found]
+    troubles: Mapping[str, str] = {}
+    """What is wrong, by the place where it is."""
+
+
+class Reader(NamedTuple):
+    """A way to read, open as long as it is used."""
+
+    read: Callable[[], Awaitable[Reading]]
+    close: Callable[[], Awaitable[None]]
+
+
+class NoAnswer(Exception):
+    """An agent gave no status that can be used. The message says what it did."""
+
+
+def open_reader(options: Options, clock: Callable[[], float] = time.monotonic) -> Reader:
+    """Make the way to read that these options ask for. In a running loop."""
+    if options.source == AGENTS:
+        agents = Agents(options, clock)
+        return Reader(agents.read, agents.close)
+
+    async def nothing_to_close() -> None:
+        pass
+
+    if options.source == IMDS:
+        return Reader(lambda: _read_imds(options.connection), nothing_to_close)
+    if options.sign_in is None:
+        raise OptionError("source: %s is read by who has signed in" % RESOURCE_GRAPH)
+    sign_in = options.sign_in
+    return Reader(lambda: _read_resource_graph(sign_in, options.subscriptions, options.timeout), nothing_to_close)
+
+
+class Agents:
+    """Asks the agents of many VMs for their status, so many at a time.
+
+    One that does not answer is asked less and less often, up to every five minutes, so that those who are gone do not
+    hold up the others.
+    """
+
+    def __init__(self, options: Options, clock: Callable[[], float]) -> None:
+        self._options = options
+        self._clock = clock
+        self._troubles: dict[str, str] = {}
+        self._failures: dict[str, int] = {}
+        self._not_before: dict[str, float] = {}
+        self._turns = asyncio.Semaphore(options.parallel)
+        # No proxy, whatever the environment says; no cookies; nothing kept of a connection, which agents do not keep.
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=options.parallel, force_close=True),
+            timeout=aiohttp.ClientTimeout(total=options.timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            auto_decompress=False,
+            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "foghorn-eda"},
+        )
+
+    async def read(self) -> Reading:
+        """Ask all whose time has come."""
+        now = self._clock()
+        due = [name for name in self._options.agents if self._not_before.get(name, now) <= now]
+        tasks = [asyncio.ensure_future(self._ask_in_turn(name)) for name in due]
+        try:
+            events = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        troubles = {
+            "the agent of %s at %s" % (name, self._options.agents[name]): trouble
+            for name, trouble in self._troubles.items()
+        }
+        return Reading([Found(event, "agent") for some in events for event in some], troubles)
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._session.close()
+
+    async def _ask_in_turn(self, name: str) -> list[Event]:
+        async with self._turns:
+            try:
+                events = await self._ask(name)
+            except (NoAnswer, DocumentError) as error:
+                self._note(name, str(error))
+            except asyncio.TimeoutError:
+                self._note(name, "no answer within %g s" % self._options.timeout)
+            except (aiohttp.ClientError, OSError, ValueError) as error:
+                self._note(name, harmless_line("%s: %s" % (type(error).__name__, error), _LONGEST_QUOTE))
+            else:
+                for kept in (self._troubles, self._failures, self._not_before):
+                    kept.pop(name, None)
+                return events
+        return []
+
+    async def _ask(self, name: str) -> list[Event]:
+        secrets = self._options.secrets
+        nonce = new_nonce()
+        headers = sign_question(secrets, nonce, name) if secrets else {}
+        url = self._options.agents[name] + "/status"
+        async with self._session.get(url, headers=headers, allow_redirects=False) as response:
+            body = await _read_body(response)
+            if secrets and response.status in (401, 403):
+                raise NoAnswer("answered %d: does it hold the same secret, and is it %s?" % (response.status, name))
+            if response.status != 200:
+                raise NoAnswer("answered %d %s" % (response.status, harmless_line(response.reason or "", 100)))
+            given = {key.lower(): value for key, value in response.headers.items()}
+        if secrets and not is_answer_signed(secrets, nonce, given, body):
+            raise NoAnswer("the answer is not signed with the secret in secret_file")
+        return events_of_status(body)
+
+    def _note(self, name: str, trouble: str) -> None:
+        failures = self._failures[name] = min(self._failures.get(name, 0) + 1, 30)
+        wait = min(_LONGEST_BACKOFF, self._options.interval * 2.0 ** (failures - 1))
+        self._not_before[name] = self._clock() + wait
+        self._troubles[name] = trouble
+
+
+def events_of_status(body: bytes) -> list[Event]:
+    """The events in what an agent answers to `/status`.
+
+    :raises DocumentError: if it is no status
+    """
+    status = parse_json(body)
+    events = status.get("events") if isinstance(status, dict) else None
+    if not isinstance(events, list):
+        raise DocumentError("not the status of an agent: it has no list of events")
+    # One that is over, the agent keeps for a while.
+    return [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
+
+
+def _is_over(event: Mapping[str, Any]) -> bool:
+    return event.get("phase") in ("ended", "withdrawn")
+
+
+async def _read_body(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > _LARGEST_ANSWER:
+            raise NoAnswer("answered with more than %d KiB" % (_LARGEST_ANSWER // 1024))
+    return bytes(body)
+
+
+async def _read_imds(connection: ConnectionOptions) -> Reading:
+    def read(_stopped: threading.Event) -> Reading:
+        with open_client(connection) as client:
+            document = client.read_document(Deadline(connection.timeout))
+        return Reading([Found(event, "imds") for event in document.events])
+
+    return await in_thread(read)
+
+
+async def _read_resource_graph(sign_in: SignIn, subscriptions: tuple[str, ...], timeout: float) -> Reading:
+    def read(stopped: threading.Event) -> Reading:
+        def sleep(seconds: float) -> None:
+            if stopped.wait(seconds):
+                raise _NobodyWaits
+
+        with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
+            own = client.known_subscription_id
+            listed = list_events(client, subscriptions or ([own] if own else []), finished=True)
+        return Reading([Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed])
+
+    return await in_thread(read)
+
+
+class _NobodyWaits(Exception):
+    """The rulebook has ended while Resource Graph was asked."""
+
+
+async def in_thread(function: Callable[[threading.Event], _Result]) -> _Result:
+    """Run what blocks. When this is cancelled, the thread is told so, left to itself, and no obstacle to the end.
+
+    :param function: given an event that is set when nobody waits any more
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_Result] = loop.create_future()
+    stopped = threading.Event()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if not future.done():
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = function(stopped)
+        except Exception as caught:  # noqa: BLE001 - whoever waits raises it
+            error = caught
+        # The loop may be closed by now.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, name="foghorn-eda", daemon=True).start()
+    try:
+        return await future
+    finally:
+        stopped.set()

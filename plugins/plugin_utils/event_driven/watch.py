@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What does the source do, for as long as the rulebook runs?
+
+It reads, tells what is new, and waits. What fails is told once, and once more when it works again; a source that ended
+would take its rulebook with it, so no error ends it, only a cancellation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime, timezone
+from typing import Any, Protocol
+
+from ...module_utils.scheduled_events.document import NameKey, in_order_of_urgency, name_key
+from ...module_utils.scheduled_events.text import plain
+from .announcement import SCHEDULED_EVENT, Json, of_event
+from .hosts import HostMap
+from .memory import Memory
+from .options import Options
+from .readers import Found, Reader, Reading, open_reader
+
+_LONGEST_BACKOFF = 300.0  # seconds
+_MOST_TOLD = 20
+"""Places of which trouble is told one by one."""
+_LONGEST_TROUBLE = 500  # characters
+
+Tell = Callable[[str], None]
+
+
+class Queue(Protocol):
+    """Where ansible-rulebook takes events from."""
+
+    async def put(self, event: Any, /) -> None:
+        """Hand an event on. Waits until there is room for it."""
+
+
+async def watch(
+    queue: Queue,
+    options: Options,
+    tell: Tell,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Read and tell until cancelled.
+
+    :param tell: told what somebody should know, in a line
+    """
+    reader = open_reader(options, clock)
+    try:
+        await repeat(reader, queue, options.interval, options.hosts, tell, clock, sleep)
+    finally:
+        await reader.close()
+
+
+async def repeat(
+    reader: Reader,
+    queue: Queue,
+    interval: float,
+    hosts: HostMap | None,
+    tell: Tell,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """The same, with a reader that is open already."""
+    memory = Memory()
+    troubles = Troubles(tell)
+    failures = 0
+    while True:
+        began = clock()
+        try:
+            reading = await reader.read()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next reading may succeed
+            failures += 1
+            reading = Reading([], {"reading": str(error) or type(error).__name__})
+        else:
+            failures = 0
+        troubles.tell(reading.troubles)
+        for announcement in news(reading.found, memory, hosts, datetime.now(timezone.utc)):
+            await queue.put(announcement)
+        wait = interval if not failures else min(_LONGEST_BACKOFF, interval * 2.0 ** min(failures - 1, 10))
+        await sleep(max(0.0, wait - (clock() - began)))
+
+
+def news(found: Iterable[Found], memory: Memory, hosts: HostMap | None, now: datetime) -> list[Json]:
+    """Announce what was not told before: the most urgent event first, and each in the order of its statuses."""
+    fresh: dict[NameKey, list[Found]] = {}
+    for one in found:
+        identity = (SCHEDULED_EVENT, one.event.event_id)
+        # History is of interest only to those who heard of its beginning.
+        if one.is_finished and not memory.knows(*identity):
+            continue
+        if memory.is_news(one.event.event_status, *identity):
+            fresh.setdefault(name_key(one.event.event_id), []).append(one)
+    announcements = []
+    for latest in in_order_of_urgency(several[-1].event for several in fresh.values()):
+        for one in fresh[name_key(latest.event_id)]:
+            announcement = of_event(one.event, one.told_by, now, one.resource_id)
+            if hosts is not None:
+                announcement["meta"]["hosts"] = hosts(one.event.resources, one.group_id)
+            announcements.append(announcement)
+    return announcements
+
+
+class Troubles:
+    """Tells of each trouble once, when it begins, and once when it is over."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._known: dict[str, str] = {}
+
+    def tell(self, troubles: Mapping[str, str]) -> None:
+        """Compare what is wrong now with what was."""
+        begun = [place for place in troubles if place not in self._known]
+        over = [place for place in self._known if place not in troubles]
+        for place in begun[:_MOST_TOLD]:
+            self._tell("%s: %s" % (place, plain(troubles[place][:_LONGEST_TROUBLE])))
+        if len(begun) > _MOST_TOLD:
+            self._tell("and %d more are in trouble" % (len(begun) - _MOST_TOLD))
+        for place in over[:_MOST_TOLD]:
+            self._tell("%s: works again" % place)
+        if len(over) > _MOST_TOLD:
+            self._tell("and %d more work again" % (len(over) - _MOST_TOLD))
+        self._known = dict(troubles)

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a rulebook asks for is checked before anything is asked of anybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Options, read_options
+
+AGENTS = {"web_0": "http://127.0.0.1:9797/"}
+
+
+def _ignore(_text: str) -> None:
+    pass
+
+
+def read(**given: Any) -> Options:
+    return read_options(given, _ignore)
+
+
+def test_given_agents_alone_when_they_are_read_then_the_rest_has_its_defaults() -> None:
+    options = read(agents=AGENTS)
+
+    assert options.agents == {"web_0": "http://127.0.0.1:9797"}
+    assert (options.source, options.interval, options.timeout, options.parallel) == ("agents", 10, 10, 50)
+    assert (options.hosts, options.secrets) == (None, ())
+
+
+def test_given_no_secret_when_agents_are_asked_then_somebody_is_told_what_that_means() -> None:
+    told: list[str] = []
+    read_options({"agents": AGENTS}, told.append)
+
+    assert told == ["secret_file is not set: whatever answers at the address of an agent can announce maintenance"]
+
+
+def test_given_agents_and_a_secret_in_files_when_they_are_read_then_they_are_there(tmp_path: Path) -> None:
+    (tmp_path / "agents.yml").write_text("web_0: http://127.0.0.1:9797\n")
+    (tmp_path / "secret").write_text("s" * 40 + "\n")
+
+    options = read(agents_file=str(tmp_path / "agents.yml"), secret_file=str(tmp_path / "secret"))
+
+    assert list(options.agents) == ["web_0"]
+    assert options.secrets == (b"s" * 40,)
+
+
+def test_given_empty_texts_when_they_are_read_then_they_count_as_not_set() -> None:
+    assert read(agents=AGENTS, secret_file="", auth_source=None, endpoint="").secrets == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, "agents"),
+        ({"source": "event_grid"}, "source"),
+        ({"agents": {}}, "agents"),
+        ({"agents": ["http://127.0.0.1"]}, "agents"),
+        ({"agents": {"web_0": "https://127.0.0.1"}}, "agents: web_0"),
+        ({"agents": {1: "http://127.0.0.1"}}, "1"),
+        ({"agents": AGENTS, "agents_file": "x"}, "agents"),
+        ({"agents_file": "/does/not/exist"}, "agents_file"),
+        ({"agents": AGENTS, "secret_file": "/does/not/exist"}, "secret_file"),
+        ({"agents": AGENTS, "secret_file": "/dev/null"}, "secret_file"),
+        ({"agents": AGENTS, "parallel": 0}, "parallel"),
+        ({"agents": AGENTS, "parallel": "many"}, "parallel"),
+        ({"agents": AGENTS, "interval": 0.1}, "interval"),
+        ({"agents": AGENTS, "interval": "often"}, "interval"),
+        ({"agents": AGENTS, "timeout": -1}, "timeout"),
+        ({"agents": AGENTS, "timeuot": 5}, "timeuot"),
+        ({"agents": AGENTS, "endpoint": "http://127.0.0.1"}, "endpoint"),
+        ({"source": "imds", "endpoint": "ftp://x"}, "endpoint"),
+        ({"source": "imds", "endpoint": 3}, "endpoint"),
+        ({"source": "imds", "api_version": "newest"}, "api_version"),
+        ({"source": "imds", "connect_timeout": "soon"}, "connect_timeout"),
+        ({"source": "resource_graph", "auth_source": "guess"}, "auth_source"),
+        ({"source": "resource_graph", "auth_source": "msi", "subscriptions": ["x"]}, "subscriptions"),
+        ({"source": "resource_graph", "auth_source": "msi", "interval": 1}, "interval"),
+    ],
+)
+def test_given_what_cannot_be_meant_when_it_is_read_then_the_option_is_named(given: Any, named: str) -> None:
+    with pytest.raises(OptionError, match="^'?" + named):
+        read(**given)

@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The source goes on whatever happens, tells each thing once, and ends when it is cancelled, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Troubles, news, repeat
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+PATIENCE = 60.0  # seconds
+
+
+def found(event_id: str, status: str = "Scheduled", minutes: int = 15, is_finished: bool = False) -> Found:
+    event = parse_event(
+        {
+            "EventId": event_id,
+            "EventType": "Reboot",
+            "EventStatus": status,
+            "Resources": ["web_0"],
+            "NotBefore": "2026-11-22T12:%02d:00Z" % minutes if status == "Scheduled" else "",
+        }
+    )
+    return Found(event, "agent", is_finished=is_finished)
+
+
+def told(announcements: list[Any]) -> list[tuple[str, str]]:
+    seen = [one["azure_maintenance"] for one in announcements]
+    return [(one["event_id"], one["event_status"]) for one in seen]
+
+
+class TestNews:
+    def test_given_many_tell_of_the_same_event_then_it_is_announced_once(self) -> None:
+        memory = Memory()
+
+        assert told(news([found("A"), found("a"), found("A")], memory, None, NOW)) == [("A", "Scheduled")]
+        assert news([found("A")], memory, None, NOW) == []
+
+    def test_given_several_events_then_the_most_urgent_comes_first(self) -> None:
+        listed = [found("late", minutes=50), found("soon", minutes=10), found("on", "Started")]
+
+        assert [one for one, _status in told(news(listed, Memory(), None, NOW))] == ["on", "soon", "late"]
+
+    def test_given_some_are_behind_others_then_an_event_goes_forward_only(self) -> None:
+        assert told(news([found("A"), found("A", "Started"), found("A")], Memory(), None, NOW)) == [
+            ("A", "Scheduled"),
+            ("A", "Started"),
+        ]
+        assert told(news([found("A", "Started"), found("A")], Memory(), None, NOW)) == [("A", "Started")]
+
+    def test_given_history_then_only_the_end_of_what_was_announced_is(self) -> None:
+        memory = Memory()
+        news([found("A")], memory, None, NOW)
+
+        listed = [found("A", "Completed", is_finished=True), found("B", "Completed", is_finished=True)]
+
+        assert told(news(listed, memory, None, NOW)) == [("A", "Completed")]
+
+    def test_given_a_map_of_hosts_then_it_says_where_the_rules_run(self) -> None:
+        (one,) = news([found("A")], Memory(), lambda names, _group: ["host of %s" % name for name in names], NOW)
+
+        assert one["meta"]["hosts"] == ["host of web_0"]
+
+
+class TestTroubles:
+    def test_given_something_is_wrong_for_long_then_it_is_told_at_its_beginning_and_at_its_end(self) -> None:
+        lines: list[str] = []
+        troubles = Troubles(lines.append)
+        for wrong in ({}, {"a": "broken"}, {"a": "broken differently"}, {"a": "broken"}, {}, {}):
+            troubles.tell(wrong)
+
+        assert lines == ["a: broken", "a: works again"]
+
+    def test_given_a_whole_fleet_is_in_trouble_then_the_log_is_not_flooded(self) -> None:
+        lines: list[str] = []
+        troubles = Troubles(lines.append)
+        troubles.tell({str(number): "gone" for number in range(5000)})
+        troubles.tell({})
+
+        assert len(lines) == 42
+        assert "4980 more" in lines[20]
+
+    def test_given_an_error_with_somebody_elses_text_then_it_is_one_harmless_line(self) -> None:
+        lines: list[str] = []
+        Troubles(lines.append).tell({"a": "x\nINFO all is well\x1b[2J" + "y" * 9999})
+
+        assert "\n" not in lines[0]
+        assert "\x1b" not in lines[0]
+        assert len(lines[0]) < 600
+
+
+class _Run:
+    """`repeat` with a reader that plays a script, and a clock that nobody waits for."""
+
+    def __init__(self, *script: Reading | Exception, queue_size: int = 0) -> None:
+        self.queue: asyncio.Queue[Any] = asyncio.Queue(queue_size)
+        self.lines: list[str] = []
+        self.slept: list[float] = []
+        self.over = asyncio.Event()
+        self._script = list(script)
+        self._now = 0.0
+
+    async def _read(self) -> Reading:
+        if not self._script:
+            self.over.set()
+            await asyncio.sleep(PATIENCE)
+        step = self._script.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self._now += seconds
+
+    async def _close(self) -> None:
+        pass
+
+    def start(self) -> asyncio.Task[None]:
+        reader = Reader(self._read, self._close)
+        return asyncio.create_task(
+            repeat(reader, self.queue, 10, None, self.lines.append, lambda: self._now, self._sleep)
+        )
+
+    def announced(self) -> list[tuple[str, str]]:
+        return told([self.queue.get_nowait() for _number in range(self.queue.qsize())])
+
+
+async def cancelled(task: asyncio.Task[None]) -> bool:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.wait_for(task, PATIENCE)
+    return task.cancelled()
+
+
+def run(check: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        await asyncio.wait_for(check(), PATIENCE)
+
+    asyncio.run(bounded())
+
+
+class TestRepeating:
+    def test_given_readings_that_fail_in_any_way_then_it_goes_on_and_tells_it_once(self) -> None:
+        async def check() -> None:
+            one = _Run(OSError("no route"), ValueError("odd"), KeyError(), Reading([found("A")]))
+            task = one.start()
+            await one.over.wait()
+
+            assert not task.done()
+            assert one.announced() == [("A", "Scheduled")]
+            assert one.lines == ["reading: no route", "reading: works again"]
+            assert await cancelled(task)
+
+        run(check)
+
+    def test_given_failures_one_after_the_other_then_it_waits_longer_up_to_five_minutes(self) -> None:
+        async def check() -> None:
+            one = _Run(*[OSError()] * 9, Reading([]))
+            task = one.start()
+            await one.over.wait()
+
+            assert one.slept == [10, 20, 40, 80, 160, 300, 300, 300, 300, 10]
+            assert await cancelled(task)
+
+        run(check)
+
+    def test_given_the_rulebook_takes_nothing_then_it_waits_and_can_be_cancelled(self) -> None:
+        async def check() -> None:
+            one = _Run(Reading([found("A"), found("B")]), queue_size=1)
+            task = one.start()
+            while not one.queue.full():
+                await asyncio.sleep(0)
+
+            assert not one.slept
+            assert await cancelled(task)
+
+        run(check)
