@@ -9,8 +9,9 @@ from foghorn_core.document import SCHEDULED, Event
 
 from .config import Config
 from .paths import UnsafePath, check_path
-from .policy import COMMAND, HOOKS, NEVER, QUORUM, STAGES, Plan, Step, default_rules, plan_for
+from .policy import CHECK, COMMAND, HOOKS, NEVER, QUORUM, STAGES, Plan, Step, default_rules, plan_for
 from .steps import hook_commands
+from .zones import UnknownZone, offset_at
 
 _UNIT_DIRECTORIES = (
     "/etc/systemd/system",
@@ -45,6 +46,11 @@ def advice_on_policies(config: Config) -> List[str]:
             "%s: also approves events of a type that Azure may add one day, whatever they do: set match.event_types"
             % unheard.rule
         )
+    found += [
+        "%s: %s without approve: nothing is ever approved" % (rule.plan.rule, " and ".join(names))
+        for rule, names in ((rule, _conditions_of(rule.plan)) for rule in own)
+        if names and rule.plan.approve == NEVER
+    ]
     if not config.quorum.members:
         found += [
             "%s: approve: quorum has no quorum.members to ask: a shared event is never approved" % rule.plan.rule
@@ -69,6 +75,7 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
                     found.append("%s: %s: there is no unit %s" % (rule.plan.rule, stage, unit))
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in _trouble_with(step.argv[0])]
+        found += ["%s: approve_between: %s" % (rule.plan.rule, trouble) for trouble in _trouble_with_zones(rule.plan)]
     for stage in sorted(hooks):
         try:
             hook_commands(os.path.join(config.hooks_directory, stage))
@@ -77,8 +84,22 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
     return found
 
 
+def _conditions_of(plan: Plan) -> List[str]:
+    return [name for name, value in ((CHECK, plan.check), ("approve_between", plan.approve_between)) if value]
+
+
+def _trouble_with_zones(plan: Plan) -> List[str]:
+    found = []
+    for zone in sorted({window.zone for window in plan.approve_between}):
+        try:
+            offset_at(zone, 0.0)
+        except UnknownZone as error:
+            found.append("%s: it never approves" % error)
+    return found
+
+
 def _steps_of(plan: Plan) -> "List[Tuple[str, Step]]":
-    return [(stage, step) for stage in STAGES for step in plan.steps(stage)]
+    return [(stage, step) for stage in STAGES for step in plan.steps(stage)] + [(CHECK, step) for step in plan.check]
 
 
 def _has_unit(unit: str, directories: List[str]) -> bool:

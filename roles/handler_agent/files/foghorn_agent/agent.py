@@ -14,6 +14,7 @@ from foghorn_core.document import Document, NameKey, name_key
 from foghorn_core.errors import OutOfTime
 
 from . import log as levels
+from .checks import Checks, Wanted
 from .clock import Clocks
 from .config import Config
 from .decisions import (
@@ -22,6 +23,7 @@ from .decisions import (
     SECONDS_TO_SURVIVE,
     Word,
     Work,
+    awaiting_approval,
     ended,
     found,
     next_work,
@@ -36,13 +38,16 @@ from .decisions import (
 from .imds_desk import Heard, Poll
 from .journal import Journal
 from .log import Log
+from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .metrics import Counters, render
-from .policy import QUORUM, RESTORE
+from .policy import DEFAULT_BEGIN_BEFORE, QUORUM, RESTORE
 from .running import Running
 from .state import TOLD, Record, State, Tracked, apply, occasion, summarise
 from .status import Health, describe
 from .steps import StepOutcome
+from .windows import why_closed
 from .workers import Worker
+from .zones import LocalTime
 
 _LONGEST_SLEEP = 1.0  # seconds
 _LONGEST_IDLE_SLEEP = 5.0  # seconds, while the poll goes on by itself
@@ -56,7 +61,7 @@ _STEP_RETRY = 1.0  # seconds after another step that failed
 _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
 # The first is of no interest, the second has been logged with all that is known of it.
-_UNANNOUNCED = ("incarnation", "step_ended", "step_tried")
+_UNANNOUNCED = ("incarnation", "step_ended", "step_tried", "unlisted")
 
 
 class Retry(NamedTuple):
@@ -122,6 +127,12 @@ class Agent:
         self._starts: Dict[str, Optional[datetime]] = {}
         self._begin_at: Dict[str, float] = {}
         """When the work for events begins that is not to begin at once."""
+        self._begin_at_the_latest: Dict[str, float] = {}
+        """When the work begins for events whose approval is withheld until then."""
+        self._withheld: Dict[str, str] = {}
+        """Why events are not approved now, by their ids."""
+        self._checks = Checks(lambda work: edges.start_step(work, self.state.vm_name or ""))
+        self._local_time = LocalTime()
         self._running: Optional[Running] = None
         self._running_until: Optional[float] = None
         self._settled: Optional[State] = None
@@ -157,8 +168,12 @@ class Agent:
         self._collect_step()
         if self._edges.journal.unwritten and now >= self._next_write:
             self._write()
-        if self._document is not None:
+        self._end_hold()
+        self._weigh_approvals(now)
+        # A drain by hand has nothing to ask of IMDS; what Azure has announced may be over by now.
+        if self._document is not None or (self.state.tracked and all(one.is_manual for one in self.state.tracked)):
             self._decide(now)
+        if self._document is not None:
             self._ask_for_approval(now)
             self._ask_members(now)
         if now >= self._next_poll:
@@ -173,11 +188,26 @@ class Agent:
         """End what is running. It is taken up again at the next start."""
         if self._running is not None:
             self._running.end("the agent is stopping")
+        self._checks.stop()
         self._edges.watch(-1)
 
     def is_idle(self) -> bool:
         """Whether no step is under way."""
-        return self._running is None or self._running.poll() is not None
+        return (self._running is None or self._running.poll() is not None) and self._checks.is_idle()
+
+    def obey(self, asked: Mapping[str, Any]) -> str:
+        """Do what somebody on this machine asks for by hand, once it is written down.
+
+        :returns: how things are then
+        :raises RequestError: if it cannot be done
+        """
+        self._commit(*records_of(self.state, asked, self._clocks.wall()))
+        # Before anybody asks whether this machine is willing.
+        self._weigh_approvals(self._clocks.monotonic())
+        said = answer_to(self.state, asked)
+        if self._health.journal_trouble is not None:
+            said += "; the agent will have forgotten it when it starts again: %s" % self._health.journal_trouble
+        return said
 
     # --- what others see ----------------------------------------------------------------------
 
@@ -205,7 +235,7 @@ class Agent:
         work = self._running.work if self._running else None
         now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
         health = self._health._replace(last_answer=self._edges.heard.last_answer)
-        return describe(self.state, self.config.rules, work, health, now)
+        return describe(self.state, self.config.rules, work, health, now, self._withheld)
 
     # --- taking in ----------------------------------------------------------------------------
 
@@ -260,6 +290,7 @@ class Agent:
     def _set_deadlines(self, now: float, wall: float) -> None:
         deadlines: Dict[str, Optional[float]] = {}
         begin_at: Dict[str, float] = {}
+        at_the_latest: Dict[str, float] = {}
         for one in self.state.tracked:
             key = one.event_id
             start = one.event.not_before
@@ -274,15 +305,20 @@ class Agent:
                 deadlines[key] = kept
                 if key in self._begin_at:
                     begin_at[key] = self._begin_at[key]
+                if key in self._begin_at_the_latest:
+                    at_the_latest[key] = self._begin_at_the_latest[key]
             else:
                 plan = plan_of(self.config.rules, one)
                 left = start.timestamp() - wall
                 deadlines[key] = now + seconds_before_start(left, plan.margin)
                 if plan.begin_before is not None and left > plan.begin_before:
                     begin_at[key] = now + left - plan.begin_before
+                if plan.begin_before is None and left > DEFAULT_BEGIN_BEFORE:
+                    at_the_latest[key] = now + left - DEFAULT_BEGIN_BEFORE
         self._starts = {one.event_id: one.event.not_before for one in self.state.tracked}
         self._deadlines = deadlines
         self._begin_at = begin_at
+        self._begin_at_the_latest = at_the_latest
 
     def _note_trouble(self, error: BaseException) -> None:
         if self._health.trouble is None:
@@ -362,6 +398,8 @@ class Agent:
 
     def _decide(self, now: float) -> None:
         waiting = frozenset(key for key, begin_at in self._begin_at.items() if now < begin_at)
+        # As long as no approval would follow, it does not start any sooner for being prepared.
+        waiting |= {key for key in self._withheld if now < self._begin_at_the_latest.get(key, now)}
         if self.state is self._settled and waiting == self._settled_waiting:
             return
         rules = self.config.rules
@@ -443,12 +481,41 @@ class Agent:
             self._running_until = deadline
             self._running.shorten(max(0.0, deadline - now))
 
+    def _end_hold(self) -> None:
+        hold = self.state.hold
+        if hold is not None and hold.until is not None and self._clocks.wall() >= hold.until:
+            self._commit({"kind": "released"})
+
+    def _weigh_approvals(self, now: float) -> None:
+        """Find out which events are not to be approved now, whatever is ready, and why."""
+        if not self.state.tracked and not self._checks.is_busy:
+            self._withheld = {}
+            return
+        candidates = awaiting_approval(self.state, self.config.rules)
+        self._checks.turn([Wanted(one, plan) for one, plan in candidates if plan.check], now)
+        wall = self._clocks.wall()
+        withheld: Dict[str, str] = {}
+        for one, plan in candidates:
+            reason = None
+            if self.state.hold is not None:
+                reason = "held by hand until %s" % end_of(self.state.hold.until)
+            if reason is None:
+                reason = why_closed(plan.approve_between, wall, self._local_time)
+            if reason is None and plan.check:
+                reason = self._checks.trouble_with(one.event_id)
+            if reason is not None:
+                withheld[one.event_id] = reason
+            if reason != self._withheld.get(one.event_id):
+                message = "may be approved from now on" if reason is None else "is not approved now: %s" % reason
+                self._edges.log(levels.NOTICE, "%s %s" % (one.event.event_type, message), event_id=one.event_id)
+        self._withheld = withheld
+
     def _ask_for_approval(self, now: float) -> None:
         if self._edges.approve.is_busy:
             return
         due = [
             event
-            for event in to_approve(self.state, self.config.rules, self._words, self._silent(now))
+            for event in to_approve(self.state, self.config.rules, self._words, self._silent(now), self._withheld)
             if now >= self._approve_again.get(event.event_id, (0.0, 0.0))[0]
         ]
         if not due:
@@ -564,7 +631,7 @@ class Agent:
     # --- sleeping -----------------------------------------------------------------------------
 
     def _seconds_to_sleep(self, now: float) -> float:
-        if self._running is not None:
+        if self._running is not None or self._checks.is_busy:
             # Limits, pauses and counts of connections are checked at least twice a second.
             return 0.2
         if self._retry is not None and now < self._retry.again_at:
@@ -614,6 +681,8 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
         return "the machine is still running %d s after it was to be taken away" % SECONDS_TO_SURVIVE, fields
     if kind == "doubt":
         return "scheduled events were enabled anew: an event that is missing may just not be listed yet", fields
+    if kind in MANUAL_KINDS:
+        return as_message(record), fields
     if kind == "boot":
         return "the machine has booted", fields
     return "%s %s" % (kind, ", ".join(record.get("event_ids", ()))), fields

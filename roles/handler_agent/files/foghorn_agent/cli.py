@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands of foghorn-agent: run, status, history, check-config.
+"""The commands of foghorn-agent: what runs it, what shows what it does, what is asked of it by hand.
 
 Written without argparse, which would stay in memory for as long as the agent runs.
 """
@@ -19,6 +19,7 @@ from . import __version__
 from .advice import advice_on_machine, advice_on_policies
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
 from .journal import JournalError, read_history
+from .manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
 from .members import ask_member
 from .status import as_table
 
@@ -34,12 +35,20 @@ commands:
   check-config          name every mistake in the configuration, and what is most likely not meant
   version               print the version
 
+by hand, as root, while the agent runs:
+  drain                 out of rotation, and kept there until it is restored, whatever else happens
+  restore               back into rotation, unless an event keeps the machine out
+  hold [--for TIME]     approve nothing until it is released, or for 90s, 15m, 2h, 7d
+  release               approve again
+  forget EVENT          leave an event alone: undo what was done for it, and do not approve it
+
 options:
   --config FILE         default: %s; check-config reads standard input for -
 """
 USAGE = _USAGE % DEFAULT_PATH
 
 _STANDARD_INPUT = "-"
+_SECONDS_TO_ANSWER = 10.0
 
 OK = 0
 FAILED = 1
@@ -53,6 +62,10 @@ class Arguments(NamedTuple):
     command: str
     config: str = DEFAULT_PATH
     json: bool = False
+    seconds: Optional[float] = None
+    """With `hold`: None for no end."""
+    event_id: str = ""
+    """With `forget`."""
 
 
 class UsageError(Exception):
@@ -95,34 +108,50 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
     :raises UsageError: if it cannot be meant
     """
     left = list(arguments)
-    commands: List[str] = []
-    config = DEFAULT_PATH
-    as_json = False
+    words: List[str] = []
+    asked = Arguments("")
     while left:
         word = left.pop(0)
+        name, equals, value = word.partition("=")
         if word in ("-h", "--help"):
-            commands.append("help")
+            words.append("help")
         elif word == "--json":
-            as_json = True
-        elif word == "--config" and left:
-            config = left.pop(0)
-        elif word.startswith("--config="):
-            config = word[len("--config=") :]
+            asked = asked._replace(json=True)
+        elif name in ("--config", "--for") and (equals or left):
+            value = value if equals else left.pop(0)
+            asked = asked._replace(config=value) if name == "--config" else asked._replace(seconds=_period(value))
         elif word.startswith("-"):
             raise UsageError("%s is not an option, or lacks its value" % word)
         else:
-            commands.append(word)
-    if not commands:
+            words.append(word)
+    if words[:1] == [FORGET]:
+        if len(words) != 2:
+            raise UsageError("forget needs the id of one event, as status shows it")
+        asked = asked._replace(event_id=words.pop())
+    if not words:
         raise UsageError("say what to do")
-    if len(commands) > 1:
-        raise UsageError("one command at a time, not %s" % " and ".join(commands))
-    if commands[0] not in _COMMANDS:
-        raise UsageError("%s is not a command" % commands[0])
-    if config == _STANDARD_INPUT and commands[0] != "check-config":
+    if len(words) > 1:
+        raise UsageError("one command at a time, not %s" % " and ".join(words))
+    return _checked(asked._replace(command=words[0]))
+
+
+def _checked(asked: Arguments) -> Arguments:
+    if asked.command not in _COMMANDS:
+        raise UsageError("%s is not a command" % asked.command)
+    if asked.config == _STANDARD_INPUT and asked.command != "check-config":
         raise UsageError("--config - is for check-config")
-    if as_json and commands[0] not in ("status", "history"):
+    if asked.json and asked.command not in ("status", "history"):
         raise UsageError("--json is for status and history")
-    return Arguments(commands[0], config, as_json)
+    if asked.seconds is not None and asked.command != HOLD:
+        raise UsageError("--for is for hold")
+    return asked
+
+
+def _period(text: str) -> float:
+    try:
+        return parse_period(text)
+    except RequestError as error:
+        raise UsageError("--for %s" % error) from None
 
 
 def _run(asked: Arguments, _output: TextIO) -> int:
@@ -204,6 +233,24 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
     return OK
 
 
+def _by_hand(asked: Arguments, output: TextIO) -> int:
+    # Only here: the other commands need none of it, and start faster.
+    from .control import ask_agent
+
+    directory = load_config(asked.config).state_directory
+    wanted = {"request": asked.command, "seconds": asked.seconds, "event_id": asked.event_id}
+    try:
+        said = ask_agent(directory, wanted, _SECONDS_TO_ANSWER)
+    except PermissionError:
+        raise Failed("%s is for root alone" % asked.command) from None
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise Failed("no agent runs with %s: systemctl status foghorn-agent" % directory) from None
+    except (OSError, RequestError) as error:
+        raise Failed("%s: %s" % (asked.command, error)) from None
+    _show(said + "\n", output)
+    return OK
+
+
 def _version(_asked: Arguments, output: TextIO) -> int:
     output.write("foghorn-agent %s\n" % __version__)
     return OK
@@ -222,12 +269,15 @@ def _help(_asked: Arguments, output: TextIO) -> int:
     return OK
 
 
-_COMMANDS: Dict[str, Callable[[Arguments, TextIO], int]] = {
-    "run": _run,
-    "status": _status,
-    "history": _history,
-    "check-config": _check_config,
-    "send-webhook": _send_webhook,
-    "version": _version,
-    "help": _help,
-}
+_COMMANDS: Dict[str, Callable[[Arguments, TextIO], int]] = dict.fromkeys(REQUESTS, _by_hand)
+_COMMANDS.update(
+    {
+        "run": _run,
+        "status": _status,
+        "history": _history,
+        "check-config": _check_config,
+        "send-webhook": _send_webhook,
+        "version": _version,
+        "help": _help,
+    }
+)

@@ -14,6 +14,7 @@ from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERS
 from .paths import UnsafePath, check_path
 from .policy import (
     APPROVALS,
+    CHECK,
     COMMAND,
     DEFAULT_BEGIN_BEFORE,
     DEFAULT_HOOKS_TIMEOUT,
@@ -32,6 +33,8 @@ from .policy import (
     default_rules,
 )
 from .state import TOLD
+from .windows import DAYS, Window
+from .zones import UTC, is_zone
 
 DEFAULT_PATH = "/etc/foghorn/agent.json"
 DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
@@ -45,6 +48,7 @@ _LONGEST_TIME = 86400.0
 _LONGEST_NOTICE = 7 * 86400.0  # seconds: of a hardware failure that Azure foresees
 _LARGEST_FILE = 1024 * 1024  # bytes
 _UNIT_SUFFIX = re.compile(r"\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope)\Z")
+_TIME_OF_DAY = re.compile(r"(?:([01][0-9]|2[0-3]):([0-5][0-9])|24:00)\Z")
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -305,6 +309,8 @@ def _parse_rule(section: _Section, index: int, margin: float) -> Rule:
         begin_before=begin_before,
         margin=section.seconds("margin", margin, least=0.0),
         on_failure=section.word("on_failure", FINISH, FAILURES),
+        check=_parse_check(section),
+        approve_between=tuple(_parse_window(window) for window in section.sections("approve_between")),
         **stages,
     )
     return Rule(_parse_match(section.section("match")), plan)
@@ -329,6 +335,42 @@ def _parse_stage(section: _Section, stage: str) -> Optional[Tuple[Step, ...]]:
     if not section.has(stage):
         return None
     return tuple(_parse_step(step) for step in section.sections(stage))
+
+
+def _parse_check(section: _Section) -> Tuple[Step, ...]:
+    steps = tuple((step, _parse_step(step)) for step in section.sections(CHECK))
+    for each, step in steps:
+        if step.kind not in (COMMAND, HOOKS) or step.stops or step.starts:
+            each.mistake("", each.content, "command or hooks: a check only looks")
+    return tuple(step for _section, step in steps)
+
+
+def _parse_window(section: _Section) -> Window:
+    begins, ends = (
+        _minutes(section.checked(name, default, "a time of the day like 06:30", _is_time_of_day))
+        for name, default in (("from", "00:00"), ("to", "24:00"))
+    )
+    if begins == ends:
+        section.mistake("", section.content, "a time to that is not the time from")
+    days = section.texts("days", DAYS)
+    return Window(
+        tuple(DAYS.index(day) for day in days or DAYS),
+        begins,
+        ends,
+        str(
+            section.checked(
+                "time_zone",
+                UTC,
+                "UTC, +HH:MM or a name like Europe/Berlin",
+                lambda value: isinstance(value, str) and is_zone(value),
+            )
+        ),
+    )
+
+
+def _minutes(text: str) -> int:
+    hours, minutes = text.split(":")
+    return int(hours) * 60 + int(minutes)
 
 
 def _parse_step(section: _Section) -> Step:
@@ -444,6 +486,10 @@ def _is_address(value: Any) -> bool:
 
 def _is_network(value: Any) -> bool:
     return isinstance(value, str) and _succeeds(ipaddress.ip_network, value)
+
+
+def _is_time_of_day(value: Any) -> bool:
+    return isinstance(value, str) and bool(_TIME_OF_DAY.match(value))
 
 
 def _is_endpoint(value: Any) -> bool:

@@ -8,7 +8,19 @@ tested at every point of an event's life:
     seen → drain → shutdown → ready → approved → started → over → restore
 """
 
-from typing import AbstractSet, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    AbstractSet,
+    Container,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from foghorn_core.document import Document, Event, NameKey, event_as_azure, in_order_of_urgency, name_key, same_name
 
@@ -24,10 +36,11 @@ from .policy import (
     Rule,
     Step,
     keyed,
+    manual_plan,
     plan_for,
     seconds_for,
 )
-from .state import BEGUN, ENDED, FAILED, PENDING, SUCCEEDED, WITHDRAWN, Record, State, Tracked
+from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAWN, Record, State, Tracked
 from .steps import StepOutcome
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)
@@ -103,6 +116,8 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
     # Each once, whatever the document says.
     listed = {event.event_id.lower(): event for event in document.events if event.affects(vm_name)}
     for key, event in listed.items():
+        if key in state.forgotten or key == MANUAL_ID:
+            continue
         known = tracked.get(key)
         if known is None:
             start = event.not_before
@@ -112,9 +127,10 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
             records.append({"kind": "changed", "event": event_as_azure(event), "event_id": event.event_id})
     if not in_doubt:
         for one in state.tracked:
-            if one.over is None and one.event_id.lower() not in listed:
+            if one.over is None and not one.is_manual and one.event_id.lower() not in listed:
                 how = ENDED if one.started else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
+        records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed]
         if document.incarnation != state.incarnation or state.in_doubt:
             records.append({"kind": "incarnation", "incarnation": document.incarnation})
     return records
@@ -253,7 +269,7 @@ def seconds_before_start(left: float, margin: float) -> float:
 
 def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
     """The plan for an event, which stays the same for all of its life."""
-    return plan_for(rules, one.first, one.notice)
+    return manual_plan(rules) if one.is_manual else plan_for(rules, one.first, one.notice)
 
 
 def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":
@@ -297,17 +313,24 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
 
 
 def to_approve(
-    state: State, rules: Sequence[Rule], words: Mapping[str, Mapping[NameKey, Word]], silent: FrozenSet[NameKey]
+    state: State,
+    rules: Sequence[Rule],
+    words: Mapping[str, Mapping[NameKey, Word]],
+    silent: FrozenSet[NameKey],
+    withheld: Container[str] = (),
 ) -> List[Event]:
     """The events that this VM should let begin now.
 
     :param words: by event id in lower case, what other VMs have said about it last, by the keys of their names
     :param silent: keys of the names of VMs that no longer answer
+    :param withheld: ids of events that must not be approved now, for whatever reason
     """
     me = name_key(state.vm_name or "")
     events = []
     for one in state.tracked:
         if one.over or not one.event.is_scheduled or one.rebooted or one.flawed or one.halted:
+            continue
+        if one.event_id in withheld:
             continue
         plan = plan_of(rules, one)
         if plan.approve == NEVER or not is_ready(one, plan):
@@ -343,15 +366,22 @@ def _stages_to_do(
                 yield one, plan, stage
 
 
+def awaiting_approval(state: State, rules: Sequence[Rule]) -> "List[Tuple[Tracked, Plan]]":
+    """The events that this VM's plans let be approved, sooner or later, with their plans."""
+    mine = [one for one in state.tracked if one.over is None and one.event.is_scheduled and not one.is_manual]
+    return [(one, plan) for one, plan in ((one, plan_of(rules, one)) for one in mine) if plan.approve != NEVER]
+
+
 def _is_waiting(one: Tracked, waiting: AbstractSet[str]) -> bool:
     # What has begun goes on, should the event have been put off.
     return one.event_id in waiting and not one.took_out
 
 
-def _order_of_work(one: Tracked) -> "Tuple[bool, float]":
+def _order_of_work(one: Tracked) -> "Tuple[bool, bool, float]":
     start = one.event.not_before
-    # An eviction leaves half a minute: it goes ahead even of what has begun.
-    return one.event.event_type != "Preempt", 0.0 if start is None or one.started else start.timestamp()
+    # An eviction leaves half a minute: it goes ahead even of what has begun. Nobody waits for a drain by hand but the
+    # one who asked for it: it stands back for every event.
+    return one.event.event_type != "Preempt", one.is_manual, 0.0 if start is None or one.started else start.timestamp()
 
 
 def _may_restore(state: State, rules: Sequence[Rule], waiting: AbstractSet[str]) -> bool:

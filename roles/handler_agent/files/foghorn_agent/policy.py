@@ -10,18 +10,24 @@ import json
 from fnmatch import fnmatchcase
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import Event
+from foghorn_core.document import SCHEDULED, Event
+
+from .windows import Window
 
 DRAIN = "drain"
 SHUTDOWN = "shutdown"
 RESTORE = "restore"
 STAGES = (DRAIN, SHUTDOWN, RESTORE)
+CHECK = "check"
 
 # What a step does.
 COMMAND = "command"
 HOOKS = "hooks"
 WAIT_CONNECTIONS = "wait_connections"
 PAUSE = "pause"
+
+# The type of what is no event of Azure's: somebody drains the machine by hand.
+MANUAL = "Manual"
 
 # Who approves.
 NEVER = "never"
@@ -40,6 +46,8 @@ DEFAULT_HOOKS_TIMEOUT = 300.0  # seconds
 SHORT_FREEZE = 10  # seconds
 # How long before its start the work begins for an event that nobody here approves: it will not start any sooner.
 DEFAULT_BEGIN_BEFORE = 300.0  # seconds
+# Of most maintenance.
+SAMPLE_NOTICE = 900.0  # seconds
 
 
 class Step(NamedTuple):
@@ -80,6 +88,10 @@ class Plan(NamedTuple):
     on_failure: str = FINISH
     begin_before: Optional[float] = None
     """Seconds before `NotBefore` at which the first stage begins. None: at first sight."""
+    check: Tuple[Step, ...] = ()
+    """What has to succeed before an approval, and only looks."""
+    approve_between: Tuple[Window, ...] = ()
+    """When it may approve; at any time if there are none."""
 
     def steps(self, stage: str) -> Tuple[Step, ...]:
         """The steps of a stage, none where it is left out."""
@@ -143,6 +155,18 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
         if rule.match.covers(event, notice):
             return rule.plan
     return Plan(rule="no rule")
+
+
+def manual_plan(rules: Sequence[Rule]) -> Plan:
+    """Find the plan for a drain by hand: the drain, and the restore, of the rule that names the type `Manual`.
+
+    Without such a rule it is the one for a reboot of this machine alone, which is what most people have in mind who
+    take a machine out.
+    """
+    named = [rule.plan for rule in rules if rule.match.event_types and _is_among(MANUAL, rule.match.event_types)]
+    reboot = Event("sample", "Reboot", SCHEDULED, ("sample",), event_source="User", duration_in_seconds=-1)
+    plan = named[0] if named else plan_for(rules, reboot, SAMPLE_NOTICE)
+    return plan._replace(drain=plan.drain or (), shutdown=None, approve=NEVER, begin_before=None)
 
 
 def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":

@@ -10,7 +10,7 @@ from foghorn_core.document import event_as_azure, format_date
 
 from .connections import count_established
 from .decisions import Work
-from .paths import UnsafePath
+from .paths import UnsafePath, check_path
 from .policy import COMMAND, HOOKS, PAUSE
 from .steps import Child, StepOutcome, hook_commands
 
@@ -85,7 +85,7 @@ class Running:
         elif self.work.is_look:
             self._run(["systemctl", "is-active", "--", step.stops])
         elif step.kind == COMMAND:
-            self._run(list(step.argv))
+            self._run_program(list(step.argv))
         elif step.kind == HOOKS:
             directory = os.path.join(self._around.hooks_directory, self.work.stage)
             try:
@@ -94,6 +94,17 @@ class Running:
                 self._outcome = self._failed(str(error))
             else:
                 self._run_next_hook()
+
+    def _run_program(self, argv: List[str]) -> None:
+        try:
+            if os.path.isabs(argv[0]):
+                # Looked at each time, as a hook is: a configuration that was good when it was checked says nothing
+                # about who has been at the program since.
+                check_path(argv[0])
+        except UnsafePath as error:
+            self._outcome = self._failed(str(error))
+        else:
+            self._run(argv)
 
     def _run_next_hook(self) -> None:
         if self._hooks_left:

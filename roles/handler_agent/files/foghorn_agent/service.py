@@ -10,12 +10,13 @@ import signal
 import sys
 import time
 from datetime import datetime, timezone
-from typing import Mapping
+from typing import Mapping, Optional
 
 from . import log as levels
 from .agent import Agent, Edges
 from .clock import Clocks, boot_id
 from .config import Config
+from .control import Control
 from .endpoint import CannotListen, Endpoint
 from .imds_desk import ImdsDesk
 from .journal import Journal, JournalError
@@ -116,8 +117,19 @@ class Service:
         except CannotListen as error:
             raise CannotStart(str(error)) from None
         self._opened.callback(self._endpoint.close)
+        self._control = self._open_control()
         self._notifier = Notifier(environment, self._clocks.monotonic)
         self._opened.callback(self._notifier.close)
+
+    def _open_control(self) -> Optional[Control]:
+        try:
+            control = Control(self._config.state_directory, self.agent.obey, self._selector)
+        except OSError as error:
+            # Nobody's maintenance depends on it.
+            self._log(levels.ERROR, "nothing can be asked for by hand: %s" % error)
+            return None
+        self._opened.callback(control.close)
+        return control
 
     def run(self) -> None:
         """Run until a signal says to stop; then end what is running, and leave the rest to the next start."""
@@ -154,6 +166,11 @@ class Service:
         for key, mask in self._selector.select(self._longest_sleep(seconds)):
             if key.data == self._endpoint.handle:
                 self._endpoint.handle(key, mask)
+            elif self._control is not None and key.data == self._control.handle:
+                try:
+                    self._control.handle(key, mask)
+                except Exception as error:  # noqa: BLE001 - whatever it is: one request is lost, and not the agent
+                    self._note_error(error)
             elif key.fd == self._wake_reader:
                 _empty(self._wake_reader)
 

@@ -8,9 +8,9 @@ before. What comes next is decided in `decisions`.
 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import Event, event_as_azure, parse_event, same_name
+from foghorn_core.document import SCHEDULED, Event, event_as_azure, parse_event, same_name
 
-from .policy import DRAIN, RESTORE, SHUTDOWN, Step, keyed
+from .policy import DRAIN, MANUAL, RESTORE, SHUTDOWN, Step, keyed
 
 Record = Dict[str, Any]
 
@@ -23,6 +23,12 @@ FAILED = "failed"
 # How an event came to be no longer listed.
 ENDED = "ended"
 WITHDRAWN = "withdrawn"
+# And how one is over that somebody here has decided about.
+FORGOTTEN = "forgotten"
+RELEASED = "released"
+
+# What keeps a machine out that was drained by hand is kept as an event is, under this id. Azure's are GUIDs.
+MANUAL_ID = "manual"
 
 
 class Progress(NamedTuple):
@@ -76,6 +82,11 @@ class Tracked(NamedTuple):
     def event_id(self) -> str:
         return self.event.event_id
 
+    @property
+    def is_manual(self) -> bool:
+        """Whether it is no event of Azure's: somebody drained the machine by hand."""
+        return self.event_id == MANUAL_ID
+
     def progress(self, stage: str) -> Progress:
         """How far `drain` or `shutdown` has come."""
         return self.drain if stage == DRAIN else self.shutdown
@@ -95,6 +106,14 @@ class Tracked(NamedTuple):
         return self.over == ENDED and self.event.is_final and not (self.rebooted or self.survived)
 
 
+class Hold(NamedTuple):
+    """Somebody withholds all approvals, by hand. Times are in seconds since the epoch."""
+
+    since: float
+    until: Optional[float] = None
+    """None: until it is released."""
+
+
 class State(NamedTuple):
     """All that the agent knows."""
 
@@ -109,6 +128,9 @@ class State(NamedTuple):
     """The units that were to be stopped since the machine was in rotation, and whether they ran before."""
     in_doubt: bool = False
     """Whether the service counts its documents anew, and may not yet list what it listed before."""
+    hold: Optional[Hold] = None
+    forgotten: Tuple[str, ...] = ()
+    """The ids, in lower case, of events that are to be left alone for as long as they are listed."""
 
     @property
     def is_out(self) -> bool:
@@ -141,6 +163,8 @@ class _Draft:
         self.restore = state.restore
         self.found = dict(state.found)
         self.in_doubt = state.in_doubt
+        self.hold = state.hold
+        self.forgotten = state.forgotten
         self.tracked = {one.event_id.lower(): one for one in state.tracked}
 
     def as_state(self) -> State:
@@ -153,6 +177,8 @@ class _Draft:
             self.restore,
             tuple(self.found.items()),
             self.in_doubt,
+            self.hold,
+            self.forgotten,
         )
 
     def change(self, event_id: str, change: Callable[[Tracked], Tracked]) -> None:
@@ -211,6 +237,8 @@ def summarise(state: State) -> List[Record]:
             "restore": list(state.restore),
             "found": dict(state.found),
             "in_doubt": state.in_doubt,
+            "hold": None if state.hold is None else list(state.hold),
+            "forgotten": list(state.forgotten),
         }
     ]
     for one in state.tracked:
@@ -229,11 +257,13 @@ def summarise(state: State) -> List[Record]:
 def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     # All of it is read before anything is changed, here and below: a record counts as a whole or not at all.
     restore = _progress(record["restore"])
-    # Earlier versions wrote neither of these.
+    # Earlier versions wrote none of these.
     found = tuple((str(unit), bool(runs)) for unit, runs in dict(record.get("found", {})).items())
     in_doubt = bool(record.get("in_doubt", False))
+    hold = _hold(record.get("hold"))
+    forgotten = tuple(str(event_id) for event_id in record.get("forgotten", ()))
     identity = record["vm_id"], record["vm_name"], record["boot_id"]
-    draft.begin(State(*identity, record["incarnation"], (), restore, found, in_doubt))
+    draft.begin(State(*identity, record["incarnation"], (), restore, found, in_doubt, hold, forgotten))
 
 
 def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -267,6 +297,10 @@ def _boot(draft: _Draft, record: Mapping[str, Any]) -> None:
 def _after_boot(one: Tracked) -> Tracked:
     if one.over and not one.is_final:
         return one
+    if one.is_manual:
+        # Whoever drained it may have done so for this very boot: it stays out, and its drain is run once more, since
+        # of what a step set in memory nothing is left.
+        return _anew(one)
     # Most likely by the event itself, which the next document will tell. If it is still only scheduled, the machine
     # has booted for another reason, and its services are up again: then nothing of what was done holds.
     return one._replace(rebooted=True)
@@ -331,6 +365,37 @@ def _over(draft: _Draft, record: Mapping[str, Any]) -> None:
         del draft.tracked[record["event_id"].lower()]
 
 
+def _manual(draft: _Draft, record: Mapping[str, Any]) -> None:
+    if not record["wanted"]:
+        draft.change(MANUAL_ID, lambda one: one._replace(over=RELEASED))
+        return
+    # To plans and steps it is an event. Out of rotation from this record on, whatever there is to do besides.
+    event = Event(MANUAL_ID, MANUAL, SCHEDULED, (draft.vm_name,) if draft.vm_name else ())
+    one = draft.tracked.get(MANUAL_ID, Tracked(first=event, event=event, drain=Progress(BEGUN)))
+    # If it is just being restored, its restore has to undo what had begun before, too.
+    draft.tracked[MANUAL_ID] = _anew(one)._replace(over=None, seen_at=record["at"])
+
+
+def _held(draft: _Draft, record: Mapping[str, Any]) -> None:
+    draft.hold = _hold((record["at"], record["until"]))
+
+
+def _released(draft: _Draft, _record: Mapping[str, Any]) -> None:
+    draft.hold = None
+
+
+def _forgotten(draft: _Draft, record: Mapping[str, Any]) -> None:
+    key = record["event_id"].lower()
+    if key not in draft.forgotten:
+        draft.forgotten = (*draft.forgotten, key)
+    _over(draft, {"event_id": key, "how": FORGOTTEN})
+
+
+def _unlisted(draft: _Draft, record: Mapping[str, Any]) -> None:
+    key = record["event_id"].lower()
+    draft.forgotten = tuple(one for one in draft.forgotten if one != key)
+
+
 def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
     stage, state = record["stage"], record["state"]
     if stage != RESTORE:
@@ -388,6 +453,13 @@ def _progress(content: Any) -> Progress:
     return Progress(state, tuple(done), bool(flawed))
 
 
+def _hold(content: Any) -> Optional[Hold]:
+    if content is None:
+        return None
+    since, until = content
+    return Hold(float(since), None if until is None else float(until))
+
+
 _CHANGES = {
     "summary": _summary,
     "tracked": _tracked,
@@ -399,6 +471,11 @@ _CHANGES = {
     "seen": _seen,
     "changed": _changed,
     "over": _over,
+    "manual": _manual,
+    "held": _held,
+    "released": _released,
+    "forgotten": _forgotten,
+    "unlisted": _unlisted,
     "stage": _stage,
     "found": _found,
     "step_begun": _step_begun,
@@ -419,6 +496,10 @@ TOLD = (
     RESTORE,
     "boot",
     "identity",
+    "manual",
+    "held",
+    "released",
+    "forgotten",
 )
 
 

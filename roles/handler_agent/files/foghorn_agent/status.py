@@ -11,7 +11,7 @@ from foghorn_core.text import plain
 from . import __version__
 from .decisions import Work, is_ready, plan_of
 from .policy import NEVER, QUORUM, Rule
-from .state import BEGUN, State, Tracked
+from .state import BEGUN, MANUAL_ID, State, Tracked
 
 JsonObject = Dict[str, Any]
 
@@ -48,10 +48,19 @@ def phase(one: Tracked, rules: Sequence[Rule]) -> str:
     return "ready" if is_ready(one, plan) else "failed" if one.flawed else "seen"
 
 
-def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: Health, now: datetime) -> JsonObject:
+def describe(
+    state: State,
+    rules: Sequence[Rule],
+    work: Optional[Work],
+    health: Health,
+    now: datetime,
+    withheld: Mapping[str, str] = {},
+) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name` and, of each of the
-    `events`, `event_id`, `ready`, `willing` and `approves`."""
-    vm_name = state.vm_name or ""
+    `events`, `event_id`, `ready`, `willing` and `approves`.
+
+    :param withheld: why events are not approved now, by their ids
+    """
     return {
         "version": __version__,
         "vm_name": state.vm_name,
@@ -66,23 +75,44 @@ def describe(state: State, rules: Sequence[Rule], work: Optional[Work], health: 
         "step": None
         if work is None
         else {"event_id": work.event.event_id, "stage": work.stage, "name": work.step.name, "seconds": work.seconds},
-        "events": [_describe_event(one, rules, vm_name, health, now) for one in state.tracked],
+        "drained_by_hand": _describe_manual(state),
+        "held": None
+        if state.hold is None
+        else {
+            "since": _as_date(state.hold.since),
+            "until": _as_date(state.hold.until),
+        },
+        "events": [
+            dict(_describe_event(one, rules, state, health, now), **_describe_approval(one, rules, withheld))
+            for one in state.tracked
+            if not one.is_manual
+        ],
     }
 
 
-def _describe_event(one: Tracked, rules: Sequence[Rule], vm_name: str, health: Health, now: datetime) -> JsonObject:
+def _describe_manual(state: State) -> Optional[JsonObject]:
+    one = state.find(MANUAL_ID)
+    if one is None or one.over:
+        return None
+    return {"since": _as_date(one.seen_at), "drain": one.drain.state}
+
+
+def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: Health, now: datetime) -> JsonObject:
     plan = plan_of(rules, one)
     return dict(
-        event_as_dict(one.event, vm_name, now),
+        event_as_dict(one.event, state.vm_name or "", now),
         phase=phase(one, rules),
         rule=plan.rule,
         # Nobody may count on what a crash would make this agent forget.
         ready=one.over is None and health.journal_trouble is None and is_ready(one, plan),
-        willing=plan.approve != NEVER,
-        approves=plan.approve == QUORUM,
         approvals=one.approvals,
         rebooted=one.rebooted,
     )
+
+
+def _describe_approval(one: Tracked, rules: Sequence[Rule], withheld: Mapping[str, str]) -> JsonObject:
+    approve, reason = plan_of(rules, one).approve, withheld.get(one.event_id)
+    return {"willing": approve != NEVER and reason is None, "approves": approve == QUORUM, "withheld": reason}
 
 
 def as_table(status: Mapping[str, Any]) -> str:
@@ -94,6 +124,11 @@ def as_table(status: Mapping[str, Any]) -> str:
     ]
     if status["journal_trouble"]:
         lines.append("journal  %s" % plain(status["journal_trouble"]))
+    if status["drained_by_hand"]:
+        drained = status["drained_by_hand"]
+        lines.append("by hand  drained since %s: drain %s" % (plain(drained["since"]), plain(drained["drain"])))
+    if status["held"]:
+        lines.append("by hand  nothing is approved until %s" % plain(status["held"]["until"] or "it is released"))
     if not status["events"]:
         lines.append("no events")
         return "\n".join(lines) + "\n"
@@ -111,6 +146,11 @@ def as_table(status: Mapping[str, Any]) -> str:
         rows.append([plain(cell) for cell in cells])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    lines += [
+        "withheld  %s: %s" % (plain(event["event_id"]), plain(event["withheld"]))
+        for event in status["events"]
+        if event["withheld"]
+    ]
     if status["step"]:
         lines.append("running  " + plain("%(stage)s: %(name)s" % status["step"]))
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from foghorn_agent.clock import Clocks
 from foghorn_agent.config import parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import Heard, Poll
-from foghorn_agent.policy import DRAIN, RESTORE, SHUTDOWN
+from foghorn_agent.policy import CHECK, DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.state import State, replay
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, Event, NameKey
@@ -174,7 +174,7 @@ class Step:
         self._limit = work.seconds
         self._is_cut = work.is_cut
         self._ends_at: Optional[float] = None
-        if not work.is_look:
+        if not (work.is_look or work.stage == CHECK):
             rehearsal.step_begins(work)
 
     def poll(self) -> Optional[StepOutcome]:
@@ -182,6 +182,10 @@ class Step:
         if self.work.is_look:
             is_active = self._rehearsal.unit_is_active
             return StepOutcome(is_active, "", 0, "active\n" if is_active else "inactive\n", took)
+        if self.work.stage == CHECK:
+            self._rehearsal.checks.append((self._rehearsal.now, self.work.step.name))
+            is_good = self.work.step.name not in self._rehearsal.failing
+            return StepOutcome(is_good, "" if is_good else "exit status 1", 0, "HighLatency fires\n", took)
         if self._ends_at is not None:
             return StepOutcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
         name = self.work.step.name
@@ -341,6 +345,13 @@ class Rehearsal:
         self.steps_begun: List[Tuple[float, str, str]] = []
         self.restored = 0
         self.approvals: List[Tuple[float, str]] = []
+        self.drained_by_hand = False
+        """Whether somebody wants the machine out."""
+        self.is_held = False
+        """Whether somebody wants nothing approved."""
+        self.forgotten: Set[str] = set()
+        """Ids of events that are to be left alone."""
+        self.checks: List[Tuple[float, str]] = []
 
     @property
     def now(self) -> float:
@@ -401,6 +412,19 @@ class Rehearsal:
                 self.agent.turn()
         except Killed:
             self.kill()
+
+    def ask(self, request: str, **more: Any) -> Optional[str]:
+        """Ask the agent for something by hand. None: it was killed before it answered."""
+        assert self.agent is not None
+        self.drained_by_hand = {"drain": True, "restore": False}.get(request, self.drained_by_hand)
+        self.is_held = {"hold": True, "release": False}.get(request, self.is_held)
+        if request == "forget":
+            self.forgotten.add(more["event_id"])
+        try:
+            return self.agent.obey(dict(more, request=request))
+        except Killed:
+            self.kill()
+            return None
 
     def kill(self) -> None:
         """The agent dies, and its children with it."""
@@ -473,6 +497,7 @@ class Rehearsal:
             raise OutOfTime("lost", 1, "no answer in time")
         if self.refusing:
             raise Refused("refused", 1, "400 Bad Request", 400)
+        assert not self.is_held, "approved although somebody held it by hand"
         for event_id in event_ids:
             self.azure.approve(event_id, self.vm_name)
             self.approvals.append((self.now, event_id))
@@ -498,6 +523,7 @@ class Rehearsal:
     def step_begins(self, work: Work) -> None:
         self.steps_begun.append((self.now, work.stage, work.step.name))
         if work.stage == RESTORE:
+            assert not self.drained_by_hand, "restored although somebody keeps it out by hand"
             assert self.touched or self._may_repeat, "restored what it had not removed"
             assert not any(self._is_near(event) for event in self._shown), "restored in the middle of maintenance"
         else:
@@ -510,6 +536,8 @@ class Rehearsal:
     def _is_near(self, event: Event) -> bool:
         """Whether the machine has to be out of rotation for an event."""
         begin_before = self.config.rules[0].plan.begin_before
+        if event.event_id in self.forgotten:
+            return False
         if begin_before is None or event.not_before is None or not event.affects(self.vm_name):
             return event.affects(self.vm_name)
         return event.not_before.timestamp() - EPOCH.timestamp() - self.now <= begin_before

@@ -108,7 +108,7 @@ def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[st
     ("words", "complaint"),
     [
         ([], "say what to do"),
-        (["drain"], "drain is not a command"),
+        (["explode"], "explode is not a command"),
         (["run", "status"], "one command at a time, not run and status"),
         (["status", "--jsn"], "--jsn is not an option, or lacks its value"),
         (["status", "--config"], "--config is not an option, or lacks its value"),
@@ -126,9 +126,9 @@ def test_given_arguments_that_cannot_be_meant_when_parsed_then_the_error_says_wh
 
 
 def test_given_a_wrong_command_when_the_program_runs_then_its_exit_status_says_so(machine: RealAgent) -> None:
-    run = machine.run("drain")
+    run = machine.run("explode")
     assert (run.returncode, run.stdout) == (2, b"")
-    assert run.stderr.startswith(b"foghorn-agent: drain is not a command\n\nusage: ")
+    assert run.stderr.startswith(b"foghorn-agent: explode is not a command\n\nusage: ")
 
 
 def test_given_help_and_version_when_asked_for_then_they_are_printed(machine: RealAgent) -> None:
@@ -401,3 +401,34 @@ def test_given_a_webhook_to_send_when_the_program_is_told_then_it_does_and_says_
     delivery = json.loads(run.stdout.decode("ascii"))
     assert delivery["delivered"] is False
     assert "refused" in delivery["detail"]
+
+
+# --- by hand ----------------------------------------------------------------------------------------
+
+
+def test_given_no_agent_when_something_is_asked_by_hand_then_it_says_where_to_look(machine: RealAgent) -> None:
+    run = machine.run("drain")
+    assert run.returncode == 1
+    assert run.stderr.endswith(b"state: systemctl status foghorn-agent\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "trouble"),
+    [
+        (["forget"], "forget needs the id of one event"),
+        (["forget", "E-1", "E-2"], "forget needs the id of one event"),
+        (["hold", "--for", "ever"], "--for ever: expected a time like 90s, 15m, 2h or 7d"),
+        (["hold", "--for"], "--for is not an option, or lacks its value"),
+        (["drain", "--for=2h"], "--for is for hold"),
+        (["drain", "restore"], "one command at a time"),
+    ],
+)
+def test_given_what_cannot_be_asked_by_hand_when_read_then_it_is_refused(arguments: List[str], trouble: str) -> None:
+    with pytest.raises(UsageError, match=trouble):
+        parse_arguments(arguments)
+
+
+def test_given_what_is_asked_by_hand_when_read_then_its_details_are_there() -> None:
+    assert parse_arguments(["hold", "--for=2h"]).seconds == 7200.0
+    assert parse_arguments(["hold", "--for", "90"]).seconds == 90.0
+    assert parse_arguments(["forget", "E-1", "--config", "x"]) == Arguments("forget", "x", event_id="E-1")

@@ -329,3 +329,18 @@ def test_given_connections_that_cannot_be_counted_when_polled_then_the_step_has_
     outcome = start(WAIT).poll()
     assert outcome is not None
     assert outcome[:2] == (False, "connections cannot be counted: %s" % error)
+
+
+def test_given_a_program_that_others_can_write_when_its_step_runs_then_it_is_refused_and_does_not_run(
+    tmp_path: Path, start: Start
+) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\ntouch %s\n" % (tmp_path / "ran"))
+    program.chmod(0o777)
+    outcome = outcome_of(start(command(str(program))))
+    assert not outcome.succeeded
+    assert "others than root can write %s (mode 777)" % program in outcome.reason
+    assert not (tmp_path / "ran").exists()
+    program.chmod(0o755)
+    assert outcome_of(start(command(str(program)))).succeeded
+    assert (tmp_path / "ran").exists()

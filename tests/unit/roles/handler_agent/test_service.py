@@ -332,3 +332,33 @@ def processor_seconds(agent: RealAgent) -> float:
 
 def test_given_a_checkout_when_asked_where_the_program_is_then_it_is_the_packages_directory() -> None:
     assert module.program() == str(Path(module.__file__).resolve().parent)
+
+
+def test_given_what_is_asked_by_hand_when_the_agent_is_killed_and_back_then_it_holds_until_it_is_undone(
+    begin: Begin,
+) -> None:
+    agent = begin()
+    for request, said in (
+        ("drain", b"out of rotation until it is restored by hand\n"),
+        ("hold", b"nothing is approved"),
+    ):
+        run = agent.run(request)
+        assert run.returncode == 0, run.stderr
+        assert run.stdout.startswith(said)
+    assert agent.ask("/readyz") == 503
+    wait_for(lambda: agent.noted("end") == ["deregister", "wait"], [agent])
+    agent.end(signal.SIGKILL)
+    agent.begin()
+    wait_for(lambda: status(agent).get("vm_name"), [agent])
+    assert agent.ask("/readyz") == 503
+    table = agent.run("status").stdout.decode("ascii")
+    assert "by hand  drained since 20" in table
+    assert "by hand  nothing is approved until it is released\n" in table
+
+    assert agent.run("release").returncode == 0
+    assert agent.run("restore").stdout == b"is being put back into rotation\n"
+    wait_for(lambda: agent.ask("/readyz") == 200, [agent])
+    assert agent.noted("end") == ["deregister", "wait", "start", "register"]
+    history = agent.run("history").stdout.decode("ascii")
+    for words in ("manual", "held", "released", "drain succeeded", "restore succeeded"):
+        assert words in history

@@ -16,6 +16,7 @@ from foghorn_agent.state import (
     FAILED,
     SUCCEEDED,
     WITHDRAWN,
+    Hold,
     Progress,
     State,
     Tracked,
@@ -111,6 +112,10 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
             restore=progress,
             found=st.dictionaries(st.text(max_size=3), st.booleans(), max_size=2).map(lambda one: tuple(one.items())),
             in_doubt=st.booleans(),
+            hold=st.one_of(
+                st.none(), st.builds(Hold, since=st.floats(0, 1e9), until=st.one_of(st.none(), st.floats(0, 1e9)))
+            ),
+            forgotten=st.lists(letters, max_size=2).map(tuple),
         )
     )
     assert replay(json.loads(json.dumps(summarise(state)))) == state

@@ -72,6 +72,11 @@ class AnythingHappens(RuleBasedStateMachine):
     def boot_for_another_reason(self, seconds: float) -> None:
         self.world.reboot(seconds)
 
+    @precondition(lambda self: self.is_there and self.world.agent is not None)
+    @rule(request=st.sampled_from(("drain", "restore", "hold", "release")))
+    def somebody_asks_by_hand(self, request: str) -> None:
+        self.world.ask(request)
+
     @rule(seconds=st.sampled_from((-3600.0, -5.0, 0.0, 5.0, 3600.0)))
     def set_the_clock(self, seconds: float) -> None:
         self.world.wall_step = seconds
@@ -111,6 +116,8 @@ class AnythingHappens(RuleBasedStateMachine):
         world.lost_answers = 0
         world.failing = set()
         world.step_seconds = dict(STEP_SECONDS)
+        while not world.deleted and (world.agent is None or None in (world.ask("restore"), world.ask("release"))):
+            world.tick()
         # Until the last event is over, the last doubt, and the last wait before a restore is tried again.
         quiet = 0
         while quiet < 3 * DOUBT and not world.deleted:

@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The door for what is asked by hand: who gets in, and what it does with what it is given.
+
+Runs on Python 3.6 and later.
+"""
+
+import contextlib
+import os
+import selectors
+import socket
+import stat
+import threading
+from pathlib import Path
+from typing import Any, Dict, Generator, List, Optional
+
+import pytest
+from edge_helpers import PATIENCE
+from foghorn_agent import control as module
+from foghorn_agent.control import SOCKET_NAME, Control, ask_agent
+from foghorn_agent.manual import RequestError
+
+
+class Door:
+    """A door, and somebody behind it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = str(directory)
+        self.asked: List[Dict[str, Any]] = []
+        self.selector = selectors.DefaultSelector()
+        self.control = Control(self.directory, self._obey, self.selector)
+        self.is_open = True
+        self._thread = threading.Thread(target=self._serve)
+
+    def _obey(self, asked: Dict[str, Any]) -> str:
+        self.asked.append(asked)
+        if asked.get("request") == "dance":
+            raise RequestError("no dancing")
+        return "as you say"
+
+    def serve(self) -> None:
+        """Answer, from now on."""
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while self.is_open:
+            for key, mask in self.selector.select(0.02):
+                key.data(key, mask)
+
+    def close(self) -> None:
+        self.is_open = False
+        if self._thread.ident is not None:
+            self._thread.join(PATIENCE)
+        self.control.close()
+        self.selector.close()
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Generator[Door, None, None]:
+    one = Door(tmp_path)
+    yield one
+    one.close()
+
+
+def connect(door: Door) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.settimeout(PATIENCE)
+    with contextlib.ExitStack() as stack:
+        connection.connect(stack.enter_context(module._within(door.directory)))
+    return connection
+
+
+def test_given_a_request_when_asked_then_the_answer_comes(door: Door) -> None:
+    door.serve()
+    assert ask_agent(door.directory, {"request": "drain"}, PATIENCE) == "as you say"
+    assert door.asked == [{"request": "drain"}]
+
+
+def test_given_what_cannot_be_done_when_asked_then_it_is_said_why(door: Door) -> None:
+    door.serve()
+    with pytest.raises(RequestError, match="no dancing"):
+        ask_agent(door.directory, {"request": "dance"}, PATIENCE)
+
+
+def test_given_the_socket_when_looked_at_then_it_is_for_nobody_but_its_owner(door: Door) -> None:
+    found = os.stat(os.path.join(door.directory, SOCKET_NAME))
+    assert stat.S_ISSOCK(found.st_mode)
+    assert stat.S_IMODE(found.st_mode) == 0o600
+    assert found.st_uid == os.geteuid()
+
+
+def test_given_another_user_at_the_other_end_when_connected_then_it_is_hung_up_on(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_user_of", lambda _connection: 12345)
+    door.serve()
+    with pytest.raises(OSError, match=r"ended before it answered|Broken pipe|reset by peer"):
+        ask_agent(door.directory, {"request": "drain"}, PATIENCE)
+    assert door.asked == []
+
+
+@pytest.mark.parametrize("packet", [b"{", b"[]", b"\xff", b"[" * 4000, b"null"])
+def test_given_what_is_no_request_when_it_comes_then_it_is_refused_and_the_next_one_is_answered(
+    door: Door, packet: bytes
+) -> None:
+    door.serve()
+    with connect(door) as connection:
+        connection.send(packet)
+        assert b'"done": false' in connection.recv(65536)
+    assert ask_agent(door.directory, {"request": "drain"}, PATIENCE) == "as you say"
+
+
+def test_given_those_who_say_nothing_when_more_come_then_they_give_way(door: Door) -> None:
+    door.serve()
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(connect(door)) for _each in range(20)]
+        assert ask_agent(door.directory, {"request": "drain"}, PATIENCE) == "as you say"
+        assert silent[0].recv(10) == b""
+
+
+def test_given_somebody_who_does_not_wait_when_answered_then_what_was_asked_is_done(door: Door) -> None:
+    with connect(door) as connection:
+        connection.send(b'{"request": "drain"}')
+    door.serve()
+    assert ask_agent(door.directory, {"request": "hold"}, PATIENCE) == "as you say"
+    assert [asked["request"] for asked in door.asked] == ["drain", "hold"]
+
+
+def test_given_the_socket_of_an_agent_that_was_killed_when_another_starts_then_it_takes_its_place(
+    tmp_path: Path,
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dead:
+        dead.bind(str(tmp_path / SOCKET_NAME))
+    with pytest.raises(ConnectionRefusedError):
+        ask_agent(str(tmp_path), {"request": "drain"}, PATIENCE)
+    with contextlib.closing(Door(tmp_path)) as door:
+        door.serve()
+        assert ask_agent(str(tmp_path), {"request": "drain"}, PATIENCE) == "as you say"
+    assert not (tmp_path / SOCKET_NAME).exists()
+
+
+def test_given_a_path_that_is_longer_than_a_socket_may_have_when_asked_then_it_answers(tmp_path: Path) -> None:
+    directory = tmp_path / ("d" * 120)
+    directory.mkdir()
+    with contextlib.closing(Door(directory)) as door:
+        door.serve()
+        assert ask_agent(str(directory), {"request": "drain"}, PATIENCE) == "as you say"
+
+
+def test_given_no_directory_when_it_is_to_be_had_then_that_is_said(tmp_path: Path) -> None:
+    with contextlib.closing(selectors.DefaultSelector()) as selector, pytest.raises(FileNotFoundError):
+        Control(str(tmp_path / "nowhere"), str, selector)
+
+
+def test_given_an_agent_that_ends_when_asked_then_it_is_said(tmp_path: Path) -> None:
+    door = Door(tmp_path)
+    failed: List[Optional[OSError]] = []
+
+    def ask() -> None:
+        try:
+            ask_agent(door.directory, {"request": "drain"}, PATIENCE)
+        except OSError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=ask)
+    with contextlib.closing(door):
+        thread.start()
+        for key, mask in door.selector.select(PATIENCE):
+            key.data(key, mask)
+    thread.join(PATIENCE)
+    assert len(failed) == 1
