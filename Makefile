@@ -44,7 +44,7 @@ STEPS := $(LINT) -- integration-playbooks -- -- ++ $(POOL) $(filter-out integrat
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy
+.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy awx-collection
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -116,9 +116,13 @@ integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
 
 integration integration-haproxy: haproxy
+integration integration-awx: awx-collection
 
 haproxy:
 	@tools/find_haproxy.sh $(CACHE)/haproxy
+
+awx-collection: $(VENV)/.test
+	@tools/get_awx_collection.sh $(BIN)/python requirements/awx.txt $(CACHE)/awx
 
 $(INTEGRATION): integration-%: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/integration/$*

@@ -32,6 +32,8 @@ lock gates requirements/gates.txt 3.11 "$@"
 for part in run test lab; do
     lock "$part" "requirements/$part.txt" 3.11 --constraint requirements/gates.txt "$@"
 done
+# Only the package itself: nothing of it is installed.
+lock awx requirements/awx.txt 3.11 --no-deps "$@"
 lock ansible-oldest requirements/ansible-oldest.txt 3.11 "$@"
 lock ansible-newest requirements/ansible-newest.txt 3.12 "$@"
 lock managed-node-3.6 requirements/managed-node-3.6.txt 3.6.8 "$@"

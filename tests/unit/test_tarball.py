@@ -36,7 +36,7 @@ TOP = {
 }
 # This may be there as well.
 OPTIONAL = {"extensions"}
-WHOLE = ("docs", "meta", "playbooks", "plugins", "roles", "LICENSES", "extensions/eda", "extensions/patterns")
+WHOLE = ("docs", "meta", "playbooks", "plugins", "roles", "LICENSES", "extensions/awx", "extensions/eda")
 
 
 def in_the_checkout() -> set[str]:

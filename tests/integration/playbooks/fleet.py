@@ -259,11 +259,16 @@ class Fleet:
         """How often a host has asked for its events."""
         return int(self.azure.status()["vms"][host.vm.lower()]["requests"]["GET"])
 
-    def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
-        """Start a playbook of the collection, or another by its path, on all hosts, or on these."""
+    def write_inventory(self, hosts: list[Host] | None = None, **variables: Any) -> Path:
+        """Write an inventory of all hosts, or of these, with these variables besides; return where it is."""
         inventory = self.path / "inventory.yml"
         inventory.write_text(yaml.safe_dump({"all": self._group(hosts or self.hosts, variables)}))
-        environment = dict(
+        return inventory
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What Ansible is told by its environment."""
+        return dict(
             os.environ,
             ANSIBLE_CONNECTION_PLUGINS=str(HERE / "connection"),
             ANSIBLE_PIPELINING="true",
@@ -273,9 +278,15 @@ class Fleet:
             # Commands of the machines, where a test has put any there.
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )
+
+    def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
+        """Start a playbook of the collection, or another by its path, on all hosts, or on these."""
+        inventory = self.write_inventory(hosts, **variables)
         name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
         command = [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), name]
-        run = Run([*command, "-i", str(inventory), *arguments], self.path / f"output{len(self._runs)}.txt", environment)
+        run = Run(
+            [*command, "-i", str(inventory), *arguments], self.path / f"output{len(self._runs)}.txt", self.environment
+        )
         self._runs.append(run)
         return run
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The job templates of docs/awx.md ask for what a launch may send, and for nothing that would do harm."""
+"""What docs/awx.md says of the job templates is what they are."""
 
 import re
 from pathlib import Path
@@ -11,31 +11,36 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "awx.md").read_text(encoding="utf-8")
-BLOCKS = {name: yaml.safe_load(text) for name, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)}
-TASK = BLOCKS["job_templates.yml"][0]["tasks"][0]
-TEMPLATES: dict[str, Any] = {template["name"]: template for template in TASK["loop"]}
+TABLE = re.findall(r"^\| (`[a-z_`, ]+) \|.*\| (never|asked for) \| (yes|no) \|$", PAGE, re.MULTILINE)
+VARIABLES = re.findall(r"`(controller_setup_[a-z_]+)`", PAGE)
 
 
-def test_given_the_templates_when_listed_then_events_are_handled_and_machines_drained_and_restored() -> None:
-    assert list(TEMPLATES) == ["Handle events", "Drain", "Restore"]
+def load(name: str) -> dict[str, Any]:
+    """A file of variables of the playbooks."""
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "playbooks" / "vars" / name).read_text(encoding="utf-8"))
+    return loaded
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_given_a_template_when_it_is_launched_with_variables_then_awx_does_not_drop_them(name: str) -> None:
-    assert TASK["awx.awx.job_template"]["ask_variables_on_launch"] == "{{ item.ask_variables }}"
-    assert TEMPLATES[name]["ask_variables"] is True
+def test_given_the_table_when_it_is_compared_then_it_says_of_each_template_what_the_data_says() -> None:
+    told = {
+        name.strip("`"): (limit == "asked for", simultaneous == "yes")
+        for names, limit, simultaneous in TABLE
+        for name in names.split(", ")
+    }
+
+    assert told == {
+        key: (template["ask_limit_on_launch"], template["allow_simultaneous"])
+        for key, template in load("job_templates.yml")["job_templates"].items()
+    }
 
 
-def test_given_handle_events_when_it_is_launched_then_no_limit_reaches_it_and_no_second_job_runs_beside_it() -> None:
-    assert TASK["awx.awx.job_template"]["ask_limit_on_launch"] == "{{ item.ask_limit }}"
-    assert TEMPLATES["Handle events"]["ask_limit"] is False
-    assert TASK["awx.awx.job_template"]["allow_simultaneous"] == "{{ item.simultaneous }}"
-    assert TEMPLATES["Handle events"]["simultaneous"] is False
+def test_given_the_variables_when_they_are_compared_then_the_page_names_those_that_there_are() -> None:
+    assert set(VARIABLES) == set(load("controller_setup.yml")["__controller_setup_arguments"])
 
 
-@pytest.mark.parametrize("name", ["Drain", "Restore"])
-def test_given_one_that_is_for_chosen_machines_when_it_is_launched_with_a_limit_then_it_holds(name: str) -> None:
-    assert TEMPLATES[name]["ask_limit"] is True
+@pytest.mark.parametrize("file", re.findall(r"```yaml\n# controller.yml\n(.*?)```", PAGE, re.DOTALL))
+def test_given_a_file_of_the_page_when_it_is_read_then_its_variables_are_known(file: str) -> None:
+    assert set(yaml.safe_load(file)) <= set(load("controller_setup.yml")["__controller_setup_arguments"])
 
 
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The filter that playbook controller_setup uses. It is documented in the YAML file of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.controller import (
+    Group,
+    SetupError,
+    Site,
+    make_job_templates,
+    make_workflows,
+)
+
+
+def controller_objects(
+    data: Mapping[str, Any],
+    site: Mapping[str, Any],
+    groups: Sequence[Mapping[str, Any]] = (),
+    only: Collection[str] = (),
+) -> dict[str, Any]:
+    """Tell what is to be set up."""
+    here = Site(**site)
+    grouped = [Group(**group) for group in groups]
+    try:
+        return {
+            "job_templates": make_job_templates(data["job_templates"], here, grouped, only),
+            "workflow_job_templates": make_workflows(
+                data["workflow_job_templates"], data["job_templates"], here, grouped, only
+            ),
+        }
+    except SetupError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
+class FilterModule:
+    """Offers the filter."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Name it."""
+        return {"controller_objects": controller_objects}

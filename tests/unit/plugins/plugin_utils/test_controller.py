@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What AWX is told to set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.controller import (
+    Group,
+    SetupError,
+    Site,
+    make_job_templates,
+    make_workflows,
+)
+
+ROOT = Path(__file__).resolve().parents[4]
+DATA: dict[str, Any] = yaml.safe_load((ROOT / "playbooks" / "vars" / "job_templates.yml").read_text(encoding="utf-8"))
+TEMPLATES = DATA["job_templates"]
+SITE = Site(project="Operations", inventory="Azure")
+# The types of AWX's surveys, and what an answer to each is.
+ANSWERS = {"text": str, "textarea": str, "password": str, "multiplechoice": str, "integer": int, "float": float}
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_given_a_template_when_it_is_launched_then_variables_come_through(key: str) -> None:
+    assert TEMPLATES[key]["ask_variables_on_launch"] is True
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_given_a_template_for_a_fleet_when_it_is_launched_then_nothing_makes_it_smaller(key: str) -> None:
+    (made, *_) = make_job_templates(TEMPLATES, SITE, only=[key])
+    prompts = ("ask_inventory_on_launch", "ask_job_slice_count_on_launch", "ask_tags_on_launch")
+
+    assert [made[prompt] for prompt in prompts] == [False, False, False]
+    assert made["job_slice_count"] == 1
+    if "hosts_variable" in TEMPLATES[key]:
+        assert made["ask_limit_on_launch"] is False
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_given_a_survey_when_it_is_read_then_its_questions_are_of_awx_types(key: str) -> None:
+    for question in TEMPLATES[key]["survey"]:
+        assert isinstance(question["required"], bool)
+        assert question["type"] in ANSWERS
+        if "default" in question:
+            assert isinstance(question["default"], ANSWERS[question["type"]])
+        if "choices" in question:
+            assert all(isinstance(choice, str) for choice in question["choices"])
+            assert question.get("default", question["choices"][0]) in question["choices"]
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_given_a_template_when_its_playbook_is_looked_for_then_the_project_has_it(key: str) -> None:
+    name = TEMPLATES[key].get("playbook", f"{key}.yml")
+    plays = yaml.safe_load((ROOT / "extensions" / "awx" / "project" / name).read_text(encoding="utf-8"))
+
+    for play in plays:
+        imported = play.get("ansible.builtin.import_playbook")
+        assert imported is None or (ROOT / "playbooks" / f"{imported.rpartition('.')[2]}.yml").is_file()
+
+
+def test_given_groups_when_templates_are_made_then_each_group_has_its_own_of_those_for_a_fleet() -> None:
+    groups = [Group("web", "web"), Group("db", "databases", "Europe", ["europe"])]
+
+    made = make_job_templates(TEMPLATES, SITE._replace(name_prefix="A: "), groups, ["handle_events", "drain"])
+
+    assert [(template["name"], template["extra_vars"], template["inventory"]) for template in made] == [
+        ("A: Handle maintenance (web)", {"handle_events_hosts": "web"}, "Azure"),
+        ("A: Handle maintenance (db)", {"handle_events_hosts": "databases"}, "Europe"),
+        ("A: Drain machines", {}, "Azure"),
+    ]
+    assert made[1]["instance_groups"] == ["europe"]
+
+
+def test_given_groups_when_workflows_are_made_then_each_has_the_templates_of_its_group() -> None:
+    workflows = make_workflows(
+        DATA["workflow_job_templates"], TEMPLATES, SITE, [Group("web", "web"), Group("db", "databases")]
+    )
+
+    assert [
+        [node.get("unified_job_template") for node in workflow["simplified_workflow_nodes"]] for workflow in workflows
+    ] == [
+        ["Plan maintenance (web)", None, "Handle maintenance (web)", "Report on maintenance"],
+        ["Plan maintenance (db)", None, "Handle maintenance (db)", "Report on maintenance"],
+    ]
+
+
+def test_given_few_templates_when_workflows_are_made_then_only_those_that_have_all_they_need() -> None:
+    few = make_workflows(DATA["workflow_job_templates"], TEMPLATES, SITE, only=["plan", "handle_events"])
+    all_of_them = make_workflows(
+        DATA["workflow_job_templates"], TEMPLATES, SITE, only=["plan", "handle_events", "report"]
+    )
+
+    assert few == []
+    assert len(all_of_them) == 1
+
+
+def test_given_two_groups_of_one_name_when_templates_are_made_then_the_name_is_told() -> None:
+    with pytest.raises(SetupError, match=r"controller_setup_groups: two .* Handle maintenance \(web\)"):
+        make_job_templates(TEMPLATES, SITE, [Group("web", "web"), Group("web", "more_web")])
+
+
+def test_given_a_misspelt_template_when_it_is_asked_for_then_the_right_one_is_told() -> None:
+    with pytest.raises(SetupError, match="controller_setup_only: drian is no job template: did you mean drain"):
+        make_job_templates(TEMPLATES, SITE, only=["drian"])
