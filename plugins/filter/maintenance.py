@@ -12,6 +12,12 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import (
+    BY_EVENT,
+    describe_run,
+    describe_status,
+    standing,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
     check_alike,
     plan_as_dict,
@@ -43,6 +49,35 @@ def maintenance_plan(
     except (DocumentError, PlanError) as error:
         raise AnsibleFilterError("maintenance_plan: %s" % plain(str(error))) from error
     return plan_as_dict(plan, instant)
+
+
+def maintenance_claims(
+    found: Mapping[str, Any],
+    run: str = "",
+    break_lease: bool = False,
+    owner: str = BY_EVENT,
+    left_out_for: float = 600.0,
+) -> dict[str, Any]:
+    """Say who wants a host out of rotation, and how this run stands to it."""
+    stands = standing(found, owner, run, break_lease, float(left_out_for))
+    return {
+        name: plain(value) if isinstance(value, str) else [plain(one) for one in value] if name == "claimed" else value
+        for name, value in stands._asdict().items()
+    }
+
+
+def maintenance_run(playbook: str) -> dict[str, Any]:
+    """Tell this run from all others."""
+    return describe_run(playbook)
+
+
+def maintenance_status(hosts: list[Mapping[str, Any]]) -> list[str]:
+    """Say of each host whether it is out of rotation, and why."""
+    return [
+        plain(line)
+        for host in hosts
+        for line in describe_status(host["name"], host["found"], host.get("agent"), host.get("traces") or ())
+    ]
 
 
 def maintenance_approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict[str, list[str]]:
@@ -94,7 +129,10 @@ class FilterModule:
         """Name them."""
         return {
             "maintenance_approvals": untrusted(maintenance_approvals),
+            "maintenance_claims": untrusted(maintenance_claims),
             "maintenance_plan": untrusted(maintenance_plan),
             "maintenance_progress": untrusted(maintenance_progress),
             "maintenance_report": untrusted(maintenance_report),
+            "maintenance_run": untrusted(maintenance_run),
+            "maintenance_status": untrusted(maintenance_status),
         }

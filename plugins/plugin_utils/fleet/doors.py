@@ -35,6 +35,9 @@ def read_host(content: Mapping[str, Any]) -> Host:
         is_out=bool(content.get("is_out")),
         is_drained=bool(content.get("is_drained")),
         failed=bool(content.get("failed")),
+        leased=str(content.get("leased") or ""),
+        left_out=str(content.get("left_out") or ""),
+        approving=tuple(content.get("approving") or ()),
     )
 
 
@@ -96,6 +99,7 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
         "unanswered": list(plan.unanswered),
         "held": dict(plan.held),
         "shortfalls": list(plan.shortfalls),
+        "passed_over": dict(plan.passed_over),
     }
 
 
@@ -108,12 +112,14 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         unanswered=list(content["unanswered"]),
         held=dict(content["held"]),
         shortfalls=list(content["shortfalls"]),
+        passed_over=dict(content["passed_over"]),
     )
 
 
 def read_entry(content: Mapping[str, Any]) -> Entry:
     """Read what a plan says of one host."""
-    return Entry(**dict(content, events=_read_events(content["events"], content["vm_name"])))
+    events = _read_events(content["events"], content["vm_name"])
+    return Entry(**dict(content, events=events, approving=tuple(content["approving"])))
 
 
 def _entry_as_dict(entry: Entry, now: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ learned from its own metadata service.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
@@ -43,12 +43,19 @@ class Host(NamedTuple):
     """Whether somebody else has taken it out of rotation. This run will not bring it back."""
     failed: bool = False
     """Whether a step of this run has failed on it."""
+    leased: str = ""
+    """Who else is at work on it, in words; empty if nobody is. Then it is left alone."""
+    left_out: str = ""
+    """Why it stays out although none of its events is listed any more; empty if it does not."""
+    approving: tuple[str, ...] = ()
+    """Ids of events that an earlier run has approved, or may have."""
 
     @property
     def is_in_service(self) -> bool:
         """Whether it does its work, as far as is known. What did not answer does not count."""
         by_agent = self.agent is not None and has_taken_out(self.agent)
-        return self.vm_name is not None and not (self.is_out or self.is_drained or self.was_left or by_agent)
+        is_away = self.is_out or self.is_drained or self.was_left or by_agent or bool(self.leased)
+        return self.vm_name is not None and not is_away
 
 
 class Case(NamedTuple):
@@ -65,6 +72,8 @@ class Case(NamedTuple):
     """Why nothing at all is done about it now; empty when something is."""
     approver: str | None
     """The host that approves it, if it is approved."""
+    may_begin: bool = False
+    """Whether an earlier run has approved it, or may have."""
 
 
 class Entry(NamedTuple):
@@ -85,6 +94,8 @@ class Entry(NamedTuple):
     """Whether it is to be deleted."""
     unprepared: bool
     """Whether it was in service when its event started."""
+    approving: tuple[str, ...] = ()
+    """Ids of those of its events that an earlier run has approved, or may have."""
 
 
 class Plan(NamedTuple):
@@ -102,6 +113,8 @@ class Plan(NamedTuple):
     """Why hosts that are hit stay in service for now, by their names."""
     shortfalls: Sequence[str]
     """Where the platform takes more hosts than the minimum in service allows, in words."""
+    passed_over: Mapping[str, str] = {}
+    """Why hosts are left alone that another run is at work on, or that are being deleted, by their names."""
 
 
 def make_plan(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None = None) -> Plan:
@@ -136,9 +149,14 @@ def make_plan(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[
         batches=batches,
         hosts=entries,
         cases=cases,
-        unanswered=[host.name for host in hosts if host.vm_name is None],
+        unanswered=[host.name for host in hosts if host.vm_name is None and not host.leased],
         held=held,
         shortfalls=_shortfalls(by_name, batches, entries, groups),
+        passed_over={
+            host.name: host.leased or host.left_out
+            for host in hosts
+            if host.leased or (host.left_out and host.name not in entries and host.name not in held)
+        },
     )
 
 
@@ -224,8 +242,9 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
     by_vm_name: dict[NameKey, Host] = {}
     order = {host.name: number for number, host in enumerate(hosts)}
     events: dict[NameKey, Event] = {}
+    busy = {name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased}
     for host in hosts:
-        if host.vm_name is None:
+        if host.vm_name is None or host.leased:
             continue
         other = by_vm_name.setdefault(name_key(host.vm_name), host)
         if other is not host:
@@ -243,29 +262,49 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
         names = {name_key(name): name for name in event.resources}
         members = sorted((by_vm_name[key] for key in names if key in by_vm_name), key=lambda member: order[member.name])
         if members:
-            cases.append(
-                _case(event, members, [names[key] for key in sorted(names) if key not in by_vm_name], policy, now)
-            )
+            outsiders = {key: name for key, name in sorted(names.items()) if key not in by_vm_name}
+            cases.append(_case(event, members, outsiders, busy, policy, now))
     return cases
 
 
-def _case(event: Event, members: Sequence[Host], outsiders: Sequence[str], policy: Policy, now: float) -> Case:
+def _case(
+    event: Event,
+    members: Sequence[Host],
+    outsiders: Mapping[NameKey, str],
+    busy: Container[NameKey],
+    policy: Policy,
+    now: float,
+) -> Case:
     agents = {member.name: member.agent for member in members if member.agent is not None}
-    withheld = _why_withheld(event, outsiders, tuple(agents), policy)
+    withheld = _why_withheld(
+        event,
+        [name for key, name in outsiders.items() if key not in busy],
+        [name for key, name in outsiders.items() if key in busy],
+        tuple(agents),
+        policy,
+    )
     at_work = any(is_at_work_on(agent, event.event_id) for agent in agents.values())
+    may_begin = any(_is_among(event, member.approving) for member in members)
     return Case(
         event=event,
         hosts=tuple(member.name for member in members),
-        outsiders=tuple(outsiders),
+        outsiders=tuple(outsiders.values()),
         agents=tuple(agents),
         withheld=withheld,
-        left_alone="" if at_work else _why_left_alone(event, withheld, policy, now),
+        left_alone="" if at_work or may_begin else _why_left_alone(event, withheld, policy, now),
         # Without outsiders there always is one.
         approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
+        may_begin=may_begin,
     )
 
 
-def _why_withheld(event: Event, outsiders: Sequence[str], agents: Sequence[str], policy: Policy) -> str:
+def _is_among(event: Event, event_ids: Iterable[str]) -> bool:
+    return name_key(event.event_id) in map(name_key, event_ids)
+
+
+def _why_withheld(
+    event: Event, outsiders: Sequence[str], busy: Sequence[str], agents: Sequence[str], policy: Policy
+) -> str:
     if not event.is_scheduled:
         return "it has started already"
     if agents:
@@ -276,6 +315,8 @@ def _why_withheld(event: Event, outsiders: Sequence[str], agents: Sequence[str],
         return "its type is not known"
     if outsiders:
         return "it also hits %s, not in the play or not answering" % ", ".join(outsiders)
+    if busy:
+        return "it also hits %s, where another run is at work" % ", ".join(busy)
     return ""
 
 
@@ -328,8 +369,8 @@ def _units(hosts: Sequence[Host], cases: Sequence[Case], policy: Policy, now: fl
         _Unit(
             members[leader],
             unit,
-            # Agents do not wait for a turn either.
-            any(case.agents or is_forced(case.event, policy, now) for case in unit),
+            # Agents do not wait for a turn either, nor does what has been approved.
+            any(case.agents or case.may_begin or is_forced(case.event, policy, now) for case in unit),
             any(
                 case.event.is_scheduled
                 and is_forced(case.event, policy, now)
@@ -386,7 +427,7 @@ def _batches(
     :returns: the batches, and why hosts are in none although they are hit
     """
     waiting = {name for unit in units for name in unit.hosts}
-    idle_again = [host.name for host in by_name.values() if host.was_left and host.vm_name and host.name not in waiting]
+    idle_again = [host.name for host in by_name.values() if _is_to_be_put_back(host) and host.name not in waiting]
     # What is hit, or only has to be put back, is thought to come back in its batch.
     stay_away = [
         name for group in groups.values() for name in group.away if name not in waiting and name not in idle_again
@@ -445,7 +486,17 @@ def _this_batch(
         else:
             room.take(unit.hosts)
             is_empty = False
-    return [[host.name for host in by_name.values() if host.vm_name is not None and host.name not in held]], held
+    hit = {name for unit in units for name in unit.hosts}
+    taken = [
+        name
+        for name, host in by_name.items()
+        if host.vm_name is not None and not host.leased and name not in held and (name in hit or not host.left_out)
+    ]
+    return [taken], held
+
+
+def _is_to_be_put_back(host: Host) -> bool:
+    return host.was_left and host.vm_name is not None and not host.leased and not host.left_out
 
 
 def _why_held(reason: str, policy: Policy) -> str:
@@ -491,6 +542,7 @@ def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Ent
         stopped_by=stop_by,
         final=any(case.event.is_final for case in cases),
         unprepared=is_ours and host.is_in_service and any(case.event.is_started for case in cases),
+        approving=tuple(case.event.event_id for case in cases if _is_among(case.event, host.approving)),
     )
 
 

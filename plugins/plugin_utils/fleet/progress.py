@@ -25,11 +25,11 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
     """Start to wait for the end of a host's events.
 
     :param entry: what the plan says of the host
-    :param approved: ids of all events that were approved
+    :param approved: ids of all events that were approved, or may have been: an answer can be lost
     :param failed: whether a step failed on this host
     :returns: `over`; `restore`, whether the host may go back then; `outcome`, in words; and what `watch` needs
     """
-    were_approved = {event_id.lower() for event_id in approved}
+    were_approved = {event_id.lower() for event_id in (*approved, *entry.approving)}
     awaited = [
         event
         for event in entry.events
@@ -58,6 +58,7 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
         "round_ends_at": now + _SHORTEST_ROUND,
         "gives_up_at": max(now, min(max(starts or [now]), now + policy.begin_within)) + policy.end_timeout,
         "gave_up": False,
+        "silent": False,
         "news": True,
     }
 
@@ -91,7 +92,7 @@ def watch(
 
 def _look_at_silence(progress: Progress, now: float) -> Progress:
     if progress["final"] and (progress["started"] or now >= progress["may_start_at"]):
-        return dict(progress, over=True, restore=False, outcome="deleted: it no longer answers")
+        return dict(progress, over=True, restore=False, silent=True, outcome="deleted: it no longer answers")
     return dict(progress)
 
 

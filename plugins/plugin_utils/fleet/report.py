@@ -36,6 +36,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
         hosts = [_describe_host(name, plan.hosts[name]) for name in batch]
         lines.append("Batch %d of %d: %s" % (number, len(plan.batches), ", ".join(hosts)))
     lines += plan.shortfalls
+    lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
     return lines or ["Nothing is announced for these hosts."]
@@ -52,7 +53,9 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> dict[str, lis
     failures = []
     planned = [name for batch in plan.batches for name in batch]
     held = [name for name in plan.held if name not in planned]
-    for name in [*planned, *held, *(name for name in results if name not in planned and name not in held)]:
+    named = {*planned, *held, *plan.passed_over}
+    lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
+    for name in [*planned, *held, *(name for name in results if name not in named)]:
         if name in held:
             lines.append("%s: FAILED: left in service: %s" % (name, plan.held[name]))
             failures.append("%s: left in service: %s" % (name, plan.held[name]))

@@ -15,6 +15,8 @@ from jinja2.nativetypes import NativeEnvironment
 ROOT = Path(__file__).parents[3]
 OWN = yaml.safe_load((ROOT / "playbooks" / "vars" / "handle_events.yml").read_text())
 FOUND = "__handle_events_found"
+RECORDS = "/var/lib/foghorn/load_balancer_removal"
+PROBE_FILE = "/var/lib/foghorn/out_of_rotation"
 
 
 def decided(name: str, **variables: Any) -> Any:
@@ -33,7 +35,7 @@ def decided(name: str, **variables: Any) -> Any:
 def test_given_no_variables_when_a_host_is_looked_at_then_it_is_where_the_role_leaves_its_traces() -> None:
     defaults = yaml.safe_load((ROOT / "roles" / "load_balancer_removal" / "defaults" / "main.yml").read_text())
     names = ("load_balancer_removal_methods", "load_balancer_removal_health_probe_file_state")
-    there = {FOUND: {"stdout_lines": ["1"]}}
+    there = {FOUND: {"present": [PROBE_FILE]}}
 
     assert decided("__handle_events_traces") == decided("__handle_events_traces", **defaults)
     assert decided("__handle_events_is_marked", **there) is True
@@ -56,16 +58,35 @@ def test_given_no_variables_when_a_host_is_looked_at_then_it_is_where_the_role_l
 def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_so(
     variables: dict[str, Any], is_there: bool, expected: bool
 ) -> None:
-    found = {FOUND: {"stdout_lines": ["1"] if is_there else []}}
+    found = {FOUND: {"present": [PROBE_FILE] if is_there else []}}
 
     assert decided("__handle_events_is_marked", **found, **variables) is expected
 
 
-@pytest.mark.parametrize("lines", [["4"], ["3"], ["2"], ["5", "4", "3", "2", "1"]])
-def test_given_a_record_of_any_method_then_the_host_is_drained_by_hand(lines: list[str]) -> None:
-    assert decided("__handle_events_drained_by_hand", **{FOUND: {"stdout_lines": lines}}) is True
+@pytest.mark.parametrize("record", ["health_probe.json", "haproxy.balancers", "command.places"])
+def test_given_a_record_of_the_role_used_on_its_own_then_the_host_is_drained_by_others(record: str) -> None:
+    found = {FOUND: {"present": [f"{RECORDS}/{record}"]}, "__handle_events_standing": {"by_others": ""}}
+
+    assert decided("__handle_events_drained_by_others", **found) is True
 
 
-@pytest.mark.parametrize("found", [{}, {"stdout_lines": []}, {"stdout_lines": ["5", "1"]}, {"unreachable": True}])
-def test_given_no_record_then_the_host_is_not_drained_by_hand(found: dict[str, Any]) -> None:
-    assert decided("__handle_events_drained_by_hand", **{FOUND: found}) is False
+def test_given_a_claim_of_another_owner_then_the_host_is_drained_by_others() -> None:
+    found = {FOUND: {"present": []}, "__handle_events_standing": {"by_others": "by hand since noon"}}
+
+    assert decided("__handle_events_drained_by_others", **found) is True
+
+
+@pytest.mark.parametrize("found", [{}, {"present": []}, {"present": [PROBE_FILE]}, {"unreachable": True}])
+def test_given_neither_record_nor_claim_then_the_host_is_not_drained_by_others(found: dict[str, Any]) -> None:
+    assert decided("__handle_events_drained_by_others", **{FOUND: found, "__handle_events_standing": {}}) is False
+
+
+def test_given_what_the_roles_leave_on_a_host_then_the_last_claim_is_not_given_up_before_it_is_gone() -> None:
+    records = yaml.safe_load((ROOT / "roles" / "load_balancer_removal" / "vars" / "main.yml").read_text())[
+        "__load_balancer_removal_records_of"
+    ]
+    services = yaml.safe_load((ROOT / "roles" / "graceful_shutdown" / "vars" / "main.yml").read_text())[
+        "__graceful_shutdown_record_path"
+    ]
+
+    assert set(OWN["__handle_events_records"]) == {*records.values(), services.rpartition("/")[2]}

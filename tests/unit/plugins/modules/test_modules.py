@@ -34,7 +34,7 @@ GROUPS = {
     ],
 }
 # Their options mean one thing each time they are used: a default for all of them would be no help.
-UNGROUPED = ["haproxy_server"]
+UNGROUPED = ["haproxy_server", "rotation_claim"]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # What lies between the modules and the rest: all that makes a result for Ansible.
 DOORS = sorted(path for path in (MODULES.parent / "module_utils").rglob("*.py") if "exit_json(" in path.read_text())

@@ -179,6 +179,61 @@ def test_given_a_host_that_was_left_out_then_it_is_put_back_in_the_first_batch(e
     assert not plan.hosts["h1"].remove
 
 
+def test_given_a_host_that_another_run_has_leased_then_it_is_left_alone_and_what_it_shares_is_not_approved(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(event(resources=("vm_0", "vm_1"), notice=600), event(resources=("vm_2",)), count=3)
+    hosts[1] = hosts[1]._replace(leased="somebody is at work on it", was_left=True)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+
+    assert sorted(name for batch in plan.batches for name in batch) == ["h0", "h2"]
+    assert plan.passed_over == {"h1": "somebody is at work on it"}
+    assert plan.unanswered == []
+    assert plan.cases[0].withheld == "it also hits vm_1, where another run is at work"
+    assert approvals(plan, ["h0", "h2"]) == {"h2": [hosts[2].events[0].event_id]}
+    assert make_plan(hosts, Policy(minimum_in_service="2"), now).held
+
+
+def test_given_a_leased_host_in_the_batch_then_it_is_not_taken(event: MakeEvent, now: float) -> None:
+    hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), count=2)
+    hosts[0] = hosts[0]._replace(leased="somebody is at work on it")
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now, rest=[])
+
+    assert list(plan.hosts) == ["h1"]
+
+
+def test_given_a_host_that_is_being_deleted_then_it_is_not_put_back_but_met_when_it_is_hit(
+    event: MakeEvent, now: float
+) -> None:
+    gone = Host("h0", "vm_0", was_left=True, left_out="it may be deleted yet")
+
+    rests: tuple[list[Host] | None, ...] = (None, [])
+    for rest in rests:
+        plan = make_plan([gone], Policy(), now, rest=rest)
+        assert plan.hosts == {}
+        assert plan.passed_over == {"h0": "it may be deleted yet"}
+        hit = make_plan([gone._replace(events=(event("Terminate", status="Started"),))], Policy(), now, rest=rest)
+        assert list(hit.hosts) == ["h0"]
+        assert hit.passed_over == {}
+
+
+@pytest.mark.parametrize("policy", [Policy(approve=False), Policy(minimum_in_service="100%")])
+def test_given_an_event_that_may_be_approved_then_its_host_waits_for_nothing_and_is_not_put_back(
+    event: MakeEvent, now: float, policy: Policy
+) -> None:
+    far = event(notice=9000)
+    host = Host("h0", "vm_0", (far,), was_left=True, approving=(far.event_id.lower(),))
+
+    rests: tuple[list[Host] | None, ...] = (None, [])
+    for rest in rests:
+        plan = make_plan([host], policy, now, rest=rest)
+        assert plan.hosts["h0"].remove
+        assert plan.hosts["h0"].approving == (far.event_id,)
+        assert plan.held == {}
+
+
 @pytest.mark.parametrize("duration", [0, 1, 10])
 def test_given_a_short_freeze_then_it_is_left_alone(event: MakeEvent, now: float, duration: int) -> None:
     plan = make_plan(fleet(event("Freeze", duration=duration)), Policy(), now)

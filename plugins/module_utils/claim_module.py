@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Where Ansible meets the claims on a machine: the arguments of rotation_claim and its way of failing."""
+
+import json
+import math
+import os
+import time
+from typing import Any, Dict, Tuple
+
+from ansible.module_utils.basic import AnsibleModule
+
+from . import claims
+from .claims import ClaimError, Leased, Run, State, Wish
+
+READ = "read"
+LEASED = "leased"
+RENEWED = "renewed"
+RELEASED = "released"
+CHANGES = (LEASED, RENEWED, RELEASED)
+
+ArgumentSpec = Dict[str, Dict[str, Any]]
+
+
+def claim_arguments() -> ArgumentSpec:
+    """Make the argument spec of rotation_claim."""
+    return {
+        "directory": {"type": "path", "required": True},
+        "state": {"type": "str", "default": READ, "choices": [READ, *CHANGES]},
+        "run": {
+            "type": "dict",
+            "options": {
+                "id": {"type": "str", "required": True},
+                "playbook": {"type": "str", "default": ""},
+                "by": {"type": "str", "default": ""},
+                "process": {"type": "dict"},
+            },
+        },
+        "seconds": {"type": "float", "default": 600.0},
+        "take_over": {"type": "str", "default": ""},
+        "owner": {"type": "str", "default": ""},
+        "reason": {"type": "str", "default": ""},
+        "is_final": {"type": "bool", "default": False},
+        "starts_at": {"type": "float"},
+        "approving": {"type": "list", "elements": "str", "default": []},
+        "left_out": {"type": "bool", "default": False},
+        "records": {"type": "list", "elements": "str", "default": []},
+        "paths": {"type": "list", "elements": "path", "default": []},
+    }
+
+
+def run_claim(module: AnsibleModule) -> None:
+    """Do the work of rotation_claim."""
+    params = module.params
+    if not 0 < params["seconds"] < math.inf:
+        module.fail_json(msg="seconds: %s is not a number of seconds above 0" % params["seconds"])
+    now = time.time()
+    try:
+        before, after = _change(module, now)
+        module.exit_json(**_as_result(before, after, now, params["owner"]), present=claims.present(params["paths"]))
+    except Leased as error:
+        module.fail_json(msg="%s: %s" % (params["directory"], error), leased=True)
+    except ClaimError as error:
+        module.fail_json(msg=str(error), leased=False)
+
+
+def _change(module: AnsibleModule, now: float) -> Tuple[State, State]:
+    directory = module.params["directory"]
+    state = module.params["state"]
+    if state == READ or module.check_mode or (state == RELEASED and not os.path.isdir(directory)):
+        before = claims.read(directory)
+        return before, before if state == READ else _next(module.params, before, now)
+    with claims.locked(directory):
+        before = claims.read(directory)
+        after = _next(module.params, before, now)
+        claims.write(directory, after, module.params["records"])
+    return before, after
+
+
+def _next(params: Dict[str, Any], before: State, now: float) -> State:
+    run = Run(params["run"]["id"], params["run"]["playbook"], params["run"]["by"], params["run"]["process"])
+    if params["state"] == RELEASED:
+        return claims.release(before, run, params["owner"])
+    if params["state"] == RENEWED:
+        after = claims.renew(before, run, params["seconds"], now)
+    else:
+        after = claims.lease(before, run, params["seconds"], now, params["take_over"])
+    if not params["owner"]:
+        return after
+    wish = Wish(
+        params["owner"],
+        params["reason"],
+        params["is_final"],
+        params["starts_at"],
+        params["approving"],
+        params["left_out"],
+    )
+    return claims.claim(after, run, wish, now)
+
+
+def _as_result(before: State, after: State, now: float, owner: str) -> Dict[str, Any]:
+    # That somebody is at work on the machine, and since when it is known, is no change of it.
+    texts = [json.dumps(_without_instants(state), indent=2, sort_keys=True) + "\n" for state in (before, after)]
+    return {
+        "changed": texts[0] != texts[1],
+        "diff": {"before": texts[0], "after": texts[1]},
+        "lease": after.holder(now),
+        "claims": dict(after.claims),
+        "others": sorted(name for name in after.claims if name != owner),
+        "boot_id": claims.boot_id(),
+        "now": now,
+    }
+
+
+def _without_instants(state: State) -> Dict[str, Any]:
+    return {
+        owner: {name: value for name, value in claim.items() if name not in ("noted_at", "left_out_at")}
+        for owner, claim in state.claims.items()
+    }

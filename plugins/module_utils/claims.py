@@ -1,0 +1,271 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Who wants this machine out of rotation, and who is at work on it?
+
+An owner claims the machine before it is taken out, and gives the claim up after it was put back: as long as there is
+a claim, there is something to be put back, whatever died in between. A run leases the machine while it works on it, so
+that two never do at once. Both are kept in one file on the machine, where they outlast any controller, and each change
+of it is one atomic step.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
+
+from .scheduled_events.text import harmless_line
+
+FILE = "claims.json"
+_NEW = ".claims.json.new"
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_LONGEST_TEXT = 200
+_MOST_IDS = 100
+# For whoever is sure that no other run is alive: any lease is taken over.
+ANY = "any"
+
+
+class ClaimError(Exception):
+    """What was asked for cannot be done. The message says why, and what to do."""
+
+
+class Leased(ClaimError):
+    """Another run is at work on the machine."""
+
+
+class Run(NamedTuple):
+    """A run of a playbook."""
+
+    run_id: str
+    playbook: str = ""
+    by: str = ""
+    """Who runs it where, for people."""
+    process: Optional[Dict[str, Any]] = None
+    """What its controller needs to find out whether it is alive."""
+
+
+class Wish(NamedTuple):
+    """What an owner says of its claim."""
+
+    owner: str
+    reason: str = ""
+    is_final: bool = False
+    """Whether it is for an event that deletes the machine."""
+    starts_at: Optional[float] = None
+    """When the last of its events may start, in seconds since the epoch."""
+    approving: Sequence[str] = ()
+    """Ids of events whose approval may be on its way."""
+    left_out: bool = False
+    """Whether its event is over and the machine stays out, because it is to be deleted."""
+
+
+class State(NamedTuple):
+    """What is known of a machine."""
+
+    lease: Optional[Dict[str, Any]] = None
+    """Of the run at work on it: `id`, `playbook`, `by`, `process`, and `until`, in seconds since the epoch."""
+    claims: Mapping[str, Dict[str, Any]] = {}
+    """By owner: `since`, `noted_at`, `by`, `reason`, `boot_id`, `is_final`, `starts_at`, `approving`, `left_out_at`."""
+
+    def as_dict(self) -> Dict[str, Any]:
+        """Write it."""
+        return {"lease": self.lease, "claims": dict(self.claims)}
+
+    def holder(self, now: float) -> Optional[Dict[str, Any]]:
+        """The lease that is in force."""
+        return self.lease if self.lease is not None and now < self.lease["until"] else None
+
+
+def boot_id() -> Optional[str]:
+    """What changes whenever the machine boots; None where there is no such thing."""
+    try:
+        with open(_BOOT_ID) as stream:
+            return stream.read().strip()
+    except OSError:
+        return None
+
+
+def present(paths: Sequence[str]) -> List[str]:
+    """Those of the paths that are there, links that lead nowhere included.
+
+    :raises ClaimError: if it cannot be looked: what cannot be seen is not known to be missing
+    """
+    found = []
+    for path in paths:
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise ClaimError("%s: %s: run with the rights to see it" % (path, error.strerror)) from error
+        found.append(path)
+    return found
+
+
+def read(directory: str) -> State:
+    """Read what is known of this machine.
+
+    :raises ClaimError: if the file is none of ours
+    """
+    path = os.path.join(directory, FILE)
+    try:
+        with open(path) as stream:
+            content = json.load(stream)
+        state = State(content["lease"], content["claims"])
+        if state.lease is not None:
+            state.lease["until"] = float(state.lease["until"])
+        return state._replace(claims={str(owner): dict(claim) for owner, claim in state.claims.items()})
+    except (FileNotFoundError, NotADirectoryError):
+        return State()
+    except OSError as error:
+        raise ClaimError("%s: %s: run with the rights to read it" % (path, error.strerror)) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ClaimError(
+            "%s is damaged: %s. See that the machine is in rotation, then delete the file" % (path, error)
+        ) from error
+
+
+def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "") -> State:
+    """Begin to work on the machine, or go on.
+
+    :param seconds: for so long, unless it is leased again
+    :param take_over: the id of a run that is known to be dead, or `any`
+    :raises Leased: if another run is at work on it
+    """
+    holder = state.holder(now)
+    if holder is not None and take_over not in (ANY, holder["id"]) and holder["id"] != run.run_id:
+        raise Leased(describe_lease(holder))
+    return state._replace(
+        lease={
+            "id": run.run_id,
+            "playbook": run.playbook,
+            "by": harmless_line(run.by, _LONGEST_TEXT),
+            "process": run.process,
+            "until": now + seconds,
+        }
+    )
+
+
+def renew(state: State, run: Run, seconds: float, now: float) -> State:
+    """Go on working on the machine.
+
+    :raises Leased: if it was lost: another run took it over when it had ended, and may have given it up since
+    """
+    if state.lease is None or state.lease["id"] != run.run_id:
+        holder = state.holder(now)
+        raise Leased(
+            "This run's lease of the machine ended, and another run has taken it over. "
+            + (describe_lease(holder) if holder else "It has ended since. Run again")
+        )
+    return lease(state, run, seconds, now)
+
+
+def claim(state: State, run: Run, wish: Wish, now: float) -> State:
+    """Note that an owner wants the machine out of rotation, or what has become of its claim."""
+    before = state.claims.get(wish.owner, {})
+    after = {
+        "since": before.get("since", now),
+        "noted_at": now,
+        "by": harmless_line(run.by, _LONGEST_TEXT),
+        "reason": harmless_line(wish.reason, _LONGEST_TEXT),
+        "boot_id": boot_id(),
+        "is_final": wish.is_final,
+        "starts_at": wish.starts_at,
+        "approving": [harmless_line(event_id, _LONGEST_TEXT) for event_id in wish.approving][:_MOST_IDS],
+        "left_out_at": now if wish.left_out else None,
+    }
+    return state._replace(claims=dict(state.claims, **{wish.owner: after}))
+
+
+def release(state: State, run: Run, owner: str = "") -> State:
+    """Stop working on the machine; with an owner, give up its claim too.
+
+    :raises Leased: if another run is at work on it
+    """
+    if state.lease is not None and state.lease["id"] != run.run_id:
+        raise Leased(describe_lease(state.lease))
+    return State(None, {name: one for name, one in state.claims.items() if name != owner})
+
+
+def describe_lease(holder: Dict[str, Any]) -> str:
+    """Say who is at work on the machine."""
+    until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(holder["until"]))
+    return "%s of %s is at work on it, and leased it until %s by its clock" % (holder["playbook"], holder["by"], until)
+
+
+@contextlib.contextmanager
+def locked(directory: str) -> Iterator[None]:
+    """Keep everybody else from changing the file. The directory, which is made when it is not there, is the lock.
+
+    :raises ClaimError: if it cannot be made or opened
+    """
+    try:
+        with _locked(directory):
+            yield
+    except OSError as error:
+        raise ClaimError("%s: %s: run with the rights to write there" % (directory, error.strerror)) from error
+
+
+@contextlib.contextmanager
+def _locked(directory: str) -> Iterator[None]:
+    # An application that runs as somebody else looks for a file in the directory above.
+    mask = os.umask(0o022)
+    try:
+        while True:
+            os.makedirs(directory, exist_ok=True)
+            try:
+                descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                # Whoever had it before may have removed it, and somebody else made it anew.
+                if _is_same(descriptor, directory):
+                    yield
+                    return
+            finally:
+                os.close(descriptor)
+    finally:
+        os.umask(mask)
+
+
+def _is_same(descriptor: int, directory: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(directory))
+    except FileNotFoundError:
+        return False
+
+
+def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
+    """Write down what is known of this machine, in one step; without anything to know, leave nothing behind.
+
+    :param records: names of files in the directory that are there as long as the machine was not put back
+    :raises ClaimError: if nobody claims the machine any more, and records say that it was not put back
+    """
+    path = os.path.join(directory, FILE)
+    if not state.claims:
+        left = sorted(set(os.listdir(directory)).intersection(records))
+        if left and read(directory).claims:
+            raise ClaimError("%s still holds %s: not all was put back" % (directory, ", ".join(left)))
+        if state.lease is None:
+            for name in (_NEW, FILE):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(directory, name))
+            # What is in it that is not ours stays, and with it the directory.
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
+            return
+    new = os.path.join(directory, _NEW)
+    with open(new, "w") as stream:
+        json.dump(state.as_dict(), stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(new, path)
+    # The new name must outlast a power cut as well.
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,220 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module rotation_claim."""
+
+DOCUMENTATION = r"""
+module: rotation_claim
+short_description: Note on a machine who wants it out of rotation, and who is at work on it
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads and keeps a small file on the machine. It neither takes the machine out of rotation nor puts it back; that is
+    for the role P(foghorn.azure_events.load_balancer_removal#role).
+  - An owner claims the machine before it is taken out, and gives the claim up after it was put back. The machine is to
+    stay out as long as anybody claims it.
+  - A run leases the machine while it works on it. No other run gets a lease meanwhile, until the time is up. Each call
+    is one atomic step.
+  - The playbooks of this collection use it. Use it yourself to take machines out for reasons of your own beside them.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+options:
+  directory:
+    description:
+      - Where the file is kept. It must outlast a reboot, and be the same for all who use it.
+      - It is made when it is needed, and removed with the last claim if nothing else is in it.
+    type: path
+    required: true
+  state:
+    description:
+      - V(read) tells what is known.
+      - V(leased) leases the machine for O(run), and fails while another run has it. With O(owner), claims it too.
+      - V(renewed) does the same for a run that must have the lease already, and fails if it was lost.
+      - V(released) ends the lease of O(run). With O(owner), gives its claim up too; it fails if that was the last one
+        and any of the O(records) is still there.
+    type: str
+    choices: [read, leased, renewed, released]
+    default: read
+  run:
+    description: Who is at work on the machine. Required unless O(state=read).
+    type: dict
+    suboptions:
+      id:
+        description: What tells this run from all others.
+        type: str
+        required: true
+      playbook:
+        description: What it runs, for people.
+        type: str
+        default: ''
+      by:
+        description: Who runs it and where, for people.
+        type: str
+        default: ''
+      process:
+        description: Whatever its controller needs to find out whether the run is alive. It is kept as it is.
+        type: dict
+  seconds:
+    description: How long the lease holds from now, by the machine's clock. More than 0.
+    type: float
+    default: 600
+  take_over:
+    description:
+      - The RV(lease.id) of a run that is known to be dead, whose lease does not count any more.
+      - V(any) takes over whatever lease there is. Only do so when you know that no other run is alive.
+    type: str
+    default: ''
+  owner:
+    description: Whose claim it is, for example V(by_hand).
+    type: str
+    default: ''
+  reason:
+    description: Why it wants the machine out, for people. At most 200 characters are kept.
+    type: str
+    default: ''
+  is_final:
+    description: Whether it does so for an event that deletes the machine.
+    type: bool
+    default: false
+  starts_at:
+    description: When the last of its events may start, in seconds since the epoch.
+    type: float
+  approving:
+    description: Ids of events whose approval may be on its way from now on. At most 100 are kept.
+    type: list
+    elements: str
+    default: []
+  left_out:
+    description: Whether its event is over and the machine stays out, because it is to be deleted.
+    type: bool
+    default: false
+  records:
+    description:
+      - Names of files in O(directory) that are there as long as the machine was not put back. While one is, the last
+        claim is not given up.
+    type: list
+    elements: str
+    default: []
+  paths:
+    description: Paths to look for, returned in RV(present).
+    type: list
+    elements: path
+    default: []
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+    details: A lease that is prolonged is no change.
+seealso:
+  - module: foghorn.azure_events.scheduled_events_info
+"""
+
+EXAMPLES = r"""
+- name: Claim the machine for a change of our own, unless somebody is at work on it
+  foghorn.azure_events.rotation_claim:
+    directory: /var/lib/foghorn/handle_events
+    state: leased
+    run:
+      id: "{{ change_number }}"
+      playbook: change_kernel.yml
+    owner: kernel change
+    reason: "Change {{ change_number }}"
+    seconds: 900
+
+- name: Say who wants it out
+  foghorn.azure_events.rotation_claim:
+    directory: /var/lib/foghorn/handle_events
+  register: claimed
+
+- name: Give the claim up, once the machine was put back
+  foghorn.azure_events.rotation_claim:
+    directory: /var/lib/foghorn/handle_events
+    state: released
+    run:
+      id: "{{ change_number }}"
+    owner: kernel change
+"""
+
+RETURN = r"""
+lease:
+  description: Of the run that is at work on the machine now; V(none) if there is none.
+  returned: success
+  type: dict
+  sample: {id: 5c0429c8, playbook: handle_events, by: root on ctl1, process: null, until: 1789841400.1}
+  contains:
+    id:
+      description: What tells it from all others.
+      type: str
+    playbook:
+      description: What it runs.
+      type: str
+    by:
+      description: Who runs it.
+      type: str
+    process:
+      description: What its controller needs to find out whether it is alive.
+      type: dict
+    until:
+      description: When the lease ends, in seconds since the epoch by the machine's clock.
+      type: float
+claims:
+  description:
+    - By owner, what it wants the machine out for, all instants in seconds since the epoch by the machine's clock.
+    - Each has RV(ignore:since), RV(ignore:noted_at), when it was last said, RV(ignore:by), RV(ignore:reason),
+      RV(ignore:boot_id), which tells whether the machine has booted since, RV(ignore:is_final),
+      RV(ignore:starts_at), RV(ignore:approving), and RV(ignore:left_out_at), when O(left_out) was said.
+  returned: success
+  type: dict
+  sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}
+others:
+  description: The owners but for O(owner).
+  returned: success
+  type: list
+  elements: str
+  sample: [by_hand]
+boot_id:
+  description: What changes whenever the machine boots.
+  returned: success
+  type: str
+  sample: 0c2ea3f4-5d08-4f2c-9c0c-6d6f4cbb6a3a
+now:
+  description: The machine's clock, in seconds since the epoch.
+  returned: success
+  type: float
+  sample: 1789840812.4
+present:
+  description: Those of the O(paths) that are there.
+  returned: success
+  type: list
+  elements: str
+  sample: [/var/lib/foghorn/out_of_rotation]
+leased:
+  description: Whether it failed because another run is at work on the machine.
+  returned: failure
+  type: bool
+  sample: true
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.claim_module import CHANGES, claim_arguments, run_claim
+
+
+def main() -> None:
+    """Run the module."""
+    run_claim(
+        AnsibleModule(
+            argument_spec=claim_arguments(),
+            required_if=[("state", state, ("run",)) for state in CHANGES],
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

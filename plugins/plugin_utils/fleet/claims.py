@@ -1,0 +1,179 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Who wants a host out of rotation, who is at work on it, and what does that mean for this run?
+
+What is known is what rotation_claim returned on the host. All instants in it are by the host's own clock.
+"""
+
+import getpass
+import multiprocessing
+import os
+import socket
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .agent import has_taken_out
+
+BY_EVENT = "handle_events"
+BY_HAND = "by_hand"
+_IN_WORDS = {BY_EVENT: "for maintenance", BY_HAND: "by hand"}
+
+Found = Mapping[str, Any]
+
+
+class Standing(NamedTuple):
+    """How this run stands to a host."""
+
+    leased: str = ""
+    """Who else is at work on it, in words; empty if nobody is."""
+    take_over: str = ""
+    """The lease that may be taken over, because its run is dead or the operator says so."""
+    was_left: bool = False
+    """Whether an earlier run has taken it out for this owner and not put it back."""
+    by_others: str = ""
+    """Who else wants it out, in words; empty if nobody does."""
+    left_out: str = ""
+    """Why it is not to be put back yet although its event is no longer listed; empty if it is."""
+    approving: tuple[str, ...] = ()
+    """Ids of events whose approval an earlier run may have sent."""
+    claimed: tuple[str, ...] = ()
+    """Everybody who wants it out, in words."""
+
+
+def describe_run(playbook: str) -> dict[str, Any]:
+    """Tell this run from all others, as rotation_claim takes it."""
+    return {
+        "id": str(uuid.uuid4()),
+        "playbook": playbook,
+        "by": "%s on %s" % (_user(), socket.gethostname()),
+        "process": _process(_controller()),
+    }
+
+
+def is_dead(lease: Mapping[str, Any]) -> bool:
+    """Whether the run that holds a lease is known to have ended, because it ran here.
+
+    Of a run elsewhere, in another container, or before this machine has booted, nothing is known.
+    """
+    process = lease.get("process")
+    here = _process(os.getpid())
+    if not process or not here or any(process.get(key) != here[key] for key in ("boot_id", "namespace")):
+        return False
+    alive = _process(int(process["pid"]))
+    return alive is None or alive["began"] != process.get("began")
+
+
+def standing(
+    found: Found, owner: str = BY_EVENT, run_id: str = "", break_lease: bool = False, left_out_for: float = 600.0
+) -> Standing:
+    """Say how a run stands to a host.
+
+    :param owner: for whom it acts
+    :param run_id: this run
+    :param break_lease: whether the operator says that no other run is alive
+    :param left_out_for: seconds that a host which is to be deleted stays out after its event, unless it boots
+    """
+    lease = found.get("lease") or {}
+    leased, take_over = "", ""
+    if lease and lease["id"] != run_id:
+        if break_lease or is_dead(lease):
+            take_over = str(lease["id"])
+        else:
+            leased = _describe_lease(lease)
+    claims: Mapping[str, Mapping[str, Any]] = found.get("claims") or {}
+    mine = claims.get(owner)
+    return Standing(
+        leased=leased,
+        take_over=take_over,
+        was_left=mine is not None,
+        by_others=" and ".join(_describe_claim(name, one) for name, one in sorted(claims.items()) if name != owner),
+        left_out="" if mine is None else _why_left_out(mine, found, left_out_for),
+        approving=() if mine is None else tuple(mine.get("approving") or ()),
+        claimed=tuple(_describe_claim(name, one) for name, one in sorted(claims.items())),
+    )
+
+
+def describe_status(
+    name: str, found: Found, agent: Mapping[str, Any] | None = None, traces: Sequence[str] = ()
+) -> list[str]:
+    """Say whether a host is out of rotation, for whom, and who is at work on it.
+
+    :param agent: what its handler agent says of itself
+    :param traces: paths that say that somebody has taken it out, if they are there
+    """
+    if found.get("claims") is None:
+        return ["%s: nothing is known: %s" % (name, found.get("msg") or "it could not be reached")]
+    stands = standing(found)
+    lines = ["%s: out %s" % (name, claim) for claim in stands.claimed]
+    if agent and has_taken_out(agent):
+        events = ", ".join(str(event.get("event_id")) for event in agent.get("events") or ())
+        lines.append("%s: out, its agent says%s" % (name, ": %s" % events if events else ""))
+    there = [path for path in traces if path in (found.get("present") or ())]
+    if there and not lines:
+        lines.append("%s: out, by somebody else: %s is there" % (name, " and ".join(there)))
+    lines = lines or ["%s: in rotation, as far as these playbooks know" % name]
+    return lines + (["%s: %s" % (name, stands.leased)] if stands.leased else [])
+
+
+def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:
+    """Whether the machine may be about to be deleted: it has not booted, and has not outlived its event by long."""
+    if not claim.get("is_final") or claim.get("boot_id") != found.get("boot_id"):
+        return ""
+    gone_at = claim.get("left_out_at") or max(float(claim["noted_at"]), float(claim.get("starts_at") or 0))
+    left = float(gone_at) + left_out_for - float(found["now"])
+    if left <= 0:
+        return ""
+    return "its deletion is no longer listed: it is put back once it has booted, or by a run in %d s or later" % left
+
+
+def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:
+    reason = claim.get("reason")
+    return "%s since %s, by %s%s" % (
+        _IN_WORDS.get(owner, "for %s" % owner),
+        _as_time(claim["since"]),
+        claim.get("by") or "nobody knows whom",
+        ": %s" % reason if reason else "",
+    )
+
+
+def _describe_lease(lease: Mapping[str, Any]) -> str:
+    return "%s of %s is at work on it, and leased it until %s by its clock" % (
+        lease.get("playbook") or "a run",
+        lease.get("by") or "nobody knows whom",
+        _as_time(lease["until"]),
+    )
+
+
+def _as_time(instant: Any) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(instant)))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run as a number without a name.
+        return str(os.getuid())
+
+
+def _controller() -> int:
+    """The process of ansible-playbook: filters run in it, or in a worker that it has forked."""
+    parent = multiprocessing.parent_process()
+    return os.getpid() if parent is None or parent.pid is None else parent.pid
+
+
+def _process(pid: int) -> dict[str, Any] | None:
+    """What tells a process from all others that were ever here; None if there is no such process, or no telling."""
+    try:
+        with open("/proc/%d/stat" % pid) as stream:
+            fields = stream.read().rpartition(")")[2].split()
+        with open("/proc/sys/kernel/random/boot_id") as stream:
+            boot_id = stream.read().strip()
+        if fields[0] == "Z":
+            return None
+        return {"boot_id": boot_id, "namespace": os.stat("/proc/self/ns/pid").st_ino, "pid": pid, "began": fields[19]}
+    except (OSError, IndexError):
+        return None

@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Claims and leases, in real files."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
+from ansible_collections.foghorn.azure_events.plugins.module_utils.claims import (
+    ClaimError,
+    Leased,
+    Run,
+    State,
+    Wish,
+)
+
+NOW = 1_789_840_800.0
+FIRST = Run("first", "handle_events", "root on ctl1")
+SECOND = Run("second", "handle_events", "root on ctl2")
+
+
+def keep(directory: Path, change: Callable[[State], State], *records: str) -> State:
+    """Change what is known of the machine, as the module does."""
+    with claims.locked(str(directory)):
+        after = change(claims.read(str(directory)))
+        claims.write(str(directory), after, records)
+    return after
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Where the claims of a machine are; it is not there yet."""
+    return tmp_path / "foghorn" / "handle_events"
+
+
+def test_given_nothing_when_read_then_nobody_claims_it_and_nothing_is_made(directory: Path) -> None:
+    assert claims.read(str(directory)) == State()
+    assert not directory.exists()
+
+
+def test_given_a_lease_when_another_run_wants_one_then_it_learns_whose_it_is_and_until_when(directory: Path) -> None:
+    keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
+
+    with pytest.raises(Leased, match=r"handle_events of root on ctl1 is at work on it.*until 2026-09-19T18:01:00Z"):
+        keep(directory, lambda state: claims.lease(state, SECOND, 60, NOW + 59))
+    assert claims.read(str(directory)).holder(NOW + 59) == {
+        "id": "first",
+        "playbook": "handle_events",
+        "by": "root on ctl1",
+        "process": None,
+        "until": NOW + 60,
+    }
+
+
+@pytest.mark.parametrize(("take_over", "later"), [("", 60), ("first", 0), ("any", 0)])
+def test_given_a_lease_that_ended_or_whose_run_is_dead_when_another_run_wants_one_then_it_gets_it(
+    directory: Path, take_over: str, later: float
+) -> None:
+    keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
+
+    after = keep(directory, lambda state: claims.lease(state, SECOND, 60, NOW + later, take_over))
+
+    assert after.lease is not None
+    assert after.lease["id"] == "second"
+    with pytest.raises(Leased, match="This run's lease of the machine ended, and another run has taken it over"):
+        claims.renew(after, FIRST, 60, NOW + later)
+    with pytest.raises(Leased):
+        claims.release(after, FIRST, "handle_events")
+
+
+def test_given_a_lease_that_another_run_has_given_up_since_when_renewed_then_it_is_lost_all_the_same() -> None:
+    with pytest.raises(Leased, match=r"It has ended since\. Run again"):
+        claims.renew(State(), FIRST, 60, NOW)
+
+
+def test_given_a_lease_that_ended_and_nobody_took_when_renewed_then_it_goes_on() -> None:
+    after = claims.renew(claims.lease(State(), FIRST, 60, NOW), FIRST, 60, NOW + 600)
+
+    assert after.holder(NOW + 659) is not None
+
+
+def test_given_two_owners_when_one_gives_up_then_the_other_still_claims_it(directory: Path) -> None:
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand", "disk"), NOW))
+    keep(directory, lambda state: claims.claim(state, FIRST, Wish("handle_events"), NOW))
+    (directory / "services.json").touch()
+
+    after = keep(directory, lambda state: claims.release(state, FIRST, "handle_events"))
+
+    assert after.lease is None
+    assert [(name, claim["reason"]) for name, claim in after.claims.items()] == [("by_hand", "disk")]
+
+
+def test_given_the_last_claim_when_given_up_then_nothing_is_left(directory: Path) -> None:
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+
+    keep(directory, lambda state: claims.release(state, FIRST, "by_hand"))
+
+    assert not directory.exists()
+    assert directory.parent.exists()
+
+
+def test_given_a_record_that_is_still_there_when_the_last_claim_is_given_up_then_it_is_kept(directory: Path) -> None:
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    (directory / "services.json").touch()
+
+    with pytest.raises(ClaimError, match=r"still holds services\.json: not all was put back"):
+        keep(directory, lambda state: claims.release(state, FIRST, "by_hand"), "services.json", "other.json")
+    assert list(claims.read(str(directory)).claims) == ["by_hand"]
+    assert (directory / "services.json").exists()
+
+
+def test_given_somebody_elses_files_when_the_last_claim_is_given_up_then_they_stay(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    (directory / "precious").touch()
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+
+    keep(directory, lambda state: claims.release(state, FIRST, "by_hand"), "services.json")
+
+    assert os.listdir(directory) == ["precious"]
+
+
+def test_given_a_claim_when_said_again_then_it_is_as_old_as_it_was() -> None:
+    first = claims.claim(State(), FIRST, Wish("handle_events", "Reboot A"), NOW)
+
+    after = claims.claim(first, SECOND, Wish("handle_events", "Reboot B", approving=["B"]), NOW + 5)
+
+    claim = after.claims["handle_events"]
+    assert (claim["since"], claim["noted_at"], claim["reason"]) == (NOW, NOW + 5, "Reboot B")
+    assert claim["approving"] == ["B"]
+    assert claim["boot_id"] == claims.boot_id()
+    assert claim["left_out_at"] is None
+
+
+def test_given_somebody_elses_text_when_claimed_then_it_is_one_short_harmless_line() -> None:
+    wish = Wish("handle_events", "Reboot \x1b[31m\n" + "A" * 9999, approving=["\x07"] * 9999)
+
+    claim = claims.claim(State(), FIRST, wish, NOW).claims["handle_events"]
+
+    assert claim["reason"].startswith("Reboot \ufffd[31m")
+    assert len(claim["reason"]) < 300
+    assert claim["approving"] == ["\ufffd"] * 100
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"lease": {"until": "soon"}, "claims": {}}', '{"lease": 1}'])
+def test_given_a_damaged_file_when_read_then_it_is_named_and_not_taken_for_no_claims(
+    directory: Path, content: str
+) -> None:
+    directory.mkdir(parents=True)
+    (directory / claims.FILE).write_text(content)
+
+    with pytest.raises(ClaimError, match=r"claims\.json is damaged"):
+        claims.read(str(directory))
+
+
+def test_given_a_write_that_was_cut_short_when_read_and_given_up_then_it_is_as_before(directory: Path) -> None:
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    (directory / ".claims.json.new").write_text('{"lease": nul')
+
+    assert list(claims.read(str(directory)).claims) == ["by_hand"]
+    keep(directory, lambda state: claims.release(state, FIRST, "by_hand"))
+    assert not directory.exists()
+
+
+def test_given_a_strict_umask_when_the_directory_is_made_then_the_application_may_look_into_it(directory: Path) -> None:
+    mask = os.umask(0o077)
+    try:
+        keep(directory, lambda state: claims.lease(state, FIRST, 9, NOW))
+    finally:
+        os.umask(mask)
+
+    assert [path.stat().st_mode & 0o777 for path in (directory, directory.parent)] == [0o755, 0o755]
+
+
+def test_given_a_place_that_cannot_be_written_when_locked_then_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ClaimError, match="file/claims: Not a directory"), claims.locked(str(tmp_path / "file/claims")):
+        pass
+
+
+def test_given_paths_when_looked_for_then_those_that_are_there_are_named(tmp_path: Path) -> None:
+    (tmp_path / "there").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    names = ["there", "dangling", "missing", "there/below"]
+
+    assert claims.present([str(tmp_path / name) for name in names]) == [str(tmp_path / name) for name in names[:2]]
+    with pytest.raises(ClaimError, match="run with the rights to see it"):
+        claims.present(["x" * 9999])
+
+
+def _take(directory: str, number: int) -> None:
+    for _turn in range(20):
+        with claims.locked(directory):
+            state = claims.read(directory)
+            run = Run(str(number))
+            taken = claims.claim(claims.lease(state, run, 60, NOW, "any"), run, Wish(f"owner{number}"), NOW)
+            claims.write(directory, taken)
+        with claims.locked(directory):
+            state = claims.read(directory)._replace(lease=None)
+            claims.write(directory, claims.release(state, run, f"owner{number}"))
+
+
+def test_given_many_at_once_when_they_claim_and_give_up_then_none_undoes_what_another_did(directory: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=_take, args=(str(directory), number)) for number in range(3)]
+    for other in others:
+        other.start()
+    for _turn in range(20):
+        keep(directory, lambda state: claims.claim(state._replace(lease=None), FIRST, Wish("mine"), NOW))
+        assert "mine" in json.loads((directory / claims.FILE).read_text())["claims"]
+    for other in others:
+        other.join()
+
+    assert [other.exitcode for other in others] == [0, 0, 0]
+    assert list(claims.read(str(directory)).claims) == ["mine"]
+    for other in others:
+        other.close()
