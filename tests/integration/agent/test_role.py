@@ -55,6 +55,7 @@ class Machine:
         self.command = self.root / "bin" / "foghorn-agent"
         self.config = self.root / "etc" / "foghorn" / "agent.json"
         self.hooks = self.root / "etc" / "foghorn" / "hooks.d"
+        self.secret = self.config.with_name("members.secret")
         self.journal = self.root / "var" / "foghorn"
         self.unit = self.root / "foghorn-agent.service"
         self.output = ""
@@ -81,6 +82,7 @@ class Machine:
             "__handler_agent_command": str(self.command),
             "__handler_agent_config": str(self.config),
             "__handler_agent_hooks": str(self.hooks),
+            "__handler_agent_secret_file": str(self.secret),
             "__handler_agent_journal": str(self.journal),
             "__handler_agent_unit": str(self.unit),
             "__handler_agent_booted": booted,
@@ -205,8 +207,31 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert '+            "name": "web"' in machine.output
     assert machine.take_calls() == []
 
-    assert machine.play(handler_agent_policies=[POLICY]) == 0, machine.output
+    members: dict[str, Any] = {
+        "handler_agent_members_group": "all",
+        "handler_agent_address": "fd00::4",
+        "handler_agent_vm_name": "web_0",
+    }
+    assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
     assert machine.take_calls() == ["daemon-reload", "restart"]
+    assert json.loads(machine.config.read_text())["quorum"] == {
+        "secret_file": str(machine.secret),
+        "members": {"web_0": "http://[fd00::4]:9797"},
+    }
+    # Made once, for root alone, and never shown.
+    secret = machine.secret.read_text().strip()
+    assert mode_of(machine.secret) == 0o600
+    assert len(secret) == 64
+    assert secret not in machine.output
+    assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
+    assert (machine.changes, machine.secret.read_text().strip()) == (0, secret)
+
+    # Exchanged without a restart, the one before along with it.
+    given: dict[str, Any] = {"handler_agent_members_secret": "n" * 32, "handler_agent_members_old_secret": secret}
+    assert machine.play(handler_agent_policies=[POLICY], **members, **given) == 0, machine.output
+    assert machine.secret.read_text().split() == ["n" * 32, secret]
+    assert secret not in machine.output
+    assert machine.take_calls() == []
     assert json.loads(machine.config.read_text())["policies"] == [POLICY]
     assert "\nBefore=multi-user.target nginx.service work@1.service\n" in machine.unit.read_text()
     assert complaints_of_systemd(machine) == ""
@@ -223,8 +248,11 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
 def test_given_a_machine_that_does_not_run_systemd_when_installed_then_it_is_enabled_and_nothing_is_started(
     machine: Machine,
 ) -> None:
-    assert machine.play(booted=False) == 0, machine.output
+    assert machine.play(handler_agent_policies=[POLICY], booted=False) == 0, machine.output
     assert machine.take_calls() == ["enable"]
+    # Nor a secret that all machines of the image would share.
+    assert json.loads(machine.config.read_text())["quorum"] == {"secret_file": str(machine.secret)}
+    assert not machine.secret.exists()
     # Nothing of the machine that builds an image goes into it.
     assert list(machine.journal.iterdir()) == []
     assert json.loads(machine.config.read_text())["imds"] == {}
@@ -254,6 +282,10 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
             ['handler_agent_hooks: the name "../../cron.d/x" may only have letters'],
         ),
         (
+            {"handler_agent_members_secret": "sesame"},
+            ["handler_agent_members_secret and handler_agent_members_old_secret 32 to 256 characters"],
+        ),
+        (
             {
                 "handler_agent_state": "gone",
                 "handler_agent_hooks": [{"stage": "start", "name": "x", "content": "#!/bin/sh\n"}],
@@ -271,6 +303,7 @@ def test_given_a_mistake_in_a_variable_when_played_then_it_is_named_before_anyth
     variables: dict[str, Any], complaints: list[str], machine: Machine
 ) -> None:
     assert machine.play(**variables) == 2, machine.output
+    said = " ".join(machine.output.split())
     for complaint in complaints:
-        assert complaint in machine.output
+        assert complaint in said
     assert (machine.changes, machine.files(), machine.take_calls()) == (0, [], [])

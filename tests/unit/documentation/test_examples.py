@@ -132,7 +132,9 @@ def test_given_examples_that_configure_the_agent_when_the_agent_reads_them_then_
     seen = 0
     for key in ("policies", "listen", "quorum", "webhooks", "imds"):
         for value in values(contents, "handler_agent_%s" % key):
-            parse_config({key: value})
+            # The secret's file is made, and named, by the role.
+            secret = {"secret_file": "/etc/foghorn/members.secret"}
+            parse_config({"quorum": dict(secret, **value)} if key == "quorum" else {"quorum": secret, key: value})
             seen += 1
 
     assert seen > 5

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is allowed in a configuration, and yet most likely not meant?"""
 
+import ipaddress
 import os
 from typing import List, Sequence, Set, Tuple
 
@@ -51,12 +52,15 @@ def advice_on_policies(config: Config) -> List[str]:
         for rule, names in ((rule, _conditions_of(rule.plan)) for rule in own)
         if names and rule.plan.approve == NEVER
     ]
-    if not config.quorum.members:
+    if not config.quorum.members and config.quorum.url is None:
         found += [
-            "%s: approve: quorum has no quorum.members to ask: a shared event is never approved" % rule.plan.rule
+            "%s: approve: quorum has no quorum.members and no quorum.url to ask: a shared event is never approved"
+            % rule.plan.rule
             for rule in own
             if rule.plan.approve == QUORUM and rule.match.shared is not False
         ]
+    elif all(ipaddress.ip_address(address).is_loopback for address, _port in config.listen):
+        found.append("quorum: no other member can ask this machine, which listens on loopback only: set listen")
     return found
 
 

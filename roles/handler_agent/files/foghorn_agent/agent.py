@@ -8,7 +8,7 @@ slow step, a silent IMDS or a hostile client cannot keep an eviction from being 
 
 import json
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from foghorn_core.document import Document, NameKey, name_key
 from foghorn_core.errors import OutOfTime
@@ -26,6 +26,7 @@ from .decisions import (
     awaiting_approval,
     ended,
     found,
+    is_ready,
     next_work,
     observe,
     plan_of,
@@ -40,7 +41,9 @@ from .journal import Journal
 from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .metrics import Counters, render
-from .policy import DEFAULT_BEGIN_BEFORE, QUORUM, RESTORE
+from .policy import DEFAULT_BEGIN_BEFORE, RESTORE
+from .quorum import STRANGERS, as_text, shared_events, waiting_for
+from .quorum import Heard as HeardOfMembers
 from .running import Running
 from .state import TOLD, Record, State, Tracked, apply, occasion, summarise
 from .status import Health, describe
@@ -58,6 +61,7 @@ _LONGEST_OBEDIENCE = 15.0  # seconds without a poll because IMDS wants it so: of
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
 _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
 _STEP_RETRY = 1.0  # seconds after another step that failed
+_SAY_AGAIN = 10.0  # seconds between two lines about whom an event waits for
 _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
 # The first is of no interest, the second has been logged with all that is known of it.
@@ -89,7 +93,7 @@ class Edges(NamedTuple):
     approve: Worker
     """Around `ImdsDesk.approve`, of a desk of its own."""
     members: Worker
-    """Around `ask_members`."""
+    """Around `MembersDesk.ask`."""
     start_step: Callable[[Work, str], Running]
     """Starts a step, on the VM of this name."""
     watch: Callable[[int], None]
@@ -149,6 +153,12 @@ class Agent:
         self._words: Dict[str, Dict[NameKey, Word]] = {}
         """By event id in lower case, what other members have said about it last, by the keys of their names."""
         self._heard_from: Dict[NameKey, float] = {}
+        """When each that was asked has answered last, or was asked first."""
+        self._faults: Dict[NameKey, str] = {}
+        """Why the others did not answer when they were asked last."""
+        self._answered: Set[NameKey] = set()
+        self._waiting_said: Dict[str, Tuple[str, float]] = {}
+        """By event id, what was logged of whom it waits for, and when more may be."""
         self._next_members = 0.0
         self._next_write = 0.0
         if boot_id != state.boot_id:
@@ -235,7 +245,8 @@ class Agent:
         work = self._running.work if self._running else None
         now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
         health = self._health._replace(last_answer=self._edges.heard.last_answer)
-        return describe(self.state, self.config.rules, work, health, now, self._withheld)
+        waiting = {one.event_id: self._waiting_for(one) for one in shared_events(self.state, self.config.rules)}
+        return describe(self.state, self.config.rules, work, health, now, self._withheld, waiting)
 
     # --- taking in ----------------------------------------------------------------------------
 
@@ -548,24 +559,26 @@ class Agent:
     # --- other members ------------------------------------------------------------------------
 
     def _ask_members(self, now: float) -> None:
-        if now < self._next_members or self._edges.members.is_busy:
+        events = shared_events(self.state, self.config.rules)
+        self._say_whom_it_waits_for(events, now)
+        if not events or now < self._next_members or self._edges.members.is_busy:
             return
-        me = name_key(self.state.vm_name or "")
-        names = {
-            name_key(name)
-            for one in self.state.tracked
-            if one.over is None
-            and one.event.is_scheduled
-            and one.event.is_shared
-            and plan_of(self.config.rules, one).approve == QUORUM
-            for name in one.event.resources
-        } - {me}
-        urls = {name: self.config.quorum.members[name] for name in names if name in self.config.quorum.members}
+        urls = self._urls_of_members(events)
         if urls:
             self._next_members = now + self.config.quorum.interval
             for name in urls:
                 self._heard_from.setdefault(name, now)
             self._edges.members.submit((urls, self.config.quorum.timeout))
+
+    def _urls_of_members(self, events: Sequence[Tracked]) -> Dict[NameKey, str]:
+        me = name_key(self.state.vm_name or "")
+        urls = {}
+        for one in events:
+            for name in one.event.resources:
+                url = self.config.quorum.url_of(name)
+                if url is not None and name_key(name) != me:
+                    urls[name_key(name)] = url
+        return urls
 
     def _collect_members(self, now: float) -> None:
         for result in self._edges.members.collect():
@@ -574,17 +587,45 @@ class Agent:
                 continue
             for name, status in result.items():
                 if not isinstance(status, dict):
+                    self._note_fault(name, status)
                     continue
-                words: Dict[str, Word] = {}
-                if name_key(str(status.get("vm_name"))) == name:
-                    self._heard_from[name] = now
-                    words = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
+                self._faults.pop(name, None)
+                self._answered.add(name)
+                self._heard_from[name] = now
+                words = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
                 # Only of what is known here: a member may make up as many events as it likes. What it does not list,
-                # or somebody else in its place, it is not ready for any more.
+                # it is not ready for any more.
                 for event_id in [one.event_id.lower() for one in self.state.tracked]:
                     self._words.setdefault(event_id, {}).pop(name, None)
                     if event_id in words:
                         self._words[event_id][name] = words[event_id]
+
+    def _note_fault(self, name: NameKey, error: Any) -> None:
+        reason = getattr(error, "reason", "unreachable")
+        if self._faults.get(name) != reason:
+            self._edges.log(levels.WARNING, "member %s: %s" % (name[0], error))
+        self._faults[name] = reason
+        self.counters.add("foghorn_member_errors_total", reason=reason)
+        if reason in STRANGERS:
+            # Whoever held that name there has lost it: what it said does not hold any more.
+            for words in self._words.values():
+                words.pop(name, None)
+
+    def _waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
+        known = self._urls_of_members([one])
+        heard = HeardOfMembers(self._words, self._faults, known, self._answered)
+        return waiting_for(one, self.state.vm_name or "", self.config.rules, heard)
+
+    def _say_whom_it_waits_for(self, events: Sequence[Tracked], now: float) -> None:
+        """Log it when it has changed: from when this machine is ready, since until then nobody is waited for."""
+        for one in events:
+            said, again_at = self._waiting_said.get(one.event_id, ("", now))
+            if now < again_at or not is_ready(one, plan_of(self.config.rules, one)):
+                continue
+            text = as_text(self._waiting_for(one))
+            if text and text != said:
+                self._edges.log(levels.NOTICE, "waiting for %s" % text, event_id=one.event_id)
+                self._waiting_said[one.event_id] = text, now + _SAY_AGAIN
 
     def _silent(self, now: float) -> FrozenSet[NameKey]:
         patience = self.config.quorum.silent_after
@@ -609,6 +650,12 @@ class Agent:
         self._approve_again = {key: value for key, value in self._approve_again.items() if key in listed}
         lowered = {event_id.lower() for event_id in listed}
         self._words = {key: value for key, value in self._words.items() if key in lowered}
+        self._waiting_said = {key: value for key, value in self._waiting_said.items() if key in listed}
+        if not listed:
+            # Who is asked again has a new event to fall silent in.
+            self._heard_from.clear()
+            self._faults.clear()
+            self._answered.clear()
 
     def _write(self, *records: Record) -> None:
         trouble = self._edges.journal.append(*records)

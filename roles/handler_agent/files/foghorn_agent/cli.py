@@ -20,7 +20,8 @@ from .advice import advice_on_machine, advice_on_policies
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
 from .journal import JournalError, read_history
 from .manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
-from .members import ask_member
+from .members import ask_agent
+from .secrets import NoSecret, read_members_secrets
 from .status import as_table
 
 _USAGE = """\
@@ -164,7 +165,7 @@ def _run(asked: Arguments, _output: TextIO) -> int:
 def _status(asked: Arguments, output: TextIO) -> int:
     url = _url_of_agent(load_config(asked.config))
     try:
-        status = ask_member(url, 5.0)
+        status = ask_agent(url, 5.0)
     except (OSError, DocumentError) as error:
         raise Failed("no answer from %s: %s. Is it running? systemctl status foghorn-agent" % (url, error)) from None
     if asked.json:
@@ -225,6 +226,11 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
     else:
         source, config = asked.config, load_config(asked.config)
     # What comes by standard input may be for another machine.
+    if asked.config != _STANDARD_INPUT and config.quorum.secret_file is not None:
+        try:
+            read_members_secrets(config.quorum.secret_file)
+        except NoSecret as error:
+            raise ConfigError(source, ["quorum.secret_file: %s" % error]) from None
     advice = advice_on_policies(config) + ([] if asked.config == _STANDARD_INPUT else advice_on_machine(config))
     for line in advice:
         sys.stderr.write("%s: warning: %s\n" % (source, plain(line)))

@@ -6,7 +6,7 @@ import ipaddress
 import json
 import os
 import re
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint, split_url
 from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERSION, NameKey, name_key
@@ -24,6 +24,7 @@ from .policy import (
     HOOKS,
     NEVER,
     PAUSE,
+    QUORUM,
     STAGES,
     WAIT_CONNECTIONS,
     Match,
@@ -35,6 +36,8 @@ from .policy import (
 from .state import TOLD
 from .windows import DAYS, Window
 from .zones import UTC, is_zone
+
+Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
 DEFAULT_PATH = "/etc/foghorn/agent.json"
 DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
@@ -49,6 +52,9 @@ _LONGEST_NOTICE = 7 * 86400.0  # seconds: of a hardware failure that Azure fores
 _LARGEST_FILE = 1024 * 1024  # bytes
 _UNIT_SUFFIX = re.compile(r"\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope)\Z")
 _TIME_OF_DAY = re.compile(r"(?:([01][0-9]|2[0-3]):([0-5][0-9])|24:00)\Z")
+# Of what Azure allows in the name of a VM, what can stand in a URL. Without a letter it would be an address.
+_VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
+_NAME_HERE = "{name}"
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -79,11 +85,25 @@ class Imds(NamedTuple):
 class Quorum(NamedTuple):
     """Who else has to be ready for a shared event, and where each says so. Times are in seconds."""
 
+    secret_file: Optional[str] = None
+    """Holds what the members know and nobody else."""
     members: Mapping[NameKey, str] = {}
     """By the key of the name of the VM, the URL of its agent."""
+    url: Optional[str] = None
+    """Of the agent of a VM that is not among the members, with `{name}` for the VM's name."""
     interval: float = 2.0
     timeout: float = 5.0
     silent_after: float = 15.0
+
+    def url_of(self, name: str) -> Optional[str]:
+        """Where the agent of a VM answers; None if that is not known.
+
+        :param name: as an event has it, which is somebody else's text
+        """
+        known = self.members.get(name_key(name))
+        if known is not None or self.url is None or not _VM_NAME.match(name):
+            return known
+        return self.url.replace(_NAME_HERE, name)
 
 
 class Webhook(NamedTuple):
@@ -107,6 +127,10 @@ class Config(NamedTuple):
 
     imds: Imds = Imds()
     listen: Tuple[Tuple[str, int], ...] = (("127.0.0.1", DEFAULT_PORT),)
+    allow_from: Tuple[Network, ...] = ()
+    """Whose connections are taken; none: everybody's. The machine itself and Azure's probe always are."""
+    metrics_from: Tuple[Network, ...] = ()
+    """Who may ask for the metrics, besides the machine itself."""
     hooks_directory: str = DEFAULT_HOOKS_DIRECTORY
     state_directory: str = DEFAULT_STATE_DIRECTORY
     margin: float = DEFAULT_MARGIN
@@ -159,6 +183,8 @@ def parse_config(content: Any, path: str = "configuration") -> Config:
     config = Config(
         imds=_parse_imds(top.section("imds")),
         listen=_parse_listen(top),
+        allow_from=top.networks("allow_from"),
+        metrics_from=top.networks("metrics_from"),
         hooks_directory=top.absolute_path("hooks_directory", DEFAULT_HOOKS_DIRECTORY),
         state_directory=top.absolute_path("state_directory", DEFAULT_STATE_DIRECTORY),
         margin=margin,
@@ -167,10 +193,26 @@ def parse_config(content: Any, path: str = "configuration") -> Config:
         quorum=_parse_quorum(top.section("quorum")),
         webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks")),
     )
+    _demand_secret(config, mistakes)
     top.finish()
     if mistakes:
         raise ConfigError(path, mistakes)
     return config
+
+
+def _demand_secret(config: Config, mistakes: List[str]) -> None:
+    """Without one, anybody who can send a packet could say that all are ready."""
+    if config.quorum.secret_file is not None:
+        return
+    own = config.rules[: len(config.rules) - len(default_rules())]
+    mistakes += [
+        "policies[%d].approve: quorum needs quorum.secret_file, a secret that only the members hold; an event of this "
+        "machine alone is approved with when_ready as well" % index
+        for index, rule in enumerate(own)
+        if rule.plan.approve == QUORUM
+    ]
+    if config.quorum.members or config.quorum.url:
+        mistakes.append("quorum: has members and needs secret_file, a secret that only they hold")
 
 
 class _Section:
@@ -236,6 +278,10 @@ class _Section:
             ),
         )
         return None if result is None else tuple(result)
+
+    def networks(self, name: str) -> "Tuple[Network, ...]":
+        given = self.checked(name, [], "a list of IP addresses or networks", lambda value: _are(value, _is_network))
+        return tuple(ipaddress.ip_network(one) for one in given)
 
     def absolute_path(self, name: str, default: Any) -> Any:
         return self.checked(
@@ -433,6 +479,8 @@ def _parse_quorum(section: _Section) -> Quorum:
         urls[name_key(name)] = str(url)
     defaults = Quorum()
     return Quorum(
+        secret_file=section.absolute_path("secret_file", None),
+        url=section.checked("url", None, "http://HOST[:PORT][/PATH] with {name} in it", _is_pattern),
         members=urls,
         interval=section.seconds("interval", defaults.interval, least=0.5),
         timeout=section.seconds("timeout", defaults.timeout),
@@ -498,6 +546,10 @@ def _is_endpoint(value: Any) -> bool:
 
 def _is_url(value: Any) -> bool:
     return isinstance(value, str) and _succeeds(split_url, value)
+
+
+def _is_pattern(value: Any) -> bool:
+    return isinstance(value, str) and _NAME_HERE in value and _is_url(value.replace(_NAME_HERE, "name"))
 
 
 def _succeeds(function: Callable[[Any], Any], value: Any) -> bool:

@@ -11,7 +11,7 @@ import errno
 import re
 import selectors
 import socket
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 _LARGEST_REQUEST = 8 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes
@@ -24,6 +24,7 @@ _SHORTAGES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM]
 _REASONS = {
     200: "OK",
     400: "Bad Request",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     414: "URI Too Long",
@@ -36,12 +37,27 @@ _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) HTTP/([0-9]
 _ABSOLUTE_FORM = re.compile(r"https?://[^/?]*", re.IGNORECASE)
 
 
+class Asked(NamedTuple):
+    """What a client wants to know, and who it is."""
+
+    path: str
+    """Without its query."""
+    host: str = "127.0.0.1"
+    """IP address of the client."""
+    is_local: bool = True
+    """Whether that is this machine itself."""
+    headers: Mapping[str, str] = {}
+    """With names in lower case; of one that came twice, the last."""
+
+
 class Response(NamedTuple):
     """What a route answers."""
 
     status: int
     content_type: str
     body: bytes
+    headers: str = ""
+    """Further ones, as they are sent, each with its line end."""
 
 
 class CannotListen(Exception):
@@ -51,8 +67,9 @@ class CannotListen(Exception):
 class _Connection:
     """One client: first its request comes in, then the answer goes out, then we wait for it to hang up."""
 
-    def __init__(self, sock: socket.socket, expires: float) -> None:
+    def __init__(self, sock: socket.socket, host: str, expires: float) -> None:
         self.sock = sock
+        self.host = host
         self.expires = expires
         self.request = b""
         self.answer: Optional[memoryview] = None
@@ -62,23 +79,26 @@ class Endpoint:
     """A small HTTP server. It registers its sockets with the selector, with `handle` as their data.
 
     :param addresses: IP addresses and ports to listen on; port 0 takes any. `::` is IPv6 only
-    :param respond: gives the answer for a path, which comes without its query; None: there is no such path
+    :param respond: gives the answer; None: there is no such path
     :param clock: monotonic, in seconds
     :param most_connections: at the same time
     :param seconds: that a client has for its request, and again for taking the answer
+    :param admits: whether a client at an IP address is let in; others are hung up on, and take nobody's place
     :raises CannotListen: if one of the addresses cannot be had; then none is
     """
 
     def __init__(
         self,
         addresses: Sequence[Tuple[str, int]],
-        respond: Callable[[str], Optional[Tuple[int, str, bytes]]],
+        respond: Callable[[Asked], Optional[Response]],
         selector: selectors.BaseSelector,
         clock: Callable[[], float],
         most_connections: int = 64,
         seconds: float = 10.0,
+        admits: Callable[[str], bool] = lambda _host: True,
     ) -> None:
         self._respond = respond
+        self._admits = admits
         self._selector = selector
         self._clock = clock
         self._most_connections = most_connections
@@ -139,17 +159,20 @@ class Endpoint:
     def _accept(self, listener: socket.socket) -> None:
         for _unused in range(_ACCEPTS_AT_ONCE):
             try:
-                sock, _address = listener.accept()
+                sock, address = listener.accept()
             except OSError as error:
                 if error.errno in _SHORTAGES:
                     self._ignore_listeners()
                     self._paused_until = self._clock() + _PAUSE
                 # Otherwise there is nobody left in the queue, or who was there has gone.
                 return
+            if not self._admits(address[0]):
+                sock.close()
+                continue
             if len(self._connections) >= self._most_connections:
                 self._close(next(iter(self._connections.values())))
             sock.setblocking(False)
-            self._connections[sock.fileno()] = _Connection(sock, self._clock() + self._seconds)
+            self._connections[sock.fileno()] = _Connection(sock, address[0], self._clock() + self._seconds)
             self._selector.register(sock, selectors.EVENT_READ, self.handle)
 
     def _advance(self, connection: _Connection) -> None:
@@ -171,7 +194,7 @@ class Endpoint:
             self._close(connection)
             return
         connection.request += data
-        answer = self._answer(connection.request)
+        answer = self._answer(connection)
         if answer is not None:
             connection.answer = memoryview(answer)
             connection.request = b""
@@ -188,12 +211,12 @@ class Endpoint:
             connection.sock.shutdown(socket.SHUT_WR)
             self._selector.modify(connection.sock, selectors.EVENT_READ, self.handle)
 
-    def _answer(self, request: bytes) -> Optional[bytes]:
+    def _answer(self, connection: _Connection) -> Optional[bytes]:
         """The answer to what has come so far of a request; None while it is too early to tell.
 
-        The header fields are of no interest to us, not even Host, which some probes leave out.
+        No header field has to be there, not even Host, which some probes leave out.
         """
-        request = request.replace(b"\r\n", b"\n").lstrip(b"\n")
+        request = connection.request.replace(b"\r\n", b"\n").lstrip(b"\n")
         line, line_ended, _unused = request.partition(b"\n")
         if not line_ended:
             return _error(414, "The request line is too long") if len(request) > _LARGEST_REQUEST - 64 else None
@@ -211,12 +234,14 @@ class Endpoint:
         if not path.startswith("/"):
             return _error(400, "This is not a path")
         try:
-            response = self._respond(path)
+            response = self._respond(
+                Asked(path, connection.host, _is_local(connection.sock, connection.host), _headers_of(request))
+            )
         except Exception as error:  # noqa: BLE001 - a mistake in a route must not end the loop; who asks sees it
             return _error(500, "The agent could not answer: %s" % type(error).__name__)
         if response is None:
             return _error(404, "There is no such path")
-        return _encode(Response(*response), with_body=method == "GET")
+        return _encode(response, with_body=method == "GET")
 
     def _close(self, connection: _Connection) -> None:
         del self._connections[connection.sock.fileno()]
@@ -254,11 +279,26 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _error(status: int, text: str, header: str = "") -> bytes:
-    return _encode(Response(status, "text/plain; charset=utf-8", text.encode("utf-8") + b"\n"), header=header)
+def _is_local(sock: socket.socket, host: str) -> bool:
+    # Nobody else can send from an address of ours: the kernel drops what pretends to.
+    return host == "::1" or host.startswith("127.") or host == sock.getsockname()[0]
 
 
-def _encode(response: Response, with_body: bool = True, header: str = "") -> bytes:
+def _headers_of(request: bytes) -> Dict[str, str]:
+    """Of a request that came as a whole, with line feeds alone."""
+    headers = {}
+    for line in request.partition(b"\n\n")[0].decode("latin-1").split("\n")[1:]:
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.lower()] = value.strip()
+    return headers
+
+
+def _error(status: int, text: str, headers: str = "") -> bytes:
+    return _encode(Response(status, "text/plain; charset=utf-8", text.encode("utf-8") + b"\n", headers))
+
+
+def _encode(response: Response, with_body: bool = True) -> bytes:
     head = (
         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s"
         "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
@@ -267,7 +307,7 @@ def _encode(response: Response, with_body: bool = True, header: str = "") -> byt
             _REASONS.get(response.status, "Unknown"),
             response.content_type,
             len(response.body),
-            header,
+            response.headers,
         )
     )
     return head.encode("ascii") + (response.body if with_body else b"")

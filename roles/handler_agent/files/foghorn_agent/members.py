@@ -1,75 +1,199 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks the agent of another VM how far it has got. Blocks: for a worker's thread."""
+"""Asks the agents of other VMs how far they have got. Blocks: for a worker's thread."""
 
 import socket
+import threading
 import time
-from typing import Any, Callable, Dict, Tuple
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from foghorn_core.client import split_url
 from foghorn_core.deadline import Deadline
-from foghorn_core.document import NameKey, parse_json
-from foghorn_core.errors import DocumentError, ImdsError, ProtocolError, TooLarge
+from foghorn_core.document import NameKey, name_key, parse_json
+from foghorn_core.errors import DocumentError, ProtocolError, TooLarge
 from foghorn_core.http_connection import Answer, HttpConnection
+from foghorn_core.signature import is_answer_signed, new_nonce, sign_question
+
+from .quorum import ANOTHER_MACHINE, NOT_ASKED, NOT_SIGNED, OTHER_SECRET
+from .secrets import NoSecret, read_members_secrets
 
 _PATH = "/status"
-_LARGEST_ANSWER = 1024 * 1024  # bytes
+_LARGEST_ANSWER = 128 * 1024  # bytes
 _HEADERS = {"Accept": "application/json", "Connection": "close"}
+# An event hits one update domain at most, of a placement group of a hundred.
+MOST_MEMBERS = 100
+_MOST_AT_ONCE = 32
 
 
 class MemberError(OSError):
-    """A member gave no status that can be used. The message says which member, and what it did."""
+    """A member gave no status that can be used. The message says which member, and what it did.
+
+    :param reason: the same in a word or two
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
-def ask_member(url: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> Dict[str, Any]:
-    """Read the status of the agent at `url`.
+class Question(NamedTuple):
+    """To one member."""
+
+    name: NameKey
+    url: str
+    nonce: str
+    headers: Mapping[str, str]
+
+
+def ask_agent(url: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> Dict[str, Any]:
+    """Read the status of this machine's own agent, which needs no signature.
 
     :param url: `http://HOST[:PORT][/PATH]`
-    :param timeout: seconds for all of it, where the host is an IP address. The look-up of a name takes as long as
-        the system's resolver lets it
+    :param timeout: seconds for all of it
     :returns: at least `events`, a list of objects
     :raises MemberError: if it did not answer with a status in time
     :raises ValueError: if the URL has another form
     """
+    return _status_of(url, _fetch(url, {}, timeout, clock))
+
+
+class MembersDesk:
+    """Asks the members side by side, so that none of them keeps another from being heard.
+
+    Each is asked in a thread of its own, and there are not more of these than are bounded. The name of a host may take
+    as long to be looked up as the system's resolver likes: who asks does not wait for that, and asks again when it has
+    ended.
+
+    :param secret_file: of the members
+    """
+
+    def __init__(self, secret_file: Optional[str]) -> None:
+        self._secret_file = secret_file
+        self._under_way: Set[NameKey] = set()
+        self._ended = threading.Semaphore(0)
+        """Of those under way, be it since this round or one before: there is room for the next."""
+        self._round = 0
+        self._slow: Dict[NameKey, int] = {}
+        """Who did not answer in time, and in which round. They come last, and of them those first who had to wait."""
+
+    def ask(self, job: "Tuple[Mapping[NameKey, str], float]") -> "Dict[NameKey, Any]":
+        """Ask other agents for their `/status`. One that does not answer as it should gives a `MemberError`.
+
+        :param job: URLs by the names' keys, and the seconds for all of it
+        """
+        urls, timeout = job
+        deadline = Deadline(timeout)
+        try:
+            if self._secret_file is None:
+                raise NoSecret("quorum.secret_file is not set")
+            secrets = read_members_secrets(self._secret_file)
+        except NoSecret as error:
+            return {name: MemberError(str(error), "no secret here") for name in urls}
+        questions: List[Question] = []
+        for name in sorted(urls, key=lambda one: (self._slow.get(one, 0), one))[:MOST_MEMBERS]:
+            nonce = new_nonce()
+            headers = sign_question(secrets, nonce, name[0])
+            questions.append(Question(name, urls[name], nonce, headers))
+        self._round += 1
+        asked, answers = self._fetch_all(questions, deadline)
+        late = MemberError("did not answer within %g s" % timeout, "no answer")
+        results: Dict[NameKey, Any] = {name: MemberError("more members than are asked", "too many") for name in urls}
+        for question in questions:
+            answer = answers.get(question.name, late)
+            results[question.name] = answer if isinstance(answer, Exception) else _heard(question, secrets, answer)
+        self._slow = {name: number for name, number in self._slow.items() if name in urls}
+        for name in asked:
+            if name not in answers or _is_slow(answers[name]):
+                self._slow[name] = self._round
+            else:
+                self._slow.pop(name, None)
+        return results
+
+    def _fetch_all(self, questions: "List[Question]", deadline: Deadline) -> "Tuple[List[NameKey], Dict[NameKey, Any]]":
+        """Who was asked, and what came of it in time."""
+        left: Deque[Question] = deque(one for one in questions if one.name not in self._under_way)
+        expected = len(left)
+        asked = [one.name for one in questions if one.name in self._under_way]
+        answers: Dict[NameKey, Any] = {}
+
+        def fetch(question: Question) -> None:
+            try:
+                answers[question.name] = _fetch(question.url, question.headers, deadline.remaining())
+            except Exception as error:  # noqa: BLE001 - the error is the answer
+                answers[question.name] = error
+            finally:
+                self._under_way.discard(question.name)
+                self._ended.release()
+
+        while True:
+            while left and len(self._under_way) < _MOST_AT_ONCE:
+                question = left.popleft()
+                self._under_way.add(question.name)
+                asked.append(question.name)
+                try:
+                    threading.Thread(target=fetch, args=(question,), name="member", daemon=True).start()
+                except RuntimeError as error:
+                    # The system has no more of them.
+                    self._under_way.discard(question.name)
+                    answers[question.name] = MemberError("%s could not be asked: %s" % (question.url, error), NOT_ASKED)
+            if len(answers) == expected or not self._ended.acquire(timeout=max(0.0, deadline.remaining())):
+                # A copy: those that are late still write into the other.
+                return asked, dict(answers)
+
+
+def _fetch(url: str, headers: Mapping[str, str], timeout: float, clock: Callable[[], float] = time.monotonic) -> Answer:
     host, port, path = split_url(url)
     deadline = Deadline(timeout, clock)
     connection = HttpConnection(host, port)
     try:
         connection.open(deadline.remaining())
-        answer = connection.exchange("GET", path + _PATH, _HEADERS, None, deadline, _LARGEST_ANSWER)
+        return connection.exchange("GET", path + _PATH, dict(_HEADERS, **headers), None, deadline, _LARGEST_ANSWER)
     except socket.timeout:
-        raise MemberError("%s did not answer within %g s" % (url, timeout)) from None
+        raise MemberError("%s did not answer within %g s" % (url, timeout), "no answer") from None
+    except socket.gaierror as error:
+        raise MemberError("%s cannot be reached: %s" % (url, error), "unknown name") from None
+    except ConnectionRefusedError as error:
+        raise MemberError("%s cannot be reached: %s" % (url, error), "refused") from None
     except OSError as error:
-        raise MemberError("%s cannot be reached: %s" % (url, error)) from None
+        raise MemberError("%s cannot be reached: %s" % (url, error), "unreachable") from None
     except ProtocolError as error:
-        raise MemberError("%s did not answer as it should: %s" % (url, error)) from None
+        raise MemberError("%s did not answer as it should: %s" % (url, error), "no agent") from None
     except TooLarge:
-        raise MemberError("%s answered with more than %d KiB" % (url, _LARGEST_ANSWER // 1024)) from None
+        raise MemberError("%s answered with more than %d KiB" % (url, _LARGEST_ANSWER // 1024), "no agent") from None
     finally:
         connection.close()
-    return _status_of(url, answer)
 
 
-def ask_members(job: Tuple[Dict[NameKey, str], float]) -> Dict[NameKey, Any]:
-    """Ask other agents for their `/status`, in a worker's thread. One that does not answer gives its error."""
-    urls, timeout = job
-    answers: Dict[NameKey, Any] = {}
-    for name, url in urls.items():
-        try:
-            answers[name] = ask_member(url, timeout)
-        except (ImdsError, DocumentError, OSError) as error:
-            answers[name] = error
-    return answers
+def _is_slow(answer: Any) -> bool:
+    return isinstance(answer, MemberError) and answer.reason == "no answer"
+
+
+def _heard(question: Question, secrets: "Tuple[bytes, ...]", answer: Answer) -> Any:
+    """What a member says: its status, or the error that it amounts to."""
+    url = question.url
+    if answer.status == 403:
+        return MemberError("%s refused: it holds another secret, or has another name" % url, OTHER_SECRET)
+    # Before anything else is made of it: it may be anybody's.
+    if answer.status == 200 and not is_answer_signed(secrets, question.nonce, answer.headers, answer.body):
+        return MemberError("%s answered without the members' signature" % url, NOT_SIGNED)
+    try:
+        status = _status_of(url, answer)
+    except MemberError as error:
+        return error
+    if name_key(str(status.get("vm_name"))) != question.name:
+        return MemberError("%s is %r" % (url, str(status.get("vm_name"))[:100]), ANOTHER_MACHINE)
+    return status
 
 
 def _status_of(url: str, answer: Answer) -> Dict[str, Any]:
     if answer.status != 200:
-        raise MemberError("%s answered %d %s" % (url, answer.status, answer.reason[:100]))
+        raise MemberError("%s answered %d %s" % (url, answer.status, answer.reason[:100]), "no agent")
     try:
         status = parse_json(answer.body)
     except DocumentError as error:
-        raise MemberError("%s answered, but with %s" % (url, error)) from None
+        raise MemberError("%s answered, but with %s" % (url, error), "no agent") from None
     events = status.get("events") if isinstance(status, dict) else None
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-        raise MemberError("%s answered, but not with a status: %r" % (url, answer.body[:100]))
+        raise MemberError("%s answered, but not with a status: %r" % (url, answer.body[:100]), "no agent")
     return dict(status)

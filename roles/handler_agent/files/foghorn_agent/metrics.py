@@ -12,6 +12,8 @@ _HELP = {
     "foghorn_in_rotation": ("gauge", "Whether the machine is in rotation."),
     "foghorn_events": ("gauge", "Events of this machine that are listed now."),
     "foghorn_seconds_until_start": ("gauge", "Notice left before an event, where Azure says it."),
+    "foghorn_waiting_for_member": ("gauge", "Members that a shared event waits for, by name and reason."),
+    "foghorn_member_errors_total": ("counter", "Members that gave no status that could be used, by reason."),
     "foghorn_last_answer_timestamp_seconds": ("gauge", "When IMDS last gave a document."),
     "foghorn_journal_unwritten": ("gauge", "Journal records that the disk has not taken."),
     "foghorn_polls_total": ("counter", "Documents asked for, by result."),
@@ -57,6 +59,14 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
                     float(event["seconds_until_start"]),
                 )
             )
+        samples += [
+            (
+                "foghorn_waiting_for_member",
+                (("event_id", event["event_id"]), ("member", one["vm_name"]), ("reason", one["reason"])),
+                1.0,
+            )
+            for one in event["waiting_for"]
+        ]
     samples += [("foghorn_events", labels, float(count)) for labels, count in by_kind.items()]
     samples += [(name, labels, value) for (name, labels), value in counters.values.items()]
     lines = []

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Mapping, Optional
 
 from . import log as levels
+from .access import Access
 from .agent import Agent, Edges
 from .clock import Clocks, boot_id
 from .config import Config
@@ -21,7 +22,7 @@ from .endpoint import CannotListen, Endpoint
 from .imds_desk import ImdsDesk
 from .journal import Journal, JournalError
 from .log import Log, open_log
-from .members import ask_members
+from .members import MembersDesk
 from .notify import Notifier
 from .running import Running, Surroundings
 from .state import Record, State, occasion, replay
@@ -102,7 +103,7 @@ class Service:
             poll=Worker(self._desk.poll, "poll"),
             heard=self._desk.heard,
             approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
-            members=Worker(ask_members, "members"),
+            members=Worker(MembersDesk(config.quorum.secret_file).ask, "members"),
             start_step=lambda work, vm_name: Running(work, vm_name, around),
             watch=self._watch,
             log=log,
@@ -112,8 +113,17 @@ class Service:
             self._opened.callback(worker.close)
             self._selector.register(worker.fileno(), selectors.EVENT_READ)
         self.agent = Agent(config, self._clocks, edges, state, boot_id())
+        access = Access(
+            self.agent.respond,
+            lambda: self.agent.state.vm_name,
+            config.allow_from,
+            config.metrics_from,
+            config.quorum.secret_file,
+        )
         try:
-            self._endpoint = Endpoint(config.listen, self.agent.respond, self._selector, self._clocks.monotonic)
+            self._endpoint = Endpoint(
+                config.listen, access.respond, self._selector, self._clocks.monotonic, admits=access.admits
+            )
         except CannotListen as error:
             raise CannotStart(str(error)) from None
         self._opened.callback(self._endpoint.close)

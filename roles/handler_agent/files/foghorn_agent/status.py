@@ -3,7 +3,8 @@
 """What others may see of the agent: `/status` as JSON, and the short table a person reads. Pure."""
 
 from datetime import datetime, timezone
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
+from types import MappingProxyType
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.document import event_as_dict, format_date, same_name
 from foghorn_core.text import plain
@@ -11,6 +12,7 @@ from foghorn_core.text import plain
 from . import __version__
 from .decisions import Work, is_ready, plan_of
 from .policy import NEVER, QUORUM, Rule
+from .quorum import as_text
 from .state import BEGUN, MANUAL_ID, State, Tracked
 
 JsonObject = Dict[str, Any]
@@ -55,11 +57,13 @@ def describe(
     health: Health,
     now: datetime,
     withheld: Mapping[str, str] = {},
+    waiting: Mapping[str, Sequence[Tuple[str, str]]] = MappingProxyType({}),
 ) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name` and, of each of the
     `events`, `event_id`, `ready`, `willing` and `approves`.
 
     :param withheld: why events are not approved now, by their ids
+    :param waiting: by the id of a shared event, the names of whom it waits for, each with the reason
     """
     return {
         "version": __version__,
@@ -83,7 +87,11 @@ def describe(
             "until": _as_date(state.hold.until),
         },
         "events": [
-            dict(_describe_event(one, rules, state, health, now), **_describe_approval(one, rules, withheld))
+            dict(
+                _describe_event(one, rules, state, health, now),
+                waiting_for=[{"vm_name": name, "reason": why} for name, why in waiting.get(one.event_id, ())],
+                **_describe_approval(one, rules, withheld),
+            )
             for one in state.tracked
             if not one.is_manual
         ],
@@ -151,6 +159,10 @@ def as_table(status: Mapping[str, Any]) -> str:
         for event in status["events"]
         if event["withheld"]
     ]
+    for event in status["events"]:
+        waiting = [(one["vm_name"], one["reason"]) for one in event["waiting_for"]]
+        if waiting:
+            lines.append(plain("waiting for %s  %s" % (as_text(waiting), event["event_id"])))
     if status["step"]:
         lines.append("running  " + plain("%(stage)s: %(name)s" % status["step"]))
     return "\n".join(lines) + "\n"

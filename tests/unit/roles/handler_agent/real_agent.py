@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from edge_helpers import AGENT, PATIENCE
 
+SECRET = "a secret of the members, of all of them".replace(" ", "-")
 STAGES = {"drain": ["deregister", "wait"], "shutdown": ["stop"], "restore": ["start", "register"]}
 
 
@@ -60,6 +61,9 @@ class RealAgent:
         self.output = directory / "output"
         self.command = [sys.executable, "-IS", *([str(launcher)] if launcher else []), str(program)]
         self.config = directory / "agent.json"
+        self.secret_file = directory / "members.secret"
+        self.secret_file.write_text(SECRET)
+        self.secret_file.chmod(0o600)
         self._process: Optional[subprocess.Popen[bytes]] = None
         content: Dict[str, Any] = {
             "imds": {"endpoint": endpoint, "poll_interval": 0.25},
@@ -67,6 +71,7 @@ class RealAgent:
             "hooks_directory": str(directory / "hooks.d"),
             "state_directory": str(directory / "state"),
             "margin": 1,
+            "quorum": {"secret_file": str(self.secret_file)},
             "policies": [dict({"approve": "quorum"}, **{stage: self._steps(stage) for stage in STAGES})],
         }
         content.update(settings or {})

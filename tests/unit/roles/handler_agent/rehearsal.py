@@ -17,10 +17,12 @@ from foghorn_agent.clock import Clocks
 from foghorn_agent.config import parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import Heard, Poll
+from foghorn_agent.members import MemberError
 from foghorn_agent.policy import CHECK, DRAIN, RESTORE, SHUTDOWN
+from foghorn_agent.quorum import ANOTHER_MACHINE
 from foghorn_agent.state import State, replay
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, Event, NameKey
+from foghorn_core.document import Document, Event, NameKey, name_key
 from foghorn_core.errors import OutOfTime, Refused
 
 VM_NAME = "web_0"
@@ -39,6 +41,8 @@ POLICY: Dict[str, Any] = {
     "approve": "quorum",
     "margin": 2,
 }
+# Never read: here the members hear each other without a network.
+QUORUM = {"secret_file": "/etc/foghorn/members.secret"}
 # One that leaves the start to Azure, and does all that it does before at once.
 UNAPPROVED: Dict[str, Any] = dict(POLICY, approve="never", begin_before=604800)
 # One whose service is a unit of systemd.
@@ -314,7 +318,9 @@ class Rehearsal:
         self.history: List[Dict[str, Any]] = []
         """All that was ever written to it."""
         policy = policy or POLICY
-        self.config = parse_config(dict({"policies": [policy]}, **(settings or {})))
+        settings = dict(settings or {})
+        settings["quorum"] = dict(QUORUM, **settings.get("quorum", {}))
+        self.config = parse_config(dict({"policies": [policy]}, **settings))
         self._steps_before = {step["name"] for stage in (DRAIN, SHUTDOWN) for step in policy.get(stage, [])}
         self.step_seconds = dict(STEP_SECONDS)
         self.failing: Set[str] = set()
@@ -509,9 +515,13 @@ class Rehearsal:
         for name in job[0]:
             other = self.azure.machines.get(name[0])
             if other is None or other.agent is None or other.is_unreachable or other.deleted:
-                answers[name] = OSError("%s cannot be reached" % name[0])
+                answers[name] = MemberError("%s cannot be reached" % name[0], "unreachable")
+                continue
+            status = json.loads(json.dumps(other.agent.status()))
+            if name_key(str(status["vm_name"])) == name:
+                answers[name] = status
             else:
-                answers[name] = json.loads(json.dumps(other.agent.status()))
+                answers[name] = MemberError("%s is somebody else" % name[0], ANOTHER_MACHINE)
         return answers
 
     # --- the machine --------------------------------------------------------------------------

@@ -15,11 +15,13 @@ from foghorn_agent.advice import advice_on_machine, advice_on_policies
 from foghorn_agent.config import parse_config
 
 TYPES = {"event_types": ["Reboot", "Redeploy", "Terminate", "Preempt"]}
-MEMBERS = {"members": {"web_1": "http://10.0.0.5:9797"}}
+SECRET = {"secret_file": "/etc/foghorn/members.secret"}
+MEMBERS = dict(SECRET, members={"web_1": "http://10.0.0.5:9797"})
+EVERYWHERE = [{"address": "127.0.0.1"}, {"address": "10.0.0.4"}]
 
 
 def policies(*content: Any, **more: Any) -> List[str]:
-    return advice_on_policies(parse_config(dict(policies=list(content), **more)))
+    return advice_on_policies(parse_config(dict({"quorum": SECRET, "policies": list(content)}, **more)))
 
 
 def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> None:
@@ -32,7 +34,10 @@ def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> 
         ({"name": "all", "drain": []}, "all: also takes the machine out for a freeze of a few seconds"),
         ({"name": "all", "shutdown": [], "match": {"longer_than": 10}}, "all: shuts down for a freeze"),
         ({"name": "all", "approve": "when_ready"}, "all: also approves events of a type that Azure may add"),
-        ({"name": "all", "approve": "quorum", "match": TYPES}, "all: approve: quorum has no quorum.members"),
+        (
+            {"name": "all", "approve": "quorum", "match": TYPES},
+            "all: approve: quorum has no quorum.members and no quorum.url",
+        ),
     ],
 )
 def test_given_a_policy_that_takes_in_what_the_defaults_take_care_of_when_read_then_it_is_named(
@@ -45,9 +50,16 @@ def test_given_a_policy_that_takes_in_what_the_defaults_take_care_of_when_read_t
 
 def test_given_policies_that_say_what_they_are_for_when_read_then_there_is_nothing_to_say() -> None:
     short = {"match": {"event_types": ["Freeze"], "no_longer_than": 10}}
-    assert policies({"match": TYPES, "drain": [], "approve": "quorum"}, quorum=MEMBERS) == []
+    assert policies({"match": TYPES, "drain": [], "approve": "quorum"}, quorum=MEMBERS, listen=EVERYWHERE) == []
     assert policies(short, {"match": {"event_types": ["Freeze"]}, "drain": []}) == []
     assert policies({"match": dict(TYPES, shared=False), "drain": [], "approve": "quorum"}) == []
+
+
+@pytest.mark.parametrize("members", [MEMBERS, dict(SECRET, url="http://{name}:9797")])
+def test_given_members_when_nobody_else_can_ask_this_machine_then_it_is_said(members: Any) -> None:
+    said = "quorum: no other member can ask this machine, which listens on loopback only: set listen"
+    assert policies(quorum=members) == [said]
+    assert policies(quorum=members, listen=EVERYWHERE) == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/agent.md"])

@@ -18,11 +18,10 @@ from foghorn_agent import log as levels
 from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.imds_desk import ImdsDesk
-from foghorn_agent.members import ask_members
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, format_date, name_key
+from foghorn_core.document import Document, format_date
 from foghorn_core.errors import DocumentError, Refused
-from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
+from rehearsal import POLICY, QUORUM, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 
 def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
@@ -547,7 +546,7 @@ def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_is
 
 def changed(rehearsal: Rehearsal, **stages: Any) -> Rehearsal:
     """Restart the agent with another policy."""
-    rehearsal.config = parse_config({"policies": [dict(POLICY, **stages)]})
+    rehearsal.config = parse_config({"policies": [dict(POLICY, **stages)], "quorum": QUORUM})
     rehearsal.kill()
     return rehearsal
 
@@ -596,7 +595,7 @@ def test_given_a_machine_that_is_ready_when_a_stage_gets_another_step_then_it_is
 def test_given_a_machine_out_of_rotation_when_its_event_has_no_plan_any_more_then_it_stays_out_until_the_end() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=60.0, impact=1.0, linger=30.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
-    rehearsal.config = parse_config({"policies": [{"name": "nothing"}]})
+    rehearsal.config = parse_config({"policies": [{"name": "nothing"}], "quorum": QUORUM})
     rehearsal.kill()
     rehearsal.run_until(90.0)
     assert rehearsal.happenings[0].started is not None
@@ -816,13 +815,6 @@ def test_given_an_imds_that_does_not_say_the_name_when_polled_then_the_error_nam
 def test_given_events_to_approve_when_they_arrived_then_the_desk_says_which() -> None:
     with Answers({EVENTS: (200, {})}) as imds:
         assert desk(imds.url).approve(["E-1", "E-2"]) == ["E-1", "E-2"]
-
-
-def test_given_members_to_ask_when_one_does_not_answer_then_its_error_stands_in_for_it() -> None:
-    with Answers({"/status": (200, {"vm_name": "web_1", "events": []})}) as member:
-        answers = ask_members(({name_key("web_1"): member.url, name_key("web_2"): "http://127.0.0.1:9"}, PATIENCE))
-    assert answers[name_key("web_1")] == {"vm_name": "web_1", "events": []}
-    assert isinstance(answers[name_key("web_2")], OSError)
 
 
 # --- what others see --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Runs on Python 3.6 and later.
 
 import json
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, List, Optional
 
@@ -30,6 +31,10 @@ def mistakes(content: Any) -> List[str]:
 
 def policy(**content: Any) -> Any:
     return {"policies": [content]}
+
+
+def quorum(**content: Any) -> Any:
+    return {"quorum": dict({"secret_file": "/secret"}, **content)}
 
 
 def step(**content: Any) -> Any:
@@ -89,7 +94,16 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
                     "on_failure": "ignore",
                 }
             ],
-            "quorum": {"members": {"WEB_1": "http://10.0.0.5:9797"}, "interval": 1, "timeout": 2, "silent_after": 3},
+            "allow_from": ["10.0.0.0/8", "fd00::1"],
+            "metrics_from": ["10.0.0.9"],
+            "quorum": {
+                "secret_file": "/secret",
+                "members": {"WEB_1": "http://10.0.0.5:9797"},
+                "url": "http://{name}:9797/agent",
+                "interval": 1,
+                "timeout": 2,
+                "silent_after": 3,
+            },
             "webhooks": [
                 {
                     "url": "https://example.com/hook?x=1",
@@ -113,7 +127,11 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
         Plan("mine", (), None, (Step("hooks", "hooks", 300.0),), "quorum", 20.0, "ignore"),
     )
     assert config.rules[1:] == default_rules(20.0)
-    assert config.quorum == Quorum({name_key("web_1"): "http://10.0.0.5:9797"}, 1.0, 2.0, 3.0)
+    assert config.allow_from == (ip_network("10.0.0.0/8"), ip_network("fd00::1/128"))
+    assert config.metrics_from == (ip_network("10.0.0.9/32"),)
+    assert config.quorum == Quorum(
+        "/secret", {name_key("web_1"): "http://10.0.0.5:9797"}, "http://{name}:9797/agent", 1.0, 2.0, 3.0
+    )
     assert config.webhooks == (
         Webhook(
             url="https://example.com/hook?x=1",
@@ -168,9 +186,41 @@ def test_given_a_step_when_parsed_then_it_is_of_its_kind(content: Any, expected:
 def test_given_a_member_whose_name_only_looks_like_anothers_when_parsed_then_it_is_another() -> None:
     # The kelvin sign: its lower case is an ordinary k.
     members = {"dis\u212a_1": "http://10.0.0.5:9797", "DISK_1": "http://10.0.0.6:9797"}
-    parsed = parse_config({"quorum": {"members": members}}).quorum.members
+    parsed = parse_config({"quorum": {"secret_file": "/s", "members": members}}).quorum.members
     assert parsed[name_key("disk_1")] == "http://10.0.0.6:9797"
     assert len(parsed) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("web_1", "http://10.0.0.5:9797"),
+        ("WEB_1", "http://10.0.0.5:9797"),
+        ("web_10", "http://web_10:9797"),
+        ("Db-2.b", "http://Db-2.b:9797"),
+        # Names in events are somebody else's text.
+        ("web_1/../x", None),
+        ("a:80@b", None),
+        ("a?b", None),
+        ("web 1", None),
+        ("web_1\n", None),
+        (".web", None),
+        ("169.254.169.254", None),
+        ("w\u00e9b", None),
+        ("w" * 81, None),
+        ("", None),
+    ],
+)
+def test_given_a_name_in_an_event_when_its_agent_is_looked_for_then_only_a_name_leads_anywhere(
+    name: str, url: Optional[str]
+) -> None:
+    known = {"WEB_1": "http://10.0.0.5:9797"}
+    assert parse_config(quorum(members=known, url="http://{name}:9797")).quorum.url_of(name) == url
+    assert parse_config(quorum(members=known)).quorum.url_of(name) == (url if name.lower() == "web_1" else None)
+
+
+def test_given_no_policy_of_its_own_when_parsed_then_no_secret_is_needed() -> None:
+    assert parse_config({"policies": [{"approve": "when_ready"}]}).quorum.secret_file is None
 
 
 def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_name() -> None:
@@ -260,8 +310,16 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ),
         (step(pause=0), "policies[0].drain[0].pause: expected seconds from 0.001 to 86400, got 0"),
         (step(pause=1, timeout=0), "policies[0].drain[0].timeout: expected seconds from 0.001 to 86400, got 0"),
-        ({"quorum": {"members": {"a": "b"}}}, 'quorum.members.a: expected http://HOST[:PORT][/PATH], got "b"'),
-        ({"quorum": {"members": {"a": None}}}, "quorum.members.a: expected http://HOST[:PORT][/PATH], got null"),
+        ({"allow_from": ["10.0.0.1/8"]}, "allow_from: expected a list of IP addresses or networks, got ["),
+        ({"metrics_from": "10.0.0.9"}, "metrics_from: expected a list of IP addresses or networks, got "),
+        (quorum(url="http://web:9797"), "quorum.url: expected http://HOST[:PORT][/PATH] with {name} in it, got "),
+        (quorum(url="ftp://{name}"), "quorum.url: expected http://HOST[:PORT][/PATH] with {name} in it, got "),
+        (quorum(secret_file="secret"), "quorum.secret_file: expected an absolute path, got "),
+        (policy(approve="quorum"), "policies[0].approve: quorum needs quorum.secret_file"),
+        ({"quorum": {"url": "http://{name}"}}, "quorum: has members and needs secret_file"),
+        ({"quorum": {"members": {"a": "http://a"}}}, "quorum: has members and needs secret_file"),
+        (quorum(members={"a": "b"}), 'quorum.members.a: expected http://HOST[:PORT][/PATH], got "b"'),
+        (quorum(members={"a": None}), "quorum.members.a: expected http://HOST[:PORT][/PATH], got null"),
         ({"quorum": {"interval": 0.1}}, "quorum.interval: expected seconds from 0.5 to 86400, got 0.1"),
         ({"webhooks": [{}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
         ({"webhooks": [{"url": "ftp://x"}]}, 'webhooks[0].url: expected an http:// or https:// URL, got "ftp://x"'),
@@ -289,7 +347,7 @@ def test_given_a_mistake_when_parsed_then_it_is_named_with_its_path_and_what_was
 
 def test_given_a_name_that_is_not_known_when_parsed_then_the_known_ones_are_listed() -> None:
     assert mistakes({"quorum": {"member": {}}}) == [
-        "quorum.member: is not known here, only interval, members, silent_after, timeout"
+        "quorum.member: is not known here, only interval, members, secret_file, silent_after, timeout, url"
     ]
 
 
@@ -455,4 +513,4 @@ def test_given_an_error_when_shown_then_it_names_the_file_and_every_mistake(file
 def test_given_a_policy_when_parsed_then_it_begins_at_once_where_approval_follows_and_else_in_time(
     content: Any, seconds: Any
 ) -> None:
-    assert parse_config({"policies": [content]}).rules[0].plan.begin_before == seconds
+    assert parse_config(dict(quorum(), policies=[content])).rules[0].plan.begin_before == seconds

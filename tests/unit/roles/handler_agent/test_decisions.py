@@ -28,11 +28,11 @@ from foghorn_agent.policy import FINISH, IGNORE, STOP, Plan
 from foghorn_agent.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, Event, name_key
-from rehearsal import POLICY, VM_NAME
+from rehearsal import POLICY, QUORUM, VM_NAME
 
 START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 NOW = START.timestamp() - 900.0
-RULES = parse_config({"policies": [POLICY]}).rules
+RULES = parse_config({"policies": [POLICY], "quorum": QUORUM}).rules
 NOBODY: Any = frozenset()
 AGREES = Word(True, True, True)
 
@@ -176,7 +176,7 @@ def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_othe
 
 
 def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
-    rules = parse_config({"policies": [dict(POLICY, on_failure="stop")]}).rules
+    rules = parse_config({"policies": [dict(POLICY, on_failure="stop")], "quorum": QUORUM}).rules
     state = taken_in(NAMED, document(event()))
     state = apply(state, *transitions(state, rules))
     work = next_work(state, rules, {})
@@ -420,7 +420,7 @@ def test_given_several_events_that_are_ready_when_approved_then_all_of_them_in_o
 def test_given_an_event_of_this_machine_alone_when_ready_then_only_never_keeps_it_from_being_approved(
     approve: str,
 ) -> None:
-    rules = parse_config({"policies": [dict(POLICY, approve=approve)]}).rules
+    rules = parse_config({"policies": [dict(POLICY, approve=approve)], "quorum": QUORUM}).rules
     state = ready_for(event())
     assert bool(to_approve(state, rules, {}, NOBODY)) is (approve != "never")
 

@@ -13,23 +13,25 @@ from typing import Any, Generator, List, Optional, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
-from foghorn_agent.endpoint import CannotListen, Endpoint
+from foghorn_agent.endpoint import Asked, CannotListen, Endpoint, Response
 
 SECONDS = 10.0
 MOST = 5
 LARGE = b"z" * (8 * 1024 * 1024)
 
 
-def respond(path: str) -> Optional[Tuple[int, str, bytes]]:
-    if path == "/broken":
+def respond(asked: Asked) -> Optional[Response]:
+    if asked.path == "/broken":
         raise KeyError("a mistake of ours")
+    if asked.path == "/asked":
+        return Response(200, "text/plain", repr(asked).encode(), "Foghorn-Signature: signed\r\n")
     return {
-        "/": (200, "text/plain", b"root\n"),
-        "/readyz": (503, "text/plain", b"out of rotation\n"),
-        "/healthz": (200, "text/plain", b"running\n"),
-        "/large": (200, "text/plain", LARGE),
-        "/teapot": (418, "text/plain", b""),
-    }.get(path)
+        "/": Response(200, "text/plain", b"root\n"),
+        "/readyz": Response(503, "text/plain", b"out of rotation\n"),
+        "/healthz": Response(200, "text/plain", b"running\n"),
+        "/large": Response(200, "text/plain", LARGE),
+        "/teapot": Response(418, "text/plain", b""),
+    }.get(asked.path)
 
 
 class Loop:

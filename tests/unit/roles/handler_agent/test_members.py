@@ -7,11 +7,14 @@ import json
 import socket
 import threading
 import time
-from typing import Any, Callable, Generator, List
+from pathlib import Path
+from typing import Any, Callable, Dict, Generator, List, Mapping
 
 import pytest
 from edge_helpers import PATIENCE
-from foghorn_agent.members import MemberError, ask_member
+from foghorn_agent.members import MemberError, MembersDesk, ask_agent
+from foghorn_core.document import NameKey, name_key
+from foghorn_core.signature import secret_of_question, sign_answer
 
 STATUS = {"vm_name": "web_1", "events": [{"event_id": "E-1", "ready": True}]}
 Talk = Callable[[socket.socket], None]
@@ -67,14 +70,14 @@ def answer(body: bytes, status: bytes = b"200 OK", length: Any = None) -> bytes:
 
 def test_given_a_member_when_asked_then_its_status_is_read(member: Callable[[Talk], Member]) -> None:
     one = member(saying(answer(json.dumps(STATUS).encode())))
-    assert ask_member(one.url + "/", PATIENCE) == STATUS
+    assert ask_agent(one.url + "/", PATIENCE) == STATUS
     assert one.request.startswith(b"GET /status HTTP/1.1\r\nHost: " + one.url[len("http://") :].encode() + b"\r\n")
     assert b"\r\nConnection: close\r\n" in one.request
 
 
 def test_given_a_member_below_a_path_when_asked_then_the_path_is_kept(member: Callable[[Talk], Member]) -> None:
     one = member(saying(answer(json.dumps(STATUS).encode())))
-    ask_member(one.url + "/agents/web_1", PATIENCE)
+    ask_agent(one.url + "/agents/web_1", PATIENCE)
     assert one.request.startswith(b"GET /agents/web_1/status HTTP/1.1\r\n")
 
 
@@ -86,7 +89,7 @@ def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read
             connection.sendall(piece)
             time.sleep(0.01)
 
-    assert ask_member(member(talk).url, PATIENCE) == STATUS
+    assert ask_agent(member(talk).url, PATIENCE) == STATUS
 
 
 @pytest.mark.parametrize(
@@ -98,11 +101,11 @@ def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read
         (answer(b"", b"302 Found"), "answered 302 Found"),
         (answer(b'{"events": []}', length=999), "did not answer as it should: the answer broke off"),
         (answer(b"<html>"), "answered, but with not JSON"),
-        (answer(b"[" * 500000), "nested too deeply"),
+        (answer(b"[" * 100000), "nested too deeply"),
         (answer(b"[]"), "not with a status"),
         (answer(b"{}"), "not with a status"),
         (answer(b'{"events": [1]}'), "not with a status"),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (2**20 + 1), "more than 1024 KiB"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (2**20 + 1), "more than 128 KiB"),
     ],
 )
 def test_given_an_answer_that_is_no_status_when_asked_then_it_is_an_error_that_says_so(
@@ -110,7 +113,7 @@ def test_given_an_answer_that_is_no_status_when_asked_then_it_is_an_error_that_s
 ) -> None:
     one = member(saying(data))
     with pytest.raises(MemberError, match=complaint) as raised:
-        ask_member(one.url, PATIENCE)
+        ask_agent(one.url, PATIENCE)
     assert one.url in str(raised.value)
 
 
@@ -124,7 +127,7 @@ def test_given_a_member_that_says_nothing_when_asked_then_it_is_an_error_in_time
 
     one = member(talk)
     with pytest.raises(MemberError, match=r"did not answer within 0.1 s"):
-        ask_member(one.url, 0.1)
+        ask_agent(one.url, 0.1)
     hang_up.set()
 
 
@@ -138,7 +141,7 @@ def test_given_a_member_that_sends_a_byte_now_and_then_when_asked_then_the_time_
 
     began = time.monotonic()
     with pytest.raises(MemberError, match="did not answer within"):
-        ask_member(member(talk).url, 0.2)
+        ask_agent(member(talk).url, 0.2)
     assert time.monotonic() - began < 15
 
 
@@ -147,7 +150,7 @@ def test_given_no_time_left_after_a_byte_when_asked_then_nothing_more_is_waited_
 ) -> None:
     times = iter([0.0, 0.0, 0.0, 0.0, 10.0])
     with pytest.raises(MemberError, match="did not answer within 5 s"):
-        ask_member(member(saying(b"HTTP/1.1")).url, 5, clock=lambda: next(times))
+        ask_agent(member(saying(b"HTTP/1.1")).url, 5, clock=lambda: next(times))
 
 
 def test_given_nobody_listening_when_asked_then_the_error_says_so() -> None:
@@ -155,16 +158,273 @@ def test_given_nobody_listening_when_asked_then_the_error_says_so() -> None:
         taken.bind(("127.0.0.1", 0))
         url = "http://127.0.0.1:%d" % taken.getsockname()[1]
         with pytest.raises(MemberError, match=r"http://127\.0\.0\.1:\d+ cannot be reached: .*refused"):
-            ask_member(url, PATIENCE)
+            ask_agent(url, PATIENCE)
 
 
 def test_given_an_ipv6_member_when_nobody_listens_then_its_address_was_understood() -> None:
     with socket.socket(socket.AF_INET6) as taken:
         taken.bind(("::1", 0))
         with pytest.raises(MemberError, match="refused"):
-            ask_member("http://[::1]:%d" % taken.getsockname()[1], PATIENCE)
+            ask_agent("http://[::1]:%d" % taken.getsockname()[1], PATIENCE)
 
 
 def test_given_a_url_of_another_form_when_asked_then_it_is_refused() -> None:
     with pytest.raises(ValueError, match="must begin with http://"):
-        ask_member("ftp://127.0.0.1", PATIENCE)
+        ask_agent("ftp://127.0.0.1", PATIENCE)
+
+
+# --- members of a quorum, side by side
+
+
+SECRET = b"s" * 32
+
+
+class Crowd:
+    """Many members, each with an address of its own, all served at once."""
+
+    def __init__(self) -> None:
+        self.urls: Dict[NameKey, str] = {}
+        self.asked: List[str] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._lock = threading.Lock()
+        self._listeners: List[socket.socket] = []
+        self._threads: List[threading.Thread] = []
+        self.is_over = threading.Event()
+
+    def add(self, name: str, talk: Callable[[bytes, socket.socket], None]) -> None:
+        """One that gets the request, and says what it likes."""
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        self._listeners.append(listener)
+        self.urls[name_key(name)] = "http://127.0.0.1:%d" % listener.getsockname()[1]
+        thread = threading.Thread(target=self._serve, args=(name, listener, talk), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self, name: str, listener: socket.socket, talk: Callable[[bytes, socket.socket], None]) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                with listener.accept()[0] as connection:
+                    if self.is_over.is_set():
+                        return
+                    self.asked.append(name)
+                    with self._lock:
+                        self._at_once += 1
+                        self.most_at_once = max(self.most_at_once, self._at_once)
+                    with contextlib.suppress(OSError):
+                        request = b""
+                        while b"\r\n\r\n" not in request:
+                            request += connection.recv(4096)
+                        talk(request, connection)
+                    with self._lock:
+                        self._at_once -= 1
+
+    def hang(self, _request: bytes, _connection: socket.socket) -> None:
+        """Never answer."""
+        self.is_over.wait(PATIENCE)
+
+    def drip(self, _request: bytes, connection: socket.socket) -> None:
+        """Send a byte now and then."""
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        while not self.is_over.wait(0.05):
+            connection.sendall(b"x")
+
+    def close(self) -> None:
+        self.is_over.set()
+        for listener in self._listeners:
+            with contextlib.suppress(OSError):
+                socket.create_connection(listener.getsockname(), PATIENCE).close()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        for listener in self._listeners:
+            listener.close()
+
+
+@pytest.fixture
+def crowd() -> Generator[Crowd, None, None]:
+    crowd = Crowd()
+    yield crowd
+    crowd.close()
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o755)
+    file = tmp_path / "members.secret"
+    file.write_bytes(SECRET)
+    file.chmod(0o600)
+    return file
+
+
+def honest(name: str, body: bytes = b"", secret: bytes = SECRET) -> Callable[[bytes, socket.socket], None]:
+    """Answer as an agent does, if the question is signed for it."""
+
+    def talk(request: bytes, connection: socket.socket) -> None:
+        headers = {
+            line.partition(":")[0].lower(): line.partition(":")[2].strip() for line in request.decode().splitlines()[1:]
+        }
+        known = secret_of_question((secret,), headers, name)
+        if known is None:
+            connection.sendall(answer(b"", b"403 Forbidden"))
+            return
+        said = body or json.dumps(dict(STATUS, vm_name=name)).encode()
+        signature = sign_answer(known, headers["foghorn-nonce"], said).encode()
+        connection.sendall(
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nFoghorn-Signature: %s\r\n\r\n%s" % (len(said), signature, said)
+        )
+
+    return talk
+
+
+def reasons(answers: Mapping[NameKey, Any]) -> Dict[str, str]:
+    """Why there is no answer, by name; of those that gave one, their name."""
+    return {key[0]: one.reason if isinstance(one, MemberError) else str(one["vm_name"]) for key, one in answers.items()}
+
+
+def test_given_members_when_asked_then_each_status_is_that_of_its_member(crowd: Crowd, secret_file: Path) -> None:
+    for name in ("web_1", "WEB_2"):
+        crowd.add(name, honest(name))
+    answers = MembersDesk(str(secret_file)).ask((crowd.urls, PATIENCE))
+    assert reasons(answers) == {"web_1": "web_1", "web_2": "WEB_2"}
+    assert answers[name_key("web_1")]["events"] == STATUS["events"]
+
+
+def test_given_fourteen_that_hang_or_drip_when_asked_then_they_hide_nobody_and_take_no_longer_than_they_may(
+    crowd: Crowd, secret_file: Path
+) -> None:
+    for number in range(14):
+        crowd.add("bad_%02d" % number, crowd.drip if number % 2 else crowd.hang)
+    crowd.add("web_1", honest("web_1"))
+    began = time.monotonic()
+    answers = reasons(MembersDesk(str(secret_file)).ask((crowd.urls, 2.0)))
+    assert time.monotonic() - began < 2.0 + PATIENCE / 4
+    assert answers.pop("web_1") == "web_1"
+    assert set(answers.values()) == {"no answer"}
+    assert len(answers) == 14
+
+
+def test_given_more_members_than_are_asked_at_once_when_some_hang_then_the_next_time_these_come_last(
+    crowd: Crowd, secret_file: Path
+) -> None:
+    for number in range(40):
+        crowd.add("bad_%02d" % number, crowd.hang)
+    crowd.add("web_1", honest("web_1"))
+    desk = MembersDesk(str(secret_file))
+    assert reasons(desk.ask((crowd.urls, 1.0)))["web_1"] == "no answer"
+    assert crowd.most_at_once <= 32
+    assert reasons(desk.ask((crowd.urls, 10.0)))["web_1"] == "web_1"
+
+
+def test_given_a_name_whose_look_up_hangs_when_asked_again_then_nobody_waits_for_it_and_it_is_not_asked_twice(
+    crowd: Crowd, secret_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: List[bytes] = []
+    connect = socket.create_connection
+
+    def create_connection(address: Any, *details: Any) -> socket.socket:
+        if address[0] == b"slow.example":
+            looked_up.append(address[0])
+            crowd.is_over.wait(PATIENCE)
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return connect(address, *details)
+
+    monkeypatch.setattr(socket, "create_connection", create_connection)
+    crowd.add("web_1", honest("web_1"))
+    crowd.urls[name_key("web_2")] = "http://slow.example:9797"
+    desk = MembersDesk(str(secret_file))
+    for _round in range(2):
+        assert reasons(desk.ask((crowd.urls, 1.0))) == {"web_1": "web_1", "web_2": "no answer"}
+    assert looked_up == [b"slow.example"]
+    crowd.is_over.set()
+
+
+def test_given_more_members_than_azure_ever_hits_when_asked_then_so_many_are_not(secret_file: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = "http://127.0.0.1:%d" % taken.getsockname()[1]
+        urls = {name_key("web_%03d" % number): url for number in range(150)}
+        answers = reasons(MembersDesk(str(secret_file)).ask((urls, PATIENCE)))
+    assert sorted(answers.values()) == ["refused"] * 100 + ["too many"] * 50
+
+
+def test_given_a_system_without_threads_when_asked_then_it_is_that_members_error(
+    crowd: Crowd, secret_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd.add("web_1", honest("web_1"))
+
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        desk = MembersDesk(str(secret_file))
+        assert reasons(desk.ask((crowd.urls, 1.0))) == {"web_1": "not asked yet"}
+    assert reasons(desk.ask((crowd.urls, PATIENCE))) == {"web_1": "web_1"}
+
+
+@pytest.mark.parametrize(
+    ("talk", "reason"),
+    [
+        (honest("web_1", secret=b"x" * 32), "other secret"),
+        (honest("web_2"), "other secret"),
+        (honest("web_1", b'{"vm_name": "web_2", "events": []}'), "another machine"),
+        (honest("web_1", b'{"events": []}'), "another machine"),
+        (honest("web_1", b"[]"), "no agent"),
+        (honest("web_1", b"[" * 100000), "no agent"),
+        (lambda _request, one: one.sendall(answer(json.dumps(STATUS).encode())), "not signed"),
+        (lambda _request, one: one.sendall(answer(b"", b"404 Not Found")), "no agent"),
+        (lambda _request, one: one.sendall(b"SSH-2.0-OpenSSH_9.2\r\n"), "no agent"),
+        (lambda _request, one: one.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 200000), "no agent"),
+        (lambda _request, _one: None, "unreachable"),
+    ],
+)
+def test_given_what_is_not_a_members_answer_when_heard_then_the_reason_says_what_is_wrong(
+    crowd: Crowd, secret_file: Path, talk: Callable[[bytes, socket.socket], None], reason: str
+) -> None:
+    crowd.add("web_1", talk)
+    assert reasons(MembersDesk(str(secret_file)).ask((crowd.urls, PATIENCE))) == {"web_1": reason}
+
+
+def test_given_an_answer_that_was_overheard_when_it_is_sent_again_then_it_does_not_count(
+    crowd: Crowd, secret_file: Path
+) -> None:
+    overheard: List[bytes] = []
+
+    class Wire:
+        def sendall(self, data: bytes) -> None:
+            overheard.append(data)
+
+    def talk(request: bytes, connection: socket.socket) -> None:
+        if not overheard:
+            honest("web_1")(request, Wire())  # type: ignore[arg-type]
+        connection.sendall(overheard[0])
+
+    crowd.add("web_1", talk)
+    desk = MembersDesk(str(secret_file))
+    assert reasons(desk.ask((crowd.urls, PATIENCE))) == {"web_1": "web_1"}
+    assert reasons(desk.ask((crowd.urls, PATIENCE))) == {"web_1": "not signed"}
+
+
+def test_given_a_name_that_nobody_knows_when_asked_then_the_reason_says_so(
+    secret_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create_connection(*_details: Any) -> socket.socket:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "create_connection", create_connection)
+    answers = MembersDesk(str(secret_file)).ask(({name_key("web_1"): "http://web-1.example"}, PATIENCE))
+    assert reasons(answers) == {"web_1": "unknown name"}
+
+
+def test_given_no_secret_when_members_are_to_be_asked_then_nobody_is_and_the_error_names_the_file(
+    crowd: Crowd, secret_file: Path
+) -> None:
+    crowd.add("web_1", honest("web_1"))
+    secret_file.chmod(0o644)
+    answers = MembersDesk(str(secret_file)).ask((crowd.urls, PATIENCE))
+    assert reasons(answers) == {"web_1": "no secret here"}
+    assert str(secret_file) in str(answers[name_key("web_1")])
+    assert reasons(MembersDesk(None).ask((crowd.urls, PATIENCE))) == {"web_1": "no secret here"}
+    assert crowd.asked == []

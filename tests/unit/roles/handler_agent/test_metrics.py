@@ -18,6 +18,7 @@ def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str
         "event_status": "Scheduled",
         "phase": phase,
         "seconds_until_start": seconds,
+        "waiting_for": [],
     }
 
 
@@ -46,6 +47,14 @@ def test_given_events_when_rendered_then_they_are_counted_by_what_they_are() -> 
     assert 'foghorn_events{phase="seen",status="Scheduled",type="Reboot"} 1.0' in text
     assert 'foghorn_seconds_until_start{event_id="A",type="Reboot"} 5.0' in text
     assert not [line for line in text if 'event_id="C"' in line]
+
+
+def test_given_members_that_an_event_waits_for_when_rendered_then_each_is_there_with_its_reason() -> None:
+    waiting = [{"vm_name": "web_1", "reason": "refused"}, {"vm_name": 'a"b', "reason": "not configured"}]
+    text = lines([dict(event("A"), waiting_for=waiting), event("B")], Counters())
+    assert 'foghorn_waiting_for_member{event_id="A",member="web_1",reason="refused"} 1.0' in text
+    assert 'foghorn_waiting_for_member{event_id="A",member="a\\"b",reason="not configured"} 1.0' in text
+    assert len([line for line in text if line.startswith("foghorn_waiting_for_member{")]) == 2
 
 
 def test_given_things_that_happen_when_counted_then_each_kind_grows_by_itself() -> None:

@@ -179,3 +179,85 @@ def test_given_an_event_of_its_own_when_the_plan_is_quorum_then_nobody_else_is_a
     tick_all(fleet, 40)
     assert approvers(fleet) == ["web_0"]
     assert fleet[0].members_worker.jobs == []
+
+
+# --- whom does it wait for, and why?
+
+
+def waits(machine: Rehearsal) -> Dict[str, str]:
+    assert machine.agent is not None
+    events = machine.agent.status()["events"]
+    return {one["vm_name"]: one["reason"] for event in events for one in event["waiting_for"]}
+
+
+def waiting_lines(machine: Rehearsal) -> List[str]:
+    return [message for _priority, message in machine.log if message.startswith("waiting for ")]
+
+
+def test_given_members_of_every_kind_when_an_event_waits_for_them_then_status_log_and_metrics_say_why() -> None:
+    fleet = fleet_of((*NAMES, "web_3"), [shared(resources=(*NAMES, "web_3", "web_4"))])
+    with_approval(fleet[1], "never")
+    fleet[2].step_seconds["stop"] = 50.0
+    fleet[3].is_unreachable = True
+    tick_all(fleet, 20)
+    assert waits(fleet[0]) == {
+        "web_1": "not willing",
+        "web_2": "not ready",
+        "web_3": "unreachable",
+        "web_4": "not configured",
+    }
+    line = "waiting for web_1 (not willing), web_2 (not ready), web_3 (unreachable), web_4 (not configured)"
+    assert waiting_lines(fleet[0])[-1] == line
+    assert fleet[0].agent is not None
+    metrics = (fleet[0].agent.respond("/metrics") or (0, "", b""))[2].decode()
+    assert 'foghorn_waiting_for_member{event_id="E-1",member="web_3",reason="unreachable"} 1.0' in metrics
+    assert 'foghorn_member_errors_total{reason="unreachable"}' in metrics
+
+
+def test_given_nobody_heard_yet_when_an_event_waits_then_it_says_so_and_later_that_the_leader_is_to_approve() -> None:
+    fleet = fleet_of(NAMES, [shared()])
+    tick_all(fleet, 1)
+    fleet[0].lost_answers = 1000
+    fleet[1].members_worker.is_held = True
+    tick_all(fleet, 4)
+    assert waits(fleet[1]) == {"web_0": "not asked yet", "web_1": "not ready", "web_2": "not asked yet"}
+    fleet[1].members_worker.is_held = False
+    tick_all(fleet, 20)
+    assert waits(fleet[1]) == {"web_0": "is to approve"}
+
+
+def test_given_a_member_that_has_not_seen_the_event_when_it_is_waited_for_then_it_says_so() -> None:
+    fleet = fleet_of(NAMES, [shared()])
+    tick_all(fleet, 2)
+    # Its metadata service falls silent before the event is announced.
+    fleet[2].silent = True
+    tick_all(fleet, 20)
+    assert waits(fleet[0]) == {"web_2": "does not know of it"}
+
+
+def test_given_a_member_that_comes_and_goes_when_it_is_waited_for_then_the_log_is_not_flooded() -> None:
+    fleet = fleet_of(NAMES, [shared(notice=200.0)])
+    fleet[1].step_seconds["stop"] = 1000.0
+    for second in range(150):
+        fleet[2].is_unreachable = second % 4 < 2
+        tick_all(fleet)
+    assert 1 <= len(waiting_lines(fleet[0])) <= 15
+
+
+def test_given_an_event_of_this_machine_alone_when_described_then_it_waits_for_nobody() -> None:
+    fleet = fleet_of(NAMES, [shared(resources=("web_0",))])
+    tick_all(fleet, 10)
+    assert waits(fleet[0]) == {}
+    assert waiting_lines(fleet[0]) == []
+
+
+def test_given_a_member_that_was_ready_when_somebody_else_answers_at_its_address_then_it_is_not_ready_any_more() -> (
+    None
+):
+    fleet = fleet_of(NAMES, [shared(notice=100.0)])
+    fleet[1].step_seconds["stop"] = 40.0
+    tick_all(fleet, 20)
+    fleet[0].azure.machines["web_2"] = fleet[1]
+    tick_all(fleet, 70)
+    assert approvers(fleet) == []
+    assert waits(fleet[0])["web_2"] == "another machine"

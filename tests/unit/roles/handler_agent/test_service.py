@@ -148,7 +148,7 @@ def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_
         agents = [RealAgent(program, tmp_path / name, azure.imds[name]) for name in ("web_0", "web_1")]
         for agent, other, name in zip(agents, reversed(agents), ("web_1", "web_0")):
             stack.callback(agent.close)
-            agent.set("quorum", {"members": {name: other.url}, "interval": 0.5})
+            agent.set("quorum", {"secret_file": str(agent.secret_file), "members": {name: other.url}, "interval": 0.5})
             agent.begin()
         azure.event("Reboot", ["web_1", "web_0"], **LIFE)
         wait_for(lambda: all("register" in agent.noted("end") for agent in agents), agents)

@@ -15,10 +15,10 @@ from foghorn_agent.policy import keyed
 from foghorn_agent.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.status import Health, as_table, describe, phase
 from foghorn_core.document import Event, format_date
-from rehearsal import EPOCH, POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
+from rehearsal import EPOCH, POLICY, QUORUM, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
-RULES = parse_config({"policies": [POLICY]}).rules
+RULES = parse_config({"policies": [POLICY], "quorum": QUORUM}).rules
 
 
 def done(stage: str) -> Progress:
@@ -55,6 +55,7 @@ def test_given_a_drain_when_described_then_the_event_its_phase_and_its_step_are_
         "IMDS  last answer 2026-01-01T00:00:04Z\n"
         "TYPE    STATUS     STARTS                          PHASE  SHARED WITH  EVENT\n"
         "Reboot  Scheduled  2026-01-01T00:15:03Z, in 14:59  drain  web_1        E-1\n"
+        "waiting for web_0 (not ready), web_1 (not configured)  E-1\n"
         "running  drain: deregister\n"
     )
 

@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may see what over HTTP?
+
+Whether the machine is in rotation is for everybody who is let in. What happens to it, and when, is for the machine
+itself and for whoever proves to hold the members' secret.
+"""
+
+import ipaddress
+from typing import Callable, Optional, Sequence, Tuple, Union
+
+from foghorn_core.signature import SIGNATURE_HEADER, nonce_of_question, secret_of_question, sign_answer
+
+from .config import AZURE_PROBE_ADDRESS, Network
+from .endpoint import Asked, Response
+from .secrets import NoSecret, read_members_secrets
+
+Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+
+# The platform itself: nobody else can send from there. Without its probe the machine would be out of rotation.
+_AZURE_PROBE = ipaddress.ip_address(AZURE_PROBE_ADDRESS)
+_OPEN = ("/readyz", "/healthz")
+_STATUS = "/status"
+_METRICS = "/metrics"
+_SIGNATURE = SIGNATURE_HEADER.lower()
+# Who comes through a proxy on this machine is not the machine.
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+_REFUSED = (
+    b"Only this machine and the members of its quorum may ask for this, and for /metrics the networks of metrics_from."
+    b"\nEverybody else may ask for /readyz and /healthz.\n"
+)
+_NOT_SIGNED = b"This was not signed with a secret that the members of this machine's quorum hold.\n"
+
+
+class Access:
+    """Stands between the endpoint and what answers for a path.
+
+    :param respond: gives the answer for a path; None: there is no such path
+    :param vm_name: gives the name of this VM, as far as it is known
+    :param allowed: networks that may connect; none: all
+    :param scrapers: networks that may ask for the metrics
+    :param secret_file: of the members; None: there is none
+    """
+
+    def __init__(
+        self,
+        respond: Callable[[str], Optional[Tuple[int, str, bytes]]],
+        vm_name: Callable[[], Optional[str]],
+        allowed: Sequence[Network] = (),
+        scrapers: Sequence[Network] = (),
+        secret_file: Optional[str] = None,
+    ) -> None:
+        self._respond = respond
+        self._vm_name = vm_name
+        self._allowed = allowed
+        self._scrapers = scrapers
+        self._secret_file = secret_file
+
+    def admits(self, host: str) -> bool:
+        """Whether somebody at this address may connect at all."""
+        if not self._allowed:
+            return True
+        address = _address(host)
+        return address.is_loopback or address == _AZURE_PROBE or _is_among(address, self._allowed)
+
+    def respond(self, asked: Asked) -> Optional[Response]:
+        """Answer a request, or refuse it; None: there is no such path."""
+        is_own = asked.is_local and not any(name in asked.headers for name in _OF_PROXIES)
+        if asked.path == _STATUS and _SIGNATURE in asked.headers:
+            return self._respond_to_member(asked)
+        if (
+            asked.path in (_STATUS, _METRICS)
+            and not is_own
+            and not (asked.path == _METRICS and _is_among(_address(asked.host), self._scrapers))
+        ):
+            return Response(403, "text/plain; charset=utf-8", _REFUSED)
+        answer = self._respond(asked.path)
+        return None if answer is None else Response(*answer)
+
+    def _respond_to_member(self, asked: Asked) -> Optional[Response]:
+        nonce, secret = nonce_of_question(asked.headers), None
+        if self._secret_file is not None:
+            try:
+                secrets = read_members_secrets(self._secret_file)
+            except NoSecret:
+                # What is wrong with it is told where the members are asked, and to whoever owns this machine.
+                secrets = ()
+            secret = secret_of_question(secrets, asked.headers, self._vm_name() or "")
+        answer = self._respond(asked.path)
+        if nonce is None or secret is None or answer is None:
+            return Response(403, "text/plain; charset=utf-8", _NOT_SIGNED)
+        status, content_type, body = answer
+        return Response(status, content_type, body, "%s: %s\r\n" % (SIGNATURE_HEADER, sign_answer(secret, nonce, body)))
+
+
+def _address(host: str) -> Address:
+    address = ipaddress.ip_address(host.partition("%")[0])
+    # One socket for both families sees IPv4 through a window.
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _is_among(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address in network for network in networks)

@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whom does a shared event wait for, and why? Pure."""
+
+from typing import Container, List, Mapping, NamedTuple, Sequence, Tuple
+
+from foghorn_core.document import NameKey, name_key
+
+from .decisions import Word, is_ready, plan_of
+from .policy import QUORUM, Rule
+from .state import State, Tracked
+
+NOT_CONFIGURED = "not configured"
+NOT_ASKED = "not asked yet"
+ANOTHER_MACHINE = "another machine"
+OTHER_SECRET = "other secret"
+NOT_SIGNED = "not signed"
+STRANGERS = (ANOTHER_MACHINE, OTHER_SECRET, NOT_SIGNED)
+"""Somebody answers, and it is not the member."""
+
+
+class Heard(NamedTuple):
+    """What is known of the other members."""
+
+    words: Mapping[str, Mapping[NameKey, Word]]
+    """By event id in lower case, what each has said about it last."""
+    faults: Mapping[NameKey, str]
+    """Of those that gave no answer when they were asked last, the reason in a word or two."""
+    known: Mapping[NameKey, str]
+    """Of those that have a URL, that."""
+    answered: Container[NameKey] = ()
+    """Who has answered at least once."""
+
+
+def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
+    """The events for which other members have to be asked."""
+    return [
+        one
+        for one in state.tracked
+        if one.over is None and one.event.is_scheduled and one.event.is_shared and plan_of(rules, one).approve == QUORUM
+    ]
+
+
+def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: Heard) -> "List[Tuple[str, str]]":
+    """Whom a shared event waits for, by name, and why, in a word or two."""
+    me = name_key(vm_name)
+    words = heard.words.get(one.event_id.lower(), {})
+    found: List[Tuple[str, str]] = []
+    for name in one.event.resources:
+        key = name_key(name)
+        if key == me:
+            if not is_ready(one, plan_of(rules, one)):
+                found.append((name, "not ready"))
+        elif key not in words or not words[key].agrees:
+            found.append((name, _reason(key, words, heard)))
+    if not found:
+        approvers = [name for name in one.event.resources if name_key(name) == me or words[name_key(name)].approves]
+        found = [(name, "is to approve") for name in approvers[:1] if name_key(name) != me]
+    return found
+
+
+def as_text(waiting: "Sequence[Tuple[str, str]]") -> str:
+    """The same for a line in a log."""
+    return ", ".join("%s (%s)" % one for one in waiting)
+
+
+def _reason(key: NameKey, words: Mapping[NameKey, Word], heard: Heard) -> str:
+    if key not in heard.known:
+        return NOT_CONFIGURED
+    if key in heard.faults:
+        return heard.faults[key]
+    if key not in heard.answered:
+        return NOT_ASKED
+    if key not in words:
+        return "does not know of it"
+    return "not ready" if words[key].willing else "not willing"
