@@ -213,7 +213,14 @@ class ArmClient:
                 self.wait(POLL_INTERVAL, str(error).rstrip("."))
 
     def write(
-        self, method: str, path: str, body: Json, etag: str | None, needs: Permission, wait: bool = True
+        self,
+        method: str,
+        path: str,
+        body: Json,
+        etag: str | None,
+        needs: Permission,
+        wait: bool = True,
+        api_version: str = COMPUTE_API_VERSION,
     ) -> Answer:
         """Write a resource, unless it is another one by now.
 
@@ -223,9 +230,15 @@ class ArmClient:
         :raises ArmError: if that fails; `Changed` if the resource is not the one that was read any more
         """
         headers = {"If-Match": etag} if etag else {}
-        return self._request(method, path, COMPUTE_API_VERSION, needs, body=body, headers=headers, wait=wait)
+        return self._request(method, path, api_version, needs, body=body, headers=headers, wait=wait)
 
-    def edit(self, path: str, read: Permission, change: Callable[[Json, str | None], Answer | None]) -> Answer | None:
+    def edit(
+        self,
+        path: str,
+        read: Permission,
+        change: Callable[[Json, str | None], Answer | None],
+        api_version: str = COMPUTE_API_VERSION,
+    ) -> Answer | None:
         """Read a resource and change it; when somebody else was faster, from reading on again.
 
         :param change: given the resource and its etag, None if Azure shows none: writes, or decides not to
@@ -234,7 +247,7 @@ class ArmClient:
         """
         overtaken = 0
         while True:
-            answer = self._read(path, read)
+            answer = self._read(path, read, api_version)
             etag = answer.content.get("etag") or answer.headers.get("etag")
             try:
                 return change(answer.content, etag)

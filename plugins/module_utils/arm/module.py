@@ -16,7 +16,7 @@ from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
 from ..scheduled_events.options import read_seconds, read_selection
-from . import acknowledgement, eviction, policy, protection, repairs, scale_set, virtual_machine
+from . import acknowledgement, eviction, membership, policy, protection, repairs, scale_set, virtual_machine
 from .client import ArmClient
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, choose
@@ -135,6 +135,30 @@ def repairs_arguments() -> ArgumentSpec:
         "resource_group": {"type": "str", "required": True},
         "name": {"type": "str", "required": True},
         "state": {"type": "str", "required": True, "choices": list(repairs.STATES)},
+    }
+
+
+def membership_arguments() -> ArgumentSpec:
+    """Options that name a VM, and say what becomes of it in its pools."""
+    return {
+        "vm_id": {"type": "str"},
+        "pools": {"type": "list", "elements": "str"},
+        "method": {"type": "str", "default": membership.MEMBERSHIP, "choices": list(membership.METHODS)},
+        "remove": {"type": "bool", "default": False},
+        "restore": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "kind": {"type": "str", "required": True, "choices": list(membership.KINDS)},
+                "pool": {"type": "str", "required": True},
+                "resource": {"type": "str"},
+                "interface": {"type": "str"},
+                "ip_configuration": {"type": "str"},
+                "address": {"type": "str"},
+                "admin_state": {"type": "str"},
+                "entry": {"type": "dict"},
+            },
+        },
     }
 
 
@@ -342,6 +366,22 @@ def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChan
             when: {one["instance_id"]: one[when] for one in outcome.instances} for when in ("before", "after")
         }
     return report
+
+
+def run_membership(module: AnsibleModule) -> None:
+    """Do the work of load_balancer_member."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        order = membership.read_order(module.params)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            outcome = membership.carry_out(client, order, module.check_mode)
+            _warn(module, outcome.warnings)
+            return {"changed": outcome.changed, "before": outcome.before}
+
+        return work
+
+    _run(module, prepare)
 
 
 def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:

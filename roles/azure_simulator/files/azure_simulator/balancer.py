@@ -4,12 +4,16 @@
 
 A member is out of rotation until a probe succeeds, and again after ``threshold`` failed ones. Only
 *new* flows care: established ones go on. When nobody is in rotation new flows are reset.
+
+Where a balancer stands for a pool of Azure's, only its members are served, and their ``adminState`` goes before the
+probe: ``Up`` is in rotation and ``Down`` is out, however the probe ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any, Callable
 
 from .config import BalancerConfig, MemberConfig, ProbeConfig
@@ -18,6 +22,12 @@ from .wire import reset
 
 _CONNECT_TIMEOUT = 5.0  # real seconds a member may take to accept a flow
 _BACKLOG = 1024
+_STEERED_FOR = 0.02  # real seconds that the answer of a pool is good for
+
+UP, DOWN, NOBODY = "Up", "Down", ""
+"""What a pool may say of a member: its adminState, or that it has none such. Anything else leaves it to the probe."""
+
+BY_PROBE = "None"
 
 
 async def probe(member: MemberConfig, config: ProbeConfig) -> bool:
@@ -97,6 +107,7 @@ class Member:
         self.config = config
         self.healthy = False
         self.removed = False
+        self.standing = BY_PROBE
         self.since = time.time()
         self.served = 0
         self.refused = 0
@@ -107,7 +118,9 @@ class Member:
     @property
     def in_rotation(self) -> bool:
         """True when new flows come here."""
-        return self.healthy and not self.removed
+        if self.removed or self.standing in (DOWN, NOBODY):
+            return False
+        return self.healthy or self.standing == UP
 
     def judge(self, success: bool, config: ProbeConfig) -> bool:
         """Take a probe's result into account; True when that changes ``healthy``."""
@@ -180,8 +193,16 @@ class _Flow(_Side):
 class Balancer:
     """One load balancer at work. ``on_turn`` is told when a member goes in or out of rotation."""
 
-    def __init__(self, config: BalancerConfig, on_turn: Callable[[Balancer, Member], None]) -> None:
+    def __init__(
+        self,
+        config: BalancerConfig,
+        on_turn: Callable[[Balancer, Member], None],
+        steering: Callable[[], Mapping[str, str]] | None = None,
+    ) -> None:
+        """``steering``: asked for the adminState of all that the pool has, by the VM."""
         self.config = config
+        self._steering = steering
+        self._steered = float("-inf")
         self.members = {member.vm: Member(member) for member in config.members}
         self.refused = 0
         self.address = config.address
@@ -214,6 +235,7 @@ class Balancer:
 
     def choose(self) -> Member | None:
         """The next member in rotation, in turn; None when there is none."""
+        self._steer()
         members = list(self.members.values())
         for step in range(len(members)):
             member = members[(self._next + step) % len(members)]
@@ -221,6 +243,19 @@ class Balancer:
                 self._next = (self._next + step + 1) % len(members)
                 return member
         return None
+
+    def _steer(self, at_most: float = _STEERED_FOR) -> None:
+        """Follow the pool; ``at_most``: how old its last answer may be."""
+        if self._steering is None or time.monotonic() < self._steered + at_most:
+            return
+        states = self._steering()
+        self._steered = time.monotonic()
+        for vm, member in self.members.items():
+            was_in_rotation = member.in_rotation
+            member.standing = states.get(vm, NOBODY)
+            if member.in_rotation != was_in_rotation:
+                member.since = time.time()
+                self._on_turn(self, member)
 
     def remove(self, vm: str) -> None:
         """Remove a deleted machine for good; its flows end."""
@@ -246,13 +281,18 @@ class Balancer:
             healthy = await probe(member.config, self.config.probe)
             if self._over:
                 return
-            if not member.removed and member.judge(healthy, self.config.probe):
-                self._on_turn(self, member)
+            self._steer()
+            was_in_rotation = member.in_rotation
+            if not member.removed:
+                member.judge(healthy, self.config.probe)
+                if member.in_rotation != was_in_rotation:
+                    self._on_turn(self, member)
             tick = max(tick + self.config.probe.interval, loop.time())
             await asyncio.sleep(tick - loop.time())
 
     def record(self) -> dict[str, Any]:
         """The balancer as the control API shows it."""
+        self._steer(at_most=0.0)
         return {
             "listen": format_host(self.address, self.port),
             "refused": self.refused,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +48,8 @@ class BalancerConfig(NamedTuple):
     port: int
     probe: ProbeConfig
     members: tuple[MemberConfig, ...]
+    pool: tuple[str, str] | None = None
+    """The load balancer and the pool of Azure's that say who of the members is served; None: all are."""
 
 
 class ImpactRule(NamedTuple):
@@ -139,6 +141,7 @@ def parse(raw: object, directory: Path | None = None) -> Config:
     imds = _imds(top.mapping("imds"))
     lives = _lives(top.mapping("defaults"))
     vms = read_vms(top, seed, subscription_of(top))
+    pools = _pools_of_azure(top)
     config = Config(
         seed=seed,
         speed=speed,
@@ -148,7 +151,7 @@ def parse(raw: object, directory: Path | None = None) -> Config:
         imds=imds,
         lives=lives,
         vms=vms,
-        balancers=_balancers(top, vms),
+        balancers=_balancers(top, vms, pools),
         impact_rules=_impact_rules(top, vms),
         faults=tuple(
             read_fault(item, f"faults[{number}]", mistakes, vms) for number, item in enumerate(top.items("faults"))
@@ -214,7 +217,9 @@ def _listen(fields: Fields) -> tuple[str, int]:
     return canonical(address), int(port)
 
 
-def _balancers(top: Fields, vms: Mapping[str, VmConfig]) -> tuple[BalancerConfig, ...]:
+def _balancers(
+    top: Fields, vms: Mapping[str, VmConfig], pools: Collection[tuple[str, str]]
+) -> tuple[BalancerConfig, ...]:
     balancers: dict[str, BalancerConfig] = {}
     for number, item in enumerate(top.items("load_balancers")):
         fields = Fields(item, f"load_balancers[{number}]", top.mistakes)
@@ -225,9 +230,33 @@ def _balancers(top: Fields, vms: Mapping[str, VmConfig]) -> tuple[BalancerConfig
         address, port = _listen(fields)
         probe = _probe(fields.mapping("probe"))
         members = _members(fields, vms)
+        pool = _pool(fields, pools)
         fields.close()
-        balancers[name] = BalancerConfig(name, address, port, probe, members)
+        balancers[name] = BalancerConfig(name, address, port, probe, members, pool)
     return tuple(balancers.values())
+
+
+def _pools_of_azure(top: Fields) -> list[tuple[str, str]]:
+    """Load balancer and pool of all that the arm section seems to have. What is wrong with it is said elsewhere."""
+    arm = top.raw("arm")
+    balancers = arm.get("load_balancers") if isinstance(arm, dict) else None
+    return [
+        (str(one.get("name")), str(pool))
+        for one in (balancers if isinstance(balancers, list) else ())
+        if isinstance(one, dict) and isinstance(one.get("pools"), dict)
+        for pool in one["pools"]
+    ]
+
+
+def _pool(fields: Fields, pools: Collection[tuple[str, str]]) -> tuple[str, str] | None:
+    text = fields.text("pool")
+    if text is None:
+        return None
+    balancer, _slash, pool = text.partition("/")
+    if (balancer, pool) not in pools:
+        known = ", ".join(sorted("/".join(one) for one in pools)) or "none"
+        fields.wrong("pool", f"{text!r} is not a pool of arm.load_balancers, NAME/POOL. There is {known}")
+    return balancer, pool
 
 
 def _probe(fields: Fields) -> ProbeConfig:

@@ -9,7 +9,7 @@ import contextlib
 import resource
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,8 +51,10 @@ class Server:
         self.faults = FaultDesk(config.faults)
         self.imds = Imds(config, self.world, self.faults, self.record)
         self.commands = ImpactCommands(config.impact_rules, config.directory, self.record)
-        self.balancers = [Balancer(balancer, self._turned) for balancer in config.balancers]
         self.arm = None if config.arm is None else Arm(config, config.arm, self.world, self.record, self._adopt)
+        self.balancers = [
+            Balancer(balancer, self._turned, self._steering(balancer.pool)) for balancer in config.balancers
+        ]
         self.imds_urls: dict[str, str] = {}
         self.arm_url: str | None = None
         self.arm_tls_url: str | None = None
@@ -222,6 +224,18 @@ class Server:
                 }
                 self.commands.run(change.vm, event, change.what, environment)
         asyncio.get_running_loop().call_soon(self._set_alarm)
+
+    def _steering(self, pool: tuple[str, str] | None) -> Callable[[], Mapping[str, str]] | None:
+        """What says who is served in a pool of Azure's."""
+        if pool is None or self.arm is None:
+            return None
+        network = self.arm.network
+
+        def ask() -> Mapping[str, str]:
+            self.world.sync()  # an operation may have ended since
+            return network.in_service(*pool)
+
+        return ask
 
     def _turned(self, balancer: Balancer, member: Member) -> None:
         self.record.add(

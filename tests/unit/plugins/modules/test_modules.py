@@ -23,6 +23,7 @@ MODULES = Path(__file__).resolve().parents[4] / "plugins" / "modules"
 GROUPS = {
     "imds": ["scheduled_event_approve", "scheduled_events_info"],
     "arm": [
+        "load_balancer_member",
         "scheduled_event_acknowledge",
         "scheduled_events_policy",
         "simulate_eviction",

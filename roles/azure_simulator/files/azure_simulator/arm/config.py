@@ -415,7 +415,9 @@ def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[Pools
         fields.required("name", "its name")
         inner = fields.mapping("pools")
         raw = fields.raw("pools")
-        pools = {pool: inner.texts(pool) or () for pool in (raw if isinstance(raw, dict) else ())}
+        named = raw if isinstance(raw, dict) else {}
+        # An empty one is for members that come later, by interface or by address.
+        pools = {pool: () if names == [] else inner.texts(pool) or () for pool, names in named.items()}
         members = [vm for names in pools.values() for vm in names]
         for vm in sorted(set(members) - set(vms)):
             fields.wrong("pools", f"{vm!r} is not the name of a VM")

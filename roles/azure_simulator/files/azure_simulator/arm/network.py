@@ -70,12 +70,18 @@ class Resource:
         self.version = 1
         self.provisioning_state = "Succeeded"
         self.admin_states: dict[str, str] = {}  # of a load balancer's members, by pool and name
+        self.addressed: dict[str, list[Document]] = {}  # by pool: members that are addresses and not interfaces
+        self.settle()
         self.draining: dict[tuple[str, str], float] = {}  # of a gateway's members, by pool and address: until when
 
     @property
     def resource_id(self) -> str:
         """Its id."""
         return network_id(self.subscription, self.group, self.kind, self.name)
+
+    def settle(self) -> None:
+        """Have traffic go by what was written, which it does when the operation has ended."""
+        self.in_effect = copy.deepcopy((self.properties, self.admin_states, self.addressed))
 
 
 class Network:
@@ -227,6 +233,8 @@ class Network:
 
         def done(status: str) -> None:
             resource.provisioning_state = status
+            if status == "Succeeded":
+                resource.settle()
 
         return self._operations.begin(
             "update",
@@ -280,14 +288,16 @@ class Network:
         return ArmAnswer(200, shown, {"ETag": shown["etag"]})
 
     def put_pool(self, request: ArmRequest) -> ArmAnswer:
-        """Set the adminState of members; who is a member is for their interfaces to say."""
+        """Set the adminState of members, and the members that are addresses; the others' interfaces say who is one."""
         resource = self._find(request, BALANCERS)
         self._show_pool(request)
         self._match(request, resource)
         pool = request.names["pool"].lower()
         addresses = (request.document().get("properties") or {}).get("loadBalancerBackendAddresses") or []
         states = {}
-        for address in addresses:
+        addressed = []
+        members = {name for name, _where in self._members(f"{resource.resource_id}/backendAddressPools/{pool}")}
+        for number, address in enumerate(addresses):
             state = (address.get("properties") or {}).get("adminState") or "None"
             if state not in _ADMIN_STATES:
                 message = f"Error converting value '{state}' to type 'LoadBalancerBackendAddressAdminState'."
@@ -298,7 +308,18 @@ class Network:
                     details=[{"code": "InvalidJson", "message": message}],
                 )
             states[f"{pool}/{address.get('name')}"] = state
+            # Microsoft's own clients do not send back which interface it is: the name says it.
+            if address.get("name") not in members:
+                addressed.append(_by_address(address, number))
+        if addressed and members:
+            raise ArmError(
+                400,
+                "BackendAddressPoolCannotMixNicAndIp",
+                f"Backend pool {request.names['pool']} has members by network interface. Members by IP address cannot "
+                "be added to it.",
+            )
         resource.admin_states.update(states)
+        resource.addressed[pool] = addressed
         operation = self._change(request, resource)
         return self._under_way(request, resource, operation, self._show_pool(request))
 
@@ -333,6 +354,32 @@ class Network:
                 if pool in named:
                     vm = resource.properties["virtualMachine"]["id"].rpartition("/")[2]
                     yield vm, f"{resource.resource_id}/ipConfigurations/{configuration['name']}"
+
+    def in_service(self, balancer: str, pool: str) -> dict[str, str]:
+        """What a load balancer's data path goes by: the adminState of every member of a pool, by the VM's handle."""
+        states: dict[str, str] = {}
+        for resource in self._resources.values():
+            if resource.kind != BALANCERS or resource.name.lower() != balancer.lower():
+                continue
+            _properties, admin_states, addressed = resource.in_effect
+            pool_id_ = f"{resource.resource_id}/backendAddressPools/{pool}".lower()
+            for machine in self._estate.machines.values():
+                if pool_id_ in self._pools_in_effect(machine):
+                    state = admin_states.get(f"{pool.lower()}/{machine.name}", "None")
+                    states[machine.vm.handle] = state
+            for entry in addressed.get(pool.lower(), []):
+                handle = self._addresses.get(entry["properties"].get("ipAddress", ""))
+                if handle is not None:
+                    states[handle] = entry["properties"].get("adminState", "None")
+        return states
+
+    def _pools_in_effect(self, machine: Machine) -> set[str]:
+        vm = machine.vm
+        if vm.instance_number is not None:
+            return {pool for _nic, _name, pools in _configurations(machine.network) for pool in pools}
+        key = network_id(vm.subscription_id, vm.resource_group, NICS, f"{vm.name}-nic").lower()
+        nic = self._resources.get(key)
+        return set() if nic is None else {pool.lower() for pool in _pools_named(nic.in_effect[0])}
 
     # -- application gateways -----------------------------------------------------------------------
 
@@ -452,7 +499,7 @@ class Network:
                 pool["properties"]["loadBalancerBackendAddresses"] = [
                     _backend_address(name, where, resource.admin_states.get(f"{pool['name'].lower()}/{name}"))
                     for name, where in members
-                ]
+                ] + copy.deepcopy(resource.addressed.get(pool["name"].lower(), []))
         return properties
 
     def _etag(self, resource: Resource) -> str:
@@ -561,6 +608,19 @@ def _backend_address(name: str, where: str, state: str | None) -> Document:
     if state is not None:
         properties["adminState"] = state
     return {"name": name, "properties": properties}
+
+
+def _by_address(entry: Document, number: int) -> Document:
+    """A member of a pool that is an address, as the service keeps it."""
+    properties = entry.get("properties") or {}
+    if not properties.get("ipAddress"):
+        message = f"Backend address {entry.get('name')} has neither an IP address nor a network interface."
+        raise ArmError(400, "InvalidRequestFormat", message)
+    kept = ("ipAddress", "virtualNetwork", "subnet", "adminState")
+    return {
+        "name": entry.get("name") or f"address{number}",
+        "properties": {key: copy.deepcopy(properties[key]) for key in kept if properties.get(key) is not None},
+    }
 
 
 def _strip(properties: Document) -> None:

@@ -189,3 +189,11 @@ def test_given_names_that_are_not_there_when_read_then_404(cloud: Start) -> None
     ):
         with pytest.raises(ResourceNotFoundError):
             read()
+
+
+def test_given_a_pool_by_interface_when_an_address_is_put_in_then_400(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    pools = azure.network.load_balancer_backend_address_pools
+    body = {"properties": {"loadBalancerBackendAddresses": [{"name": "x", "properties": {"ipAddress": "127.0.78.96"}}]}}
+    with azure.refuses(400, "BackendAddressPoolCannotMixNicAndIp"):
+        pools.begin_create_or_update("rg", "front", "apps", body)

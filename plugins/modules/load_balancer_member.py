@@ -1,0 +1,169 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module load_balancer_member."""
+
+DOCUMENTATION = r"""
+module: load_balancer_member
+short_description: Take a VM out of the pools of an Azure load balancer, and put it back as it was
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Takes a VM, or an instance of a uniform scale set, out of backend pools of Azure load balancers, or sets its
+    C(adminState) in them to V(Down).
+  - Returns what it takes out, in RV(before). Given to O(restore), exactly this is put back.
+  - Pools are joined by interfaces, by the network model of an instance, or by address. All three are known.
+  - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
+    again.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  vm_id:
+    description:
+      - The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
+      - Required unless O(restore) is given. With O(restore), what is of another VM is refused.
+    type: str
+  pools:
+    description:
+      - Ids of backend pools. Others are left alone. A pool that the VM is not in is no error.
+      - If not given, all that the VM's interfaces name. Pools that are given by addresses must be named.
+      - With O(restore), what is of another pool is refused.
+    type: list
+    elements: str
+  method:
+    description:
+      - V(membership) takes the VM out of the pool.
+      - V(admin_state) leaves it there, and sets its C(adminState) to V(Down). New connections stop whatever the probe
+        says. Established TCP connections go on.
+    type: str
+    choices: [membership, admin_state]
+    default: membership
+  remove:
+    description: Whether to take it out. If neither this nor O(restore) is given, the module only reads.
+    type: bool
+    default: false
+  restore:
+    description: What RV(before) was, to be restored. Not together with O(remove=true).
+    type: list
+    elements: dict
+    suboptions:
+      kind:
+        description: How it was in the pool, or V(admin_state) if it still is.
+        type: str
+        required: true
+        choices: [interface, instance, address, admin_state]
+      pool:
+        description: The id of the pool.
+        type: str
+        required: true
+      resource:
+        description: The id of the interface, or of the machine.
+        type: str
+      interface:
+        description: Of an instance, the name of the interface in its model.
+        type: str
+      ip_configuration:
+        description: The name of the IP configuration, for V(admin_state) its id.
+        type: str
+      address:
+        description: For V(admin_state) in a pool that is given by addresses, the address.
+        type: str
+      admin_state:
+        description: The state, V(None), V(Up) or V(Down).
+        type: str
+      entry:
+        description: What was in a pool that is given by addresses.
+        type: dict
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+notes:
+  - Needs C(Microsoft.Network/networkInterfaces/write) and C(…/loadBalancers/backendAddressPools/join/action), for
+    instances C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), and for O(method=admin_state) and
+    pools by address C(…/loadBalancers/backendAddressPools/write). The roles Network Contributor and Virtual Machine
+    Contributor grant them.
+  - An instance that is brought to its set's latest model is in the model's pools again.
+  - Azure has no count of the connections that a member still has. Count them on the machine.
+  - Run it for one VM at a time where pools are shared (C(throttle=1)); else writers have to wait for each other.
+seealso:
+  - module: foghorn.azure_events.haproxy_server
+  - name: Administrative state
+    description: Microsoft's description of what C(adminState) does to connections.
+    link: https://learn.microsoft.com/azure/load-balancer/admin-state-overview
+"""
+
+EXAMPLES = r"""
+- name: Take a VM out of every pool that it is in
+  foghorn.azure_events.load_balancer_member:
+    vm_id: "{{ web_3_id }}"
+    remove: true
+  delegate_to: localhost
+  throttle: 1
+  register: removed
+
+- name: Put it back in exactly these
+  foghorn.azure_events.load_balancer_member:
+    restore: "{{ removed.before }}"
+  delegate_to: localhost
+  throttle: 1
+
+- name: Let no new connections to it from one pool, whatever its probe says
+  foghorn.azure_events.load_balancer_member:
+    vm_id: "{{ web_3_id }}"
+    pools: ["{{ pool_id }}"]
+    method: admin_state
+    remove: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+before:
+  description: What was taken out, or would be, for O(restore). Empty with O(restore), and if there was nothing.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - kind: interface
+      pool: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/loadBalancers/front/backendAddressPools/web
+      resource: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/networkInterfaces/web-3-nic
+      interface: ""
+      ip_configuration: ipconfig1
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was set. Null if none was, because ids name theirs.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import membership_arguments, run_membership, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_membership(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **membership_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

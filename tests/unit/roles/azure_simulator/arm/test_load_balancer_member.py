@@ -1,0 +1,372 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""load_balancer_member against the simulator, read back by azure-mgmt-network and by what the balancer serves."""
+
+from __future__ import annotations
+
+import http.client
+import http.server
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membership import (
+    MembershipChange,
+    carry_out,
+    read_order,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+
+Start = Callable[..., Any]
+
+POOLS = {
+    "load_balancers": [
+        {"name": "front", "pools": {"web": ["web_0"], "apps": ["app_0", "app_1"], "admin": ["app_0"], "empty": []}}
+    ]
+}
+VM = (
+    "/subscriptions/11111111-aaaa-4bbb-8ccc-555555555555/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/"
+)
+INSTANCE = VM.replace("virtualMachines/", "virtualMachineScaleSets/web/virtualMachines/")
+POOL = VM.replace("Microsoft.Compute/virtualMachines/", "Microsoft.Network/loadBalancers/front/backendAddressPools/")
+
+
+def member(azure: Any, dry_run: bool = False, **options: Any) -> MembershipChange:
+    """What the module does, given its options."""
+    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
+    with ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02)) as client:
+        return carry_out(client, read_order({"method": "membership", **options}), dry_run)
+
+
+def pool(azure: Any, name: str) -> dict[str, Any]:
+    """The members of a pool and their adminState, as Microsoft's client reads them."""
+    found = azure.network.load_balancer_backend_address_pools.get("rg", "front", name)
+    return {one.name: one.admin_state for one in found.load_balancer_backend_addresses or []}
+
+
+def by_address(azure: Any, *addresses: str) -> None:
+    """Make a pool one that is given by addresses, with Microsoft's client."""
+    body = {
+        "properties": {
+            "loadBalancerBackendAddresses": [
+                {"name": f"at-{address}", "properties": {"ipAddress": address, "adminState": "None"}}
+                for address in addresses
+            ]
+        }
+    }
+    pools = azure.network.load_balancer_backend_address_pools
+    pools.begin_create_or_update("rg", "front", "empty", body).result()
+
+
+def test_given_a_vm_when_it_is_removed_and_restored_then_it_leaves_all_its_pools_and_is_back_in_exactly_these(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+
+    removed = member(azure, vm_id=VM + "app_0", remove=True)
+
+    assert removed.changed
+    assert (pool(azure, "apps"), pool(azure, "admin")) == ({"app_1": None}, {})
+    assert member(azure, restore=removed.before).changed
+    assert (list(pool(azure, "apps")), list(pool(azure, "admin"))) == (["app_0", "app_1"], ["app_0"])
+    assert not member(azure, restore=removed.before).changed
+
+
+def test_given_a_named_pool_when_a_vm_is_removed_then_it_stays_in_the_others(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+
+    # Ids come in any case.
+    removed = member(azure, vm_id=VM + "app_0", pools=[POOL.upper() + "APPS"], remove=True)
+
+    assert [record["pool"].rpartition("/")[2] for record in removed.before] == ["apps"]
+    assert (list(pool(azure, "apps")), list(pool(azure, "admin"))) == (["app_1"], ["app_0"])
+
+
+def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    member(azure, vm_id=VM + "app_0", remove=True)
+    before = len(azure.sent("PUT"))
+
+    assert member(azure, vm_id=VM + "app_0", remove=True) == MembershipChange(False, [])
+    assert len(azure.sent("PUT")) == before
+
+
+@pytest.mark.parametrize("options", [{"remove": False}, {"remove": True, "dry_run": True}])
+def test_given_nothing_to_do_or_check_mode_when_a_vm_is_read_then_it_says_what_there_is_and_writes_nothing(
+    cloud: Start, options: dict[str, Any]
+) -> None:
+    azure = cloud(arm=POOLS)
+
+    found = member(azure, vm_id=VM + "app_0", **options)
+
+    assert [record["kind"] for record in found.before] == ["interface", "interface"]
+    assert found.changed == options["remove"]
+    assert azure.sent("PUT") == []
+
+
+def test_given_an_instance_of_a_uniform_set_when_it_is_removed_and_restored_then_its_model_is_edited_and_no_other(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+
+    removed = member(azure, vm_id=INSTANCE + "1", remove=True)
+
+    assert list(pool(azure, "web")) == ["web_0", "web_2", "web_3"]
+    member(azure, restore=removed.before, vm_id=INSTANCE + "1")
+    assert list(pool(azure, "web")) == ["web_0", "web_1", "web_2", "web_3"]
+    assert all('"networkProfileConfiguration"' in entry["body"] for entry in azure.sent("PUT"))
+
+
+def test_given_a_pool_by_address_when_a_vm_is_removed_and_restored_then_its_entry_goes_and_comes_as_it_was(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    by_address(azure, "127.0.78.96", "127.0.78.129")
+
+    removed = member(azure, vm_id=VM + "app_0", pools=[POOL + "empty"], remove=True)
+
+    assert list(pool(azure, "empty")) == ["at-127.0.78.96"]
+    assert member(azure, restore=removed.before).changed
+    assert pool(azure, "empty") == {"at-127.0.78.96": "None", "at-127.0.78.129": "None"}
+
+
+def test_given_a_pool_by_address_when_an_instance_is_removed_then_its_own_interfaces_say_its_address(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    by_address(azure, "127.0.78.1", "127.0.78.129")
+
+    member(azure, vm_id=INSTANCE + "0", pools=[POOL + "empty"], remove=True)
+
+    assert list(pool(azure, "empty")) == ["at-127.0.78.129"]
+
+
+@pytest.mark.parametrize("vm_id", [VM + "app_0", INSTANCE + "0"])
+@pytest.mark.parametrize("was", [None, "Up"])
+def test_given_an_admin_state_when_it_is_removed_and_restored_then_it_is_what_it_was(
+    cloud: Start, vm_id: str, was: str | None
+) -> None:
+    azure = cloud(arm=POOLS)
+    name, of = ("app_0", "apps") if vm_id == VM + "app_0" else ("web_0", "web")
+    pools = azure.network.load_balancer_backend_address_pools
+    found = pools.get("rg", "front", of)
+    found.load_balancer_backend_addresses[0].admin_state = was
+    pools.begin_create_or_update("rg", "front", of, found).result()
+
+    removed = member(azure, vm_id=vm_id, pools=[POOL + of], method="admin_state", remove=True)
+
+    states = pool(azure, of)
+    assert states.pop(name) == "Down"
+    assert "Down" not in states.values()
+    member(azure, restore=removed.before)
+    assert pool(azure, of)[name] == (was or "None")
+
+
+def test_given_somebody_who_is_faster_when_a_vm_is_removed_then_it_reads_again_and_keeps_the_others_change(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    azure.azure.arm_fault("concurrent_edit", count=2)
+
+    member(azure, vm_id=VM + "app_0", remove=True)
+
+    assert list(pool(azure, "apps")) == ["app_1"]
+    assert all(entry["status"] in (200, 412) for entry in azure.sent("PUT"))
+    assert [entry["status"] for entry in azure.sent("PUT")].count(412) == 2
+
+
+def test_given_a_vm_that_there_is_not_when_it_is_removed_then_that_is_said(cloud: Start) -> None:
+    with pytest.raises(NotFound):
+        member(cloud(arm=POOLS), vm_id=VM + "nobody", remove=True)
+
+
+def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    before = member(azure, vm_id=VM + "app_0").before
+
+    with pytest.raises(OptionError, match=r"app_0-nic is not of the VM .*app_1"):
+        member(azure, vm_id=VM + "app_1", restore=before)
+    with pytest.raises(OptionError, match=r"is not one of pools"):
+        member(azure, vm_id=VM + "app_0", pools=[POOL + "admin"], restore=before)
+
+
+def test_given_an_interface_that_was_made_anew_when_it_is_restored_then_it_says_what_to_do(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    (record, _other) = member(azure, vm_id=VM + "app_0").before
+
+    with pytest.raises(ArmError, match=r"has no IP configuration 'ipconfig9' any more.*by hand"):
+        member(azure, restore=[{**record, "ip_configuration": "ipconfig9"}])
+
+
+def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_a_warning(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    before = member(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method="admin_state").before
+    member(azure, vm_id=VM + "app_0", remove=True)
+
+    restored = member(azure, restore=before)
+
+    assert not restored.changed
+    assert "is not in %sapps any more" % POOL in restored.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vm_id": "app_0"}, "vm_id: 'app_0' is not the id of a VM"),
+        ({"vm_id": VM + "a?api-version=1"}, "is not the id of a VM"),
+        ({}, "vm_id, restore: give one of them"),
+        ({"vm_id": VM + "a", "pools": []}, "pools: is empty"),
+        ({"vm_id": VM + "a", "pools": ["web"]}, "pools: 'web' is not the id of a pool"),
+        ({"restore": [], "remove": True}, "restore: does not go with remove"),
+        ({"restore": [{"kind": "odd", "pool": POOL + "a"}]}, "restore: kind 'odd' is not one of"),
+        (
+            {"restore": [{"kind": "interface", "pool": POOL + "a", "resource": VM + "a"}]},
+            "is not the id of an interface",
+        ),
+        ({"restore": [{"kind": "admin_state", "pool": POOL + "a", "admin_state": "Drain"}]}, "'Drain' is not one of"),
+        ({"restore": [{"kind": "address", "pool": POOL + "a"}]}, "restore: entry is missing"),
+        ({"restore": [{"kind": "address", "pool": "https://elsewhere", "entry": {"a": 1}}]}, "is not the id of a pool"),
+    ],
+)
+def test_given_what_cannot_be_meant_when_it_is_read_then_it_is_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        read_order({"method": "membership", **options})
+
+    assert message in str(error.value)
+
+
+# -- what is served -----------------------------------------------------------------------------------------
+
+
+class _Named(http.server.BaseHTTPRequestHandler):
+    """Says at which address it was asked; its probe says what the server was told."""
+
+    def do_GET(self) -> None:
+        body = str(self.server.server_address[0]).encode()
+        self.send_response(503 if self.path == "/readyz" and self.server.ill else 200)  # type: ignore[attr-defined]
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def servers() -> Iterator[dict[str, http.server.ThreadingHTTPServer]]:
+    addresses = {"app_0": "127.0.78.129", "app_1": "127.0.78.130"}
+    running = {}
+    port = 0
+    for name, address in addresses.items():
+        running[name] = http.server.ThreadingHTTPServer((address, port), _Named)
+        running[name].ill = False  # type: ignore[attr-defined]
+        port = running[name].server_address[1]
+    threads = [threading.Thread(target=one.serve_forever, args=(0.02,), daemon=True) for one in running.values()]
+    for thread in threads:
+        thread.start()
+    yield running
+    for server in running.values():
+        server.shutdown()
+        server.server_close()
+    for thread in threads:
+        thread.join()
+
+
+def balanced(servers: dict[str, http.server.ThreadingHTTPServer]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": "data-path",
+            "listen": "127.0.0.1:0",
+            "pool": "front/apps",
+            "probe": {"path": "/readyz", "interval": 0.1, "timeout": 10},
+            "members": [{"vm": name, "port": server.server_address[1]} for name, server in servers.items()],
+        }
+    ]
+
+
+def rotation(azure: Any) -> set[str]:
+    members = azure.azure.status()["load_balancers"]["data-path"]["members"]
+    return {name for name, one in members.items() if one["healthy"]}
+
+
+def served_by(azure: Any) -> set[str]:
+    """Who answers eight requests, each with a connection of its own."""
+    seen = set()
+    for _ in range(8):
+        connection = http.client.HTTPConnection(*azure.azure.load_balancers["data-path"], timeout=30)
+        connection.request("GET", "/")
+        seen.add(connection.getresponse().read().decode())
+        connection.close()
+    return seen
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("method", ["membership", "admin_state"])
+def test_given_a_balancer_of_a_pool_when_a_vm_is_removed_and_restored_then_new_flows_follow(
+    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer], method: str
+) -> None:
+    azure = cloud(arm=POOLS, load_balancers=balanced(servers))
+    eventually(lambda: rotation(azure) == {"app_0", "app_1"})
+    assert served_by(azure) == {"127.0.78.129", "127.0.78.130"}
+
+    removed = member(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method=method, remove=True)
+
+    assert served_by(azure) == {"127.0.78.130"}
+    assert rotation(azure) == {"app_1"}
+    member(azure, restore=removed.before)
+    assert served_by(azure) == {"127.0.78.129", "127.0.78.130"}
+
+
+def test_given_an_admin_state_of_up_when_the_probe_fails_then_the_vm_is_served_all_the_same(
+    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
+) -> None:
+    azure = cloud(arm=POOLS, load_balancers=balanced(servers))
+    servers["app_0"].ill = True  # type: ignore[attr-defined]
+    eventually(lambda: rotation(azure) == {"app_1"})
+    pools = azure.network.load_balancer_backend_address_pools
+    found = pools.get("rg", "front", "apps")
+    found.load_balancer_backend_addresses[0].admin_state = "Up"
+
+    pools.begin_create_or_update("rg", "front", "apps", found).result()
+
+    assert rotation(azure) == {"app_0", "app_1"}
+
+
+def test_given_a_balancer_of_a_pool_by_address_when_it_is_changed_then_new_flows_follow(
+    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
+) -> None:
+    data_path = [{**balanced(servers)[0], "pool": "front/empty"}]
+    azure = cloud(arm=POOLS, load_balancers=data_path)
+
+    by_address(azure, "127.0.78.130")
+
+    eventually(lambda: rotation(azure) == {"app_1"})
+
+
+def test_given_an_operation_that_has_not_ended_when_a_vm_was_removed_then_it_is_still_served(
+    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
+) -> None:
+    azure = cloud(arm=POOLS, load_balancers=balanced(servers), speed=None)
+    eventually(lambda: rotation(azure) == {"app_0", "app_1"})
+    path = azure.path("networkInterfaces/app_0-nic?api-version=2024-05-01", provider="Microsoft.Network")
+    nic = azure.raw("GET", path).json
+    nic["properties"]["ipConfigurations"][0]["properties"]["loadBalancerBackendAddressPools"] = []
+    azure.raw("PUT", path, nic)
+
+    before = rotation(azure)
+    azure.azure.advance(5)
+
+    assert (before, rotation(azure)) == ({"app_0", "app_1"}, {"app_1"})
