@@ -13,12 +13,13 @@ https://learn.microsoft.com/azure/load-balancer/admin-state-overview
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import Answer, ArmClient, Json, Permission
+from .client import COMPUTE_API_VERSION, Answer, ArmClient, Json, Permission
 from .errors import ArmError
 
 # Old enough for clouds that lag behind, and it knows adminState (since 2021-08-01).
@@ -321,7 +322,7 @@ def _admin_state(entry: Json) -> str:
 
 def _remove(client: ArmClient, records: Iterable[Json]) -> None:
     for kind, resource, ours in _by_resource(records):
-        _edit(client, kind, resource, [lambda document, record=record: _take_out(document, record) for record in ours])
+        _edit(client, kind, resource, [functools.partial(_take_out, record) for record in ours])
 
 
 def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange:
@@ -336,7 +337,7 @@ def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange
     changed = False
     warnings: list[str] = []
     for kind, resource, ours in _by_resource(records):
-        changes = [lambda document, record=record: _put_back(document, record, warnings) for record in ours]
+        changes = [functools.partial(_put_back, warnings, record) for record in ours]
         changed |= _edit(client, kind, resource, changes, dry_run)
     return MembershipChange(changed, [], tuple(dict.fromkeys(warnings)))
 
@@ -361,10 +362,9 @@ def _edit(
     """Read, change and write a resource; False if it was as it should be."""
     read, write, api_version = {
         INTERFACE: (_READ_INTERFACE, _WRITE_INTERFACE, NETWORK_API_VERSION),
-        INSTANCE: (_READ_INSTANCE, _WRITE_INSTANCE, None),
+        INSTANCE: (_READ_INSTANCE, _WRITE_INSTANCE, COMPUTE_API_VERSION),
         "pool": (_READ_POOL, _WRITE_POOL, NETWORK_API_VERSION),
     }[kind]
-    version = {} if api_version is None else {"api_version": api_version}
     is_changed: list[bool] = []
 
     def change(document: Json, etag: str | None) -> Answer | None:
@@ -372,9 +372,9 @@ def _edit(
         is_changed.append(any(outcomes))
         if not is_changed[-1] or dry_run:
             return None
-        return client.write("PUT", path, _body(kind, document), etag, write, **version)
+        return client.write("PUT", path, _body(kind, document), etag, write, api_version=api_version)
 
-    client.edit(path, read, change, **version)
+    client.edit(path, read, change, api_version)
     return is_changed[-1]
 
 
@@ -396,7 +396,7 @@ def _entry_to_send(entry: Json) -> Json:
     return {"name": entry.get("name"), "properties": kept}
 
 
-def _take_out(document: Json, record: Json) -> bool:
+def _take_out(record: Json, document: Json) -> bool:
     if record["kind"] in (INTERFACE, INSTANCE):
         changed = False
         for configuration in _find_configurations(document, record):
@@ -413,7 +413,7 @@ def _take_out(document: Json, record: Json) -> bool:
     return _set_admin_states([entry for entry in entries if _is_meant(entry, record)], _DOWN)
 
 
-def _put_back(document: Json, record: Json, warnings: list[str]) -> bool:
+def _put_back(warnings: list[str], record: Json, document: Json) -> bool:
     if record["kind"] in (INTERFACE, INSTANCE):
         found = _find_configurations(document, record)
         if not found:

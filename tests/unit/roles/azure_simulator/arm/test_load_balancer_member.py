@@ -249,7 +249,7 @@ class _Named(http.server.BaseHTTPRequestHandler):
     """Says at which address it was asked; its probe says what the server was told."""
 
     def do_GET(self) -> None:
-        body = str(self.server.server_address[0]).encode()
+        body = str(self.connection.getsockname()[0]).encode()
         self.send_response(503 if self.path == "/readyz" and self.server.ill else 200)  # type: ignore[attr-defined]
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -300,7 +300,8 @@ def served_by(azure: Any) -> set[str]:
     """Who answers eight requests, each with a connection of its own."""
     seen = set()
     for _ in range(8):
-        connection = http.client.HTTPConnection(*azure.azure.load_balancers["data-path"], timeout=30)
+        address, port = azure.azure.load_balancers["data-path"]
+        connection = http.client.HTTPConnection(address, port, timeout=30)
         connection.request("GET", "/")
         seen.add(connection.getresponse().read().decode())
         connection.close()
