@@ -11,7 +11,7 @@ from typing import Callable, Optional, Sequence, Tuple, Union
 
 from foghorn_core.signature import SIGNATURE_HEADER, nonce_of_question, secret_of_question, sign_answer
 
-from .config import AZURE_PROBE_ADDRESS, Network
+from .config import AZURE_PROBE_ADDRESS, Config, Network
 from .endpoint import Asked, Response
 from .secrets import NoSecret, read_members_secrets
 
@@ -37,31 +37,26 @@ class Access:
 
     :param respond: gives the answer for a path; None: there is no such path
     :param vm_name: gives the name of this VM, as far as it is known
-    :param allowed: networks that may connect; none: all
-    :param scrapers: networks that may ask for the metrics
-    :param secret_file: of the members; None: there is none
+    :param config: gives the configuration, which may be another one from now on
     """
 
     def __init__(
         self,
         respond: Callable[[str], Optional[Tuple[int, str, bytes]]],
         vm_name: Callable[[], Optional[str]],
-        allowed: Sequence[Network] = (),
-        scrapers: Sequence[Network] = (),
-        secret_file: Optional[str] = None,
+        config: Callable[[], Config],
     ) -> None:
         self._respond = respond
         self._vm_name = vm_name
-        self._allowed = allowed
-        self._scrapers = scrapers
-        self._secret_file = secret_file
+        self._config = config
 
     def admits(self, host: str) -> bool:
         """Whether somebody at this address may connect at all."""
-        if not self._allowed:
+        allowed = self._config().allow_from
+        if not allowed or not host:
             return True
         address = _address(host)
-        return address.is_loopback or address == _AZURE_PROBE or _is_among(address, self._allowed)
+        return address.is_loopback or address == _AZURE_PROBE or _is_among(address, allowed)
 
     def respond(self, asked: Asked) -> Optional[Response]:
         """Answer a request, or refuse it; None: there is no such path."""
@@ -71,7 +66,7 @@ class Access:
         if (
             asked.path in (_STATUS, _METRICS)
             and not is_own
-            and not (asked.path == _METRICS and _is_among(_address(asked.host), self._scrapers))
+            and not (asked.path == _METRICS and _is_among(_address(asked.host), self._config().metrics_from))
         ):
             return Response(403, "text/plain; charset=utf-8", _REFUSED)
         answer = self._respond(asked.path)
@@ -79,9 +74,10 @@ class Access:
 
     def _respond_to_member(self, asked: Asked) -> Optional[Response]:
         nonce, secret = nonce_of_question(asked.headers), None
-        if self._secret_file is not None:
+        secret_file = self._config().quorum.secret_file
+        if secret_file is not None:
             try:
-                secrets = read_members_secrets(self._secret_file)
+                secrets = read_members_secrets(secret_file)
             except NoSecret:
                 # What is wrong with it is told where the members are asked, and to whoever owns this machine.
                 secrets = ()

@@ -40,6 +40,7 @@ from .imds_desk import Heard, Poll
 from .journal import Journal
 from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
+from .members import Job
 from .metrics import Counters, render
 from .policy import DEFAULT_BEGIN_BEFORE, RESTORE
 from .quorum import STRANGERS, as_text, shared_events, waiting_for
@@ -568,7 +569,7 @@ class Agent:
             self._next_members = now + self.config.quorum.interval
             for name in urls:
                 self._heard_from.setdefault(name, now)
-            self._edges.members.submit((urls, self.config.quorum.timeout))
+            self._edges.members.submit(Job(urls, self.config.quorum.timeout, self.config.quorum.secret_file))
 
     def _urls_of_members(self, events: Sequence[Tracked]) -> Dict[NameKey, str]:
         me = name_key(self.state.vm_name or "")

@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     path: str
     """Without its query."""
     host: str = "127.0.0.1"
-    """IP address of the client."""
+    """IP address of the client; empty for one of a UNIX socket."""
     is_local: bool = True
     """Whether that is this machine itself."""
     headers: Mapping[str, str] = {}
@@ -166,13 +166,14 @@ class Endpoint:
                     self._paused_until = self._clock() + _PAUSE
                 # Otherwise there is nobody left in the queue, or who was there has gone.
                 return
-            if not self._admits(address[0]):
+            host = address[0] if isinstance(address, tuple) else ""
+            if not self._admits(host):
                 sock.close()
                 continue
             if len(self._connections) >= self._most_connections:
                 self._close(next(iter(self._connections.values())))
             sock.setblocking(False)
-            self._connections[sock.fileno()] = _Connection(sock, address[0], self._clock() + self._seconds)
+            self._connections[sock.fileno()] = _Connection(sock, host, self._clock() + self._seconds)
             self._selector.register(sock, selectors.EVENT_READ, self.handle)
 
     def _advance(self, connection: _Connection) -> None:
@@ -281,7 +282,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _is_local(sock: socket.socket, host: str) -> bool:
     # Nobody else can send from an address of ours: the kernel drops what pretends to.
-    return host == "::1" or host.startswith("127.") or host == sock.getsockname()[0]
+    return not host or host == "::1" or host.startswith("127.") or host == sock.getsockname()[0]
 
 
 def _headers_of(request: bytes) -> Dict[str, str]:

@@ -37,6 +37,16 @@ class MemberError(OSError):
         self.reason = reason
 
 
+class Job(NamedTuple):
+    """Members to be asked."""
+
+    urls: Mapping[NameKey, str]
+    """By the keys of their names."""
+    timeout: float
+    """Seconds for all of them."""
+    secret_file: Optional[str]
+
+
 class Question(NamedTuple):
     """To one member."""
 
@@ -64,12 +74,9 @@ class MembersDesk:
     Each is asked in a thread of its own, and there are not more of these than are bounded. The name of a host may take
     as long to be looked up as the system's resolver likes: who asks does not wait for that, and asks again when it has
     ended.
-
-    :param secret_file: of the members
     """
 
-    def __init__(self, secret_file: Optional[str]) -> None:
-        self._secret_file = secret_file
+    def __init__(self) -> None:
         self._under_way: Set[NameKey] = set()
         self._ended = threading.Semaphore(0)
         """Of those under way, be it since this round or one before: there is room for the next."""
@@ -77,17 +84,14 @@ class MembersDesk:
         self._slow: Dict[NameKey, int] = {}
         """Who did not answer in time, and in which round. They come last, and of them those first who had to wait."""
 
-    def ask(self, job: "Tuple[Mapping[NameKey, str], float]") -> "Dict[NameKey, Any]":
-        """Ask other agents for their `/status`. One that does not answer as it should gives a `MemberError`.
-
-        :param job: URLs by the names' keys, and the seconds for all of it
-        """
-        urls, timeout = job
+    def ask(self, job: Job) -> "Dict[NameKey, Any]":
+        """Ask other agents for their `/status`. One that does not answer as it should gives a `MemberError`."""
+        urls, timeout, secret_file = job
         deadline = Deadline(timeout)
         try:
-            if self._secret_file is None:
+            if secret_file is None:
                 raise NoSecret("quorum.secret_file is not set")
-            secrets = read_members_secrets(self._secret_file)
+            secrets = read_members_secrets(secret_file)
         except NoSecret as error:
             return {name: MemberError(str(error), "no secret here") for name in urls}
         questions: List[Question] = []

@@ -103,7 +103,7 @@ class Service:
             poll=Worker(self._desk.poll, "poll"),
             heard=self._desk.heard,
             approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
-            members=Worker(MembersDesk(config.quorum.secret_file).ask, "members"),
+            members=Worker(MembersDesk().ask, "members"),
             start_step=lambda work, vm_name: Running(work, vm_name, around),
             watch=self._watch,
             log=log,
@@ -116,9 +116,7 @@ class Service:
         access = Access(
             self.agent.respond,
             lambda: self.agent.state.vm_name,
-            config.allow_from,
-            config.metrics_from,
-            config.quorum.secret_file,
+            lambda: self.agent.config,
         )
         try:
             self._endpoint = Endpoint(

@@ -17,7 +17,7 @@ from foghorn_agent.clock import Clocks
 from foghorn_agent.config import parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import Heard, Poll
-from foghorn_agent.members import MemberError
+from foghorn_agent.members import Job, MemberError
 from foghorn_agent.policy import CHECK, DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.quorum import ANOTHER_MACHINE
 from foghorn_agent.state import State, replay
@@ -510,9 +510,9 @@ class Rehearsal:
             self.edge()
         return event_ids
 
-    def _ask_members(self, job: Tuple[Dict[NameKey, str], float]) -> Dict[NameKey, Any]:
+    def _ask_members(self, job: Job) -> Dict[NameKey, Any]:
         answers: Dict[NameKey, Any] = {}
-        for name in job[0]:
+        for name in job.urls:
             other = self.azure.machines.get(name[0])
             if other is None or other.agent is None or other.is_unreachable or other.deleted:
                 answers[name] = MemberError("%s cannot be reached" % name[0], "unreachable")

@@ -8,6 +8,7 @@ from typing import Any, Dict, Optional, Tuple
 
 import pytest
 from foghorn_agent.access import Access
+from foghorn_agent.config import Config, Quorum
 from foghorn_agent.endpoint import Asked
 from foghorn_core.signature import is_answer_signed, new_nonce, sign_question
 
@@ -34,7 +35,8 @@ def secret_file(tmp_path: Path) -> Path:
 
 
 def access(secret_file: Optional[Path] = None, vm_name: Optional[str] = "web_0", **networks: Any) -> Access:
-    return Access(respond, lambda: vm_name, secret_file=None if secret_file is None else str(secret_file), **networks)
+    quorum = Quorum(secret_file=None if secret_file is None else str(secret_file))
+    return Access(respond, lambda: vm_name, lambda: Config(quorum=quorum, **networks))
 
 
 def from_elsewhere(path: str, headers: Optional[Dict[str, str]] = None) -> Asked:
@@ -80,7 +82,7 @@ def test_given_a_proxy_on_this_machine_when_somebody_asks_through_it_then_it_is_
 
 
 def test_given_networks_of_scrapers_when_they_ask_then_they_get_the_metrics_and_nothing_else() -> None:
-    one = access(scrapers=(ip_network("10.0.0.0/24"),))
+    one = access(metrics_from=(ip_network("10.0.0.0/24"),))
     assert status_for(from_elsewhere("/metrics"), one) == 200
     assert status_for(Asked("/metrics", "::ffff:10.0.0.9", False), one) == 200
     assert status_for(Asked("/metrics", "10.0.1.9", False), one) == 403
@@ -156,6 +158,8 @@ def test_given_a_signature_when_another_path_is_asked_for_then_it_opens_nothing(
         ("fe80::1%eth0", False),
         ("127.0.0.1", True),
         ("::1", True),
+        # Of a UNIX socket.
+        ("", True),
         # Without Azure's probe the machine would be out of rotation for good.
         ("168.63.129.16", True),
     ],
@@ -163,6 +167,6 @@ def test_given_a_signature_when_another_path_is_asked_for_then_it_opens_nothing(
 def test_given_networks_when_somebody_connects_then_only_they_this_machine_and_azures_probe_are_let_in(
     host: str, is_let_in: bool
 ) -> None:
-    one = access(allowed=(ip_network("10.0.0.0/8"), ip_network("fd00::/64")))
+    one = access(allow_from=(ip_network("10.0.0.0/8"), ip_network("fd00::/64")))
     assert one.admits(host) is is_let_in
     assert access().admits(host)

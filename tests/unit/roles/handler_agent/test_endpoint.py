@@ -458,3 +458,33 @@ def test_given_an_address_that_cannot_be_had_when_listening_then_the_error_names
 def test_given_a_port_that_is_taken_when_listening_then_the_error_says_so(loop: Loop, clock: Clock) -> None:
     with pytest.raises(CannotListen, match="port %d: .*in use" % loop.address[1]):
         Endpoint([loop.address], respond, loop.selector, clock)
+
+
+# --- who asks
+
+
+def test_given_header_fields_when_asked_then_the_route_knows_them_and_who_asks(loop: Loop) -> None:
+    request = (
+        b"GET /asked?x=1 HTTP/1.1\r\nHost: x\r\nFoghorn-Nonce:  abc \r\nX-A: 1\r\nx-a: 2\r\nnonsense\r\n\r\nbody: 1"
+    )
+    answer = loop.ask(request)
+    headers = {"host": "x", "foghorn-nonce": "abc", "x-a": "2"}
+    assert repr(Asked("/asked", "127.0.0.1", True, headers)).encode() in answer
+    assert b"\r\nFoghorn-Signature: signed\r\n" in answer
+
+
+def test_given_an_address_that_is_not_let_in_when_it_connects_then_it_is_hung_up_on_and_takes_nobodys_place(
+    clock: Clock,
+) -> None:
+    loop = Loop(clock)
+    try:
+        inside = loop.connect(b"GET /healthz")
+        loop.settle()
+        loop.endpoint._admits = lambda host: host != "127.0.0.1"
+        strangers = [loop.connect() for _unused in range(2 * MOST)]
+        loop.settle()
+        assert not any(loop.is_open(one) for one in strangers)
+        inside.sendall(b" HTTP/1.1\r\n\r\n")
+        assert status_of(loop.read(inside)) == 200
+    finally:
+        loop.close()
