@@ -8,6 +8,7 @@
 CACHE := .cache
 VENV := $(CACHE)/venv
 VENV_LAB := $(CACHE)/venv-lab
+VENV_RULEBOOK := $(CACHE)/venv-rulebook
 VENV_UV := $(CACHE)/venv-uv
 BIN := $(VENV)/bin
 COPY := $(CACHE)/ansible-test/ansible_collections/foghorn/azure_events
@@ -39,12 +40,12 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons sanity
 # Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
 # for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
-POOL := unit-rest integration-arm unit-plugins integration-demo integration-agent
+POOL := unit-rest integration-arm unit-plugins integration-demo integration-agent integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy awx-collection
+.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy awx-collection rulebook
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -117,6 +118,10 @@ integration: $(VENV)/.test ## integration tests
 
 integration integration-haproxy: haproxy
 integration integration-awx: awx-collection
+integration integration-rulebooks: rulebook
+
+rulebook:
+	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_rulebook_venv.sh "$$python" $(VENV_RULEBOOK) requirements/rulebook.txt
 
 haproxy:
 	@tools/find_haproxy.sh $(CACHE)/haproxy

@@ -29,7 +29,7 @@ lock() { # NAME OUTPUT OLDEST_PYTHON OPTIONS…
 
 # What is installed one after the other into the same environment has to agree.
 lock gates requirements/gates.txt 3.11 "$@"
-for part in run test lab; do
+for part in run test lab rulebook; do
     lock "$part" "requirements/$part.txt" 3.11 --constraint requirements/gates.txt "$@"
 done
 # Only the package itself: nothing of it is installed.

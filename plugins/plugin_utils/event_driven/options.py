@@ -124,7 +124,10 @@ def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str]
         raise OptionError("parallel: %r is not a number from 1 to %d" % (parallel, _MOST_PARALLEL))
     secrets = _read_secrets(given["secret_file"]) if given.get("secret_file") is not None else ()
     if not secrets:
-        log("secret_file is not set: whatever answers at the address of an agent can announce maintenance")
+        log(
+            "secret_file is not set: agents on other machines refuse to answer, and whatever answers at the address of"
+            " one can announce maintenance"
+        )
     return options._replace(
         agents={name.strip(): str(url).rstrip("/") for name, url in agents.items()}, secrets=secrets, parallel=parallel
     )

@@ -21,7 +21,7 @@ from ...module_utils.arm.client import ArmClient
 from ...module_utils.arm.credentials import SignIn
 from ...module_utils.arm.resource_graph import list_events
 from ...module_utils.scheduled_events.deadline import Deadline
-from ...module_utils.scheduled_events.document import Event, event_from_dict, parse_json
+from ...module_utils.scheduled_events.document import Event, event_from_dict, parse_json, same_name
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
 from ...module_utils.scheduled_events.operations import open_client
 from ...module_utils.scheduled_events.options import ConnectionOptions
@@ -161,7 +161,7 @@ class Agents:
             given = {key.lower(): value for key, value in response.headers.items()}
         if secrets and not is_answer_signed(secrets, nonce, given, body):
             raise NoAnswer("the answer is not signed with the secret in secret_file")
-        return events_of_status(body)
+        return events_of_status(body, name)
 
     def _note(self, name: str, trouble: str) -> None:
         failures = self._failures[name] = min(self._failures.get(name, 0) + 1, 30)
@@ -170,15 +170,19 @@ class Agents:
         self._troubles[name] = trouble
 
 
-def events_of_status(body: bytes) -> list[Event]:
-    """The events in what an agent answers to `/status`.
+def events_of_status(body: bytes, vm_name: str) -> list[Event]:
+    """The events in what the agent of a VM answers to `/status`.
 
     :raises DocumentError: if it is no status
+    :raises NoAnswer: if it is that of another VM
     """
     status = parse_json(body)
     events = status.get("events") if isinstance(status, dict) else None
     if not isinstance(events, list):
         raise DocumentError("not the status of an agent: it has no list of events")
+    # One that IMDS has not answered yet knows neither its name nor any event.
+    if events and not same_name(str(status.get("vm_name")), vm_name):
+        raise NoAnswer("it is the agent of %s" % harmless_line(str(status.get("vm_name")), 100))
     # One that is over, the agent keeps for a while.
     return [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
 

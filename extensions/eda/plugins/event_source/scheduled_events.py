@@ -50,7 +50,8 @@ options:
     description:
       - A file with the secret that the agents share, as their own C(quorum) has it. Questions are signed with it, and
         answers that are not are refused.
-      - Without it, whatever answers at the address of an agent can announce maintenance.
+      - Without it, agents on other machines refuse to answer, and whatever else answers at the address of one can
+        announce maintenance.
     type: str
   parallel:
     description: How many agents are asked at a time, from 1 to 1000.

@@ -52,7 +52,7 @@ class FakeAgent:
     """Answers for the agents of many VMs, each at a path of its own."""
 
     def __init__(self) -> None:
-        self.status: Any = {"vm_name": "web_0", "events": [EVENT]}
+        self.status: Any = {"events": [EVENT]}
         self.answer: web.Response | None = None
         self.asked: list[Mapping[str, str]] = []
         self.at_once = 0
@@ -69,7 +69,7 @@ class FakeAgent:
         self.at_once -= 1
         if self.answer is not None:
             return self.answer
-        body = json.dumps(self.status).encode()
+        body = json.dumps({"vm_name": request.match_info["name"], **self.status}).encode()
         headers = {}
         if self.signs_with is not None:
             headers[SIGNATURE_HEADER] = sign_answer(self.signs_with, request.headers.get(NONCE_HEADER, ""), body)
@@ -126,6 +126,17 @@ class TestAgents:
 
         run(check())
 
+    def test_given_the_agent_of_another_vm_at_an_address_then_nothing_of_it_is_believed(self) -> None:
+        async def check() -> None:
+            agent = FakeAgent()
+            agent.status["vm_name"] = "web_00"
+            reading = await read_once(agent)
+
+            assert reading.found == []
+            assert "it is the agent of web_00" in "".join(reading.troubles.values())
+
+        run(check())
+
     @pytest.mark.parametrize(
         ("answer", "said"),
         [
@@ -133,7 +144,7 @@ class TestAgents:
             (lambda: web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"}), "302"),
             (lambda: web.Response(text="no JSON"), "not JSON"),
             (lambda: web.Response(text="{}"), "no list of events"),
-            (lambda: web.Response(text='{"events": [1]}'), "expected an object"),
+            (lambda: web.Response(text='{"vm_name": "web_0", "events": [1]}'), "expected an object"),
             (lambda: web.Response(text='{"events": [' + "1," * 600_000 + "1]}"), "more than 1024 KiB"),
             (lambda: web.Response(body=b"\xff\xfe", headers={"Content-Encoding": "gzip"}), "not JSON"),
         ],

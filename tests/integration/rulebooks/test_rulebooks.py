@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rulebooks as they are shipped, run by a real ansible-rulebook, to the end of the playbooks that they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from tests.integration.playbooks.fleet import Fleet  # noqa: E402 - found on the path set above
+
+BIN = ROOT / ".cache" / "venv-rulebook" / "bin"
+RULEBOOKS = ROOT / "extensions" / "eda" / "rulebooks"
+PATIENCE = 180.0  # seconds
+
+# tools/make_rulebook_venv.sh has said so loudly, and what to do.
+needs_rulebook = pytest.mark.skipif(
+    not (BIN / "ansible-rulebook").exists(), reason="ansible-rulebook is not there, which needs Java 17"
+)
+
+
+class Receiver(ThreadingHTTPServer):
+    """A chat and an Alertmanager."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.received: list[tuple[str, Any]] = []
+
+    @property
+    def url(self) -> str:
+        return "http://127.0.0.1:%d" % self.server_port
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append((self.path, json.loads(body)))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(name="receiver")
+def fixture_receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        thread = threading.Thread(target=receiver.serve_forever)
+        thread.start()
+        yield receiver
+        receiver.shutdown()
+        thread.join()
+
+
+class Rulebook:
+    """A run of ansible-rulebook."""
+
+    def __init__(self, fleet: Fleet, rulebook: str | Path, **variables: Any) -> None:
+        inventory, environment = fleet.write_inventory(), fleet.environment
+        (fleet.path / "vars.yml").write_text(json.dumps(variables))
+        self._output = fleet.path / "rulebook.txt"
+        environment["PATH"] = os.pathsep.join([str(BIN), environment["PATH"]])
+        arguments = ["--rulebook", str(rulebook), "--inventory", str(inventory), "--vars", str(fleet.path / "vars.yml")]
+        with self._output.open("w") as stream:
+            self._process = subprocess.Popen(
+                [str(BIN / "ansible-rulebook"), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                cwd=fleet.path,
+                env=environment,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far, without colours."""
+        return re.sub(r"\x1b\[[0-9;]*m", "", self._output.read_text())
+
+    def wait_until(self, condition: Any) -> None:
+        """Wait until something is so; fail the test when the run ends before."""
+        limit = time.monotonic() + PATIENCE
+        while not condition():
+            assert self._process.poll() is None, f"it ended early:\n{self.output}"
+            assert time.monotonic() < limit, f"waited in vain:\n{self.output}"
+            time.sleep(0.25)
+
+    def stop(self) -> None:
+        """End it as an operator does."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+        self._process.wait(PATIENCE)
+
+
+@needs_rulebook
+def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_then_their_playbooks_run_to_the_end(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    # In one process, because each takes seconds to start.
+    together = tmp_path / "together.yml"
+    rulesets = [
+        one
+        for name in ("handle_events", "evictions")
+        for one in yaml.safe_load((RULEBOOKS / f"{name}.yml").read_text())
+    ]
+    together.write_text(yaml.safe_dump(rulesets))
+    directory = tmp_path / "fleet"
+    directory.mkdir()
+    with Fleet(directory, 103, 2) as fleet:
+        rebooted, evicted = fleet.hosts
+        rulebook = Rulebook(
+            fleet,
+            together,
+            maintenance_source="imds",
+            maintenance_endpoint=fleet.azure.imds[rebooted.vm.lower()],
+            maintenance_interval=1,
+            maintenance_tell_urls=[receiver.url + "/chat"],
+            maintenance_alertmanager_url=receiver.url,
+        )
+        try:
+            reboot = fleet.event("Reboot", rebooted, description="{{ lookup('pipe', 'touch %s/hacked') }}" % tmp_path)
+            rulebook.wait_until(lambda: fleet.is_approved(reboot))
+            assert not rebooted.is_serving()
+            fleet.azure.advance(20000)  # seconds; longer than any event
+            rulebook.wait_until(lambda: re.search(r"^PLAY RECAP", rulebook.output, re.MULTILINE))
+            fleet.event("Preempt", evicted)
+            rulebook.wait_until(lambda: len(receiver.received) == 2)
+        finally:
+            rulebook.stop()
+
+        assert not (tmp_path / "hacked").exists()
+        assert rebooted.is_back()
+        assert re.search(r"^%s +: ok=.* failed=0 " % rebooted.name, rulebook.output, re.MULTILINE), rulebook.output
+    told = dict(receiver.received)
+    assert told["/chat"]["event"]["event_type"] == "Preempt"
+    assert told["/chat"]["text"].startswith("Preempt of vm_1: ")
+    (matcher,) = told["/api/v2/silences"]["matchers"]
+    assert re.fullmatch(matcher["value"], "vm_1:9100")
+    assert not re.fullmatch(matcher["value"], "vm_10")
+
+
+# The same functions by which ansible-rulebook reads a rulebook.
+READ = """
+import sys, yaml
+from ansible_rulebook.rules_parser import parse_rule_sets
+from ansible_rulebook.validators import Validate
+for path in sys.argv[1:]:
+    with open(path) as stream:
+        content = yaml.safe_load(stream)
+    Validate.rulebook(content)
+    print(len(parse_rule_sets(content, {})[0].rules))
+"""
+
+
+@needs_rulebook
+def test_given_the_rulebooks_and_those_of_the_page_when_ansible_rulebook_reads_them_then_it_understands_each_of_them(
+    tmp_path: Path,
+) -> None:
+    page = (ROOT / "docs" / "event_driven.md").read_text(encoding="utf-8")
+    shown = [text for text in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "rules:" in text]
+    assert len(shown) > 1
+    for number, text in enumerate(shown):
+        (tmp_path / f"{number}.yml").write_text(text)
+    paths = [str(path) for path in [*sorted(RULEBOOKS.glob("*.yml")), *tmp_path.glob("*.yml")]]
+
+    command = [str(BIN / "python"), "-c", READ, *paths]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == len(paths) > 0
+
+
+@pytest.mark.parametrize("path", sorted(RULEBOOKS.glob("*_job.yml")), ids=lambda path: path.stem)
+def test_given_a_rulebook_for_a_controller_when_it_is_compared_with_its_twin_then_only_the_actions_differ(
+    path: Path,
+) -> None:
+    def without_actions(rulebook: Path) -> Any:
+        rulesets = yaml.safe_load(rulebook.read_text(encoding="utf-8"))
+        for ruleset in rulesets:
+            for rule in ruleset["rules"]:
+                (kind,) = rule.pop("action")
+                assert kind == ("run_job_template" if rulebook == path else "run_playbook")
+        return rulesets
+
+    assert without_actions(path) == without_actions(path.with_name(path.name.replace("_job", "")))
+
+
+@pytest.mark.parametrize("path", sorted(RULEBOOKS.glob("handle_events*.yml")), ids=lambda path: path.stem)
+def test_given_what_runs_for_the_whole_fleet_when_its_rulebook_is_read_then_nothing_limits_it_and_one_runs_at_a_time(
+    path: Path,
+) -> None:
+    for ruleset in yaml.safe_load(path.read_text(encoding="utf-8")):
+        assert ruleset["hosts"] == "all,localhost"
+        assert ruleset["execution_strategy"] == "parallel", "only so do locks count"
+        for source in ruleset["sources"]:
+            assert not any(name.startswith("hosts_") for name in source["foghorn.azure_events.scheduled_events"])
+        for rule in ruleset["rules"]:
+            (action,) = rule["action"].values()
+            assert action["lock"] == "fleet"
+            assert "limit" not in action.get("job_args", {})
