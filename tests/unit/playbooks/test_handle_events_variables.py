@@ -63,7 +63,9 @@ def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_
     assert decided("__handle_events_is_marked", **found, **variables) is expected
 
 
-@pytest.mark.parametrize("record", ["health_probe.json", "haproxy.balancers", "command.places"])
+@pytest.mark.parametrize(
+    "record", ["health_probe.json", "haproxy.balancers", "command.places", "azure_load_balancer.json"]
+)
 def test_given_a_record_of_the_role_used_on_its_own_then_the_host_is_drained_by_others(record: str) -> None:
     found = {FOUND: {"present": [f"{RECORDS}/{record}"]}, "__handle_events_standing": {"by_others": ""}}
 

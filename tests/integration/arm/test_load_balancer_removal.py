@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role load_balancer_removal with a pool of Azure's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import SUBSCRIPTION, Controller, Run
+
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers"
+VM = f"{GROUP}/Microsoft.Compute/virtualMachines/db"
+POOL = f"{GROUP}/Microsoft.Network/loadBalancers/front/backendAddressPools/data"
+ROLE = "foghorn.azure_events.load_balancer_removal"
+
+
+class _Played:
+    """All in one run of ansible-playbook; what Azure had at each moment, by its name."""
+
+    def __init__(self, controller: Controller, directory: Path) -> None:
+        self.controller = controller
+        self.directory = directory
+        self.run: Run | None = None
+
+    def role(self, **options: Any) -> dict[str, Any]:
+        return {"name": "Role", "ansible.builtin.include_role": {"name": ROLE, **options}}
+
+    def look(self, moment: str) -> list[dict[str, Any]]:
+        member = {"vm_id": VM}
+        kept = {
+            "content": "{{ looked.before | map(attribute='pool') | to_json }}",
+            "dest": f"{self.directory}/{moment}",
+        }
+        return [
+            {"name": "Look", "foghorn.azure_events.load_balancer_member": member, "register": "looked"},
+            {"name": "Keep", "ansible.builtin.copy": {**kept, "mode": "0600"}, "check_mode": False},
+        ]
+
+    def pools(self, moment: str) -> list[str]:
+        pools = json.loads((self.directory / moment).read_text())
+        return [pool.rpartition("/")[2] for pool in pools]
+
+
+@pytest.fixture
+def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
+    pools = {"data": ["db"], "other": ["db"]}
+    played = _Played(controller(arm={"load_balancers": [{"name": "front", "pools": pools}]}), tmp_path)
+    back = played.role(tasks_from="restore")
+    record = f"{tmp_path}/kept/azure_load_balancer_localhost.json"
+    variables = {
+        "load_balancer_removal_methods": ["azure_load_balancer"],
+        "load_balancer_removal_azure_vm_id": VM,
+        "load_balancer_removal_azure_pools": [POOL],
+        "load_balancer_removal_azure_directory": f"{tmp_path}/kept",
+        "load_balancer_removal_state_directory": f"{tmp_path}/state",
+    }
+    lose = {"name": "Lose the record", "ansible.builtin.file": {"path": record, "state": "absent"}}
+    forge = {
+        "name": "Say something else",
+        "ansible.builtin.replace": {
+            "path": f"{tmp_path}/state/azure_load_balancer.json",
+            "regexp": "backendAddressPools/data",
+            "replace": "backendAddressPools/other",
+        },
+    }
+    unforge = {
+        "name": "Say it as it was",
+        "ansible.builtin.replace": {
+            "path": f"{tmp_path}/state/azure_load_balancer.json",
+            "regexp": "backendAddressPools/other",
+            "replace": "backendAddressPools/data",
+        },
+    }
+    refused = {
+        "name": "Forged",
+        "block": [back],
+        "rescue": [{"name": "Say", "ansible.builtin.debug": {"msg": "REFUSED {{ ansible_failed_result.msg }}"}}],
+    }
+    away = {"load_balancer_removal_machine_is_away": True}
+    tasks = [
+        played.role(),
+        *played.look("removed"),
+        lose,
+        forge,
+        refused,
+        unforge,
+        back,
+        {**played.role(), "vars": away},
+        # By its record alone, whatever the variables say by now.
+        {**back, "vars": {**away, "load_balancer_removal_azure_pools": []}},
+        *played.look("restored"),
+    ]
+    play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}
+    played.run = played.controller.run_playbook([play])
+    assert played.run.code == 0, played.run.output
+    return played
+
+
+def test_given_a_pool_of_azure_when_a_machine_is_removed_and_restored_then_it_leaves_what_is_named_and_is_back(
+    played: _Played,
+) -> None:
+    assert played.run is not None
+    assert played.pools("removed") == ["other"]
+    assert played.pools("restored") == ["other", "data"]
+    # Out and back by what the machine says, which is believed for the pool that is named, and both while it is away.
+    assert len(played.controller.written()) == 4
+    assert "REFUSED restore: " in played.run.output
+    assert "is not one of pools, and is not joined" in played.run.output
+    assert not list((played.directory / "kept").iterdir())
+    assert not list((played.directory / "state").iterdir())
