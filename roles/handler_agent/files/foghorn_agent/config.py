@@ -33,7 +33,7 @@ from .policy import (
     Step,
     default_rules,
 )
-from .state import TOLD
+from .state import TOLD, TOLD_STATES
 from .windows import DAYS, Window
 from .zones import UTC, is_zone
 
@@ -47,6 +47,7 @@ DEFAULT_STEP_TIMEOUT = 60.0  # seconds
 # Azure's load balancers probe from here, and a probe is not a user.
 AZURE_PROBE_ADDRESS = "168.63.129.16"
 
+_SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie", "x-api-key")
 _LONGEST_TIME = 86400.0
 _LONGEST_NOTICE = 7 * 86400.0  # seconds: of a hardware failure that Azure foresees
 _LARGEST_FILE = 1024 * 1024  # bytes
@@ -118,6 +119,12 @@ class Webhook(NamedTuple):
     timeout: float = 10.0
     stages: Optional[Tuple[str, ...]] = None
     """Only these; None: all."""
+    states: Optional[Tuple[str, ...]] = None
+    """Of a stage only when it has got so far; None: always. What is no stage is told all the same."""
+    proxy: Optional[str] = None
+    """`http://HOST[:PORT]`; None: none."""
+    body: Any = None
+    """JSON with the fields of `webhooks.FIELDS` in its texts, in place of the CloudEvent. None: the CloudEvent."""
     wrap: Tuple[str, ...] = ()
     """Names under which the receiver wants the envelope: AWX takes it as `extra_vars` and a variable's name."""
 
@@ -489,26 +496,48 @@ def _parse_quorum(section: _Section) -> Quorum:
 
 
 def _parse_webhook(section: _Section) -> Webhook:
-    url = section.checked(
-        "url",
-        None,
-        "an http:// or https:// URL",
-        lambda value: isinstance(value, str) and bool(re.match(r"https?://[^\s/]+[!-~]*\Z", value)),
-    )
-    if url is None and not section.has("url"):
+    # Only here: most agents have none.
+    from .webhooks import require_secrecy, split_url, troubles_with
+
+    url = section.content.get("url")
+    if not section.has("url") or not isinstance(url, str):
         section.mistake("url", None, "an http:// or https:// URL")
+        url = "https://missing"
+    secret_file = section.absolute_path("secret_file", None)
     headers = section.section("headers")
+    named = tuple((name, headers.text(name) or "") for name in headers.content)
+    try:
+        split_url(url)
+        if secret_file is not None or any(name.lower() in _SECRET_HEADERS for name, _value in named):
+            require_secrecy(url)
+    except ValueError as error:
+        # In words of its own: the URL itself may be a secret.
+        section.mistakes.append("%s.%s" % (section.path, error))
+    body = section.checked("body", None, "an object, a list or text", lambda one: isinstance(one, (dict, list, str)))
+    section.mistakes.extend("%s.body: %s" % (section.path, trouble) for trouble in troubles_with(body))
+    wrap = section.texts("wrap") or ()
+    if wrap and body is not None:
+        section.mistakes.append("%s: has both body and wrap: put the body where the receiver wants it" % section.path)
     return Webhook(
-        url=url or "",
-        headers=tuple((name, headers.text(name) or "") for name in headers.content),
-        secret_file=section.absolute_path("secret_file", None),
+        url=url,
+        headers=named,
+        secret_file=secret_file,
         secret_header=section.text("secret_header") or Webhook("").secret_header,
         secret_prefix=str(section.checked("secret_prefix", "Bearer ", "text", lambda value: isinstance(value, str))),
         ca_file=section.absolute_path("ca_file", None),
         timeout=section.seconds("timeout", Webhook("").timeout),
         stages=section.texts("stages", TOLD),
-        wrap=section.texts("wrap") or (),
+        states=section.texts("states", TOLD_STATES),
+        proxy=section.checked("proxy", None, "http://HOST[:PORT]", _is_proxy),
+        body=body,
+        wrap=wrap,
     )
+
+
+def _is_proxy(value: Any) -> bool:
+    from .webhooks import split_url
+
+    return isinstance(value, str) and _succeeds(split_url, value) and split_url(value)[::3] == (False, "/")
 
 
 def _is_argument(value: Any) -> bool:

@@ -10,13 +10,15 @@ import signal
 import sys
 import time
 from datetime import datetime, timezone
-from typing import Mapping, Optional
+from typing import Mapping, Optional, Tuple
+
+from foghorn_core.document import parse_event
 
 from . import log as levels
 from .access import Access
 from .agent import Agent, Edges
 from .clock import Clocks, boot_id
-from .config import Config
+from .config import Config, Webhook
 from .control import Control
 from .endpoint import CannotListen, Endpoint
 from .imds_desk import ImdsDesk
@@ -26,7 +28,19 @@ from .members import MembersDesk
 from .notify import Notifier
 from .running import Running, Surroundings
 from .state import Record, State, occasion, replay
-from .webhooks import CLOUD_EVENT, PLAIN_JSON, Request, WebhookQueue, cloud_event, wrap
+from .webhooks import (
+    CLOUD_EVENT,
+    PLAIN_JSON,
+    PLAIN_TEXT,
+    Report,
+    Request,
+    WebhookQueue,
+    cloud_event,
+    fields_of,
+    fill,
+    shown_url,
+    wrap,
+)
 from .workers import Worker
 
 _STOPPING_TIME = 10.0  # seconds that children have to end in
@@ -170,7 +184,7 @@ class Service:
         self._endpoint.expire()
         if len(self._webhooks):
             for report in self._webhooks.poll():
-                self._note_webhook(report.delivered, report.is_final, report.request.url, report.detail)
+                self._note_webhook(report)
         for key, mask in self._selector.select(self._longest_sleep(seconds)):
             if key.data == self._endpoint.handle:
                 self._endpoint.handle(key, mask)
@@ -221,30 +235,30 @@ class Service:
         for webhook in self._config.webhooks:
             if webhook.stages is not None and stage not in webhook.stages:
                 continue
-            time_of_it = datetime.fromtimestamp(record["at"], timezone.utc)
-            event_id = str(record.get("event_id") or " ".join(record.get("event_ids", ())))
-            name = state.vm_name or "unknown"
-            event = cloud_event(stage, name, event_id, "/foghorn-agent/%s" % name, time_of_it, record)
-            content = wrap(event, webhook.wrap)
+            if webhook.states is not None and "state" in record and record["state"] not in webhook.states:
+                continue
+            content, content_type = _body_of(webhook, stage, record, state)
             self._webhooks.add(
                 Request(
                     webhook.url,
-                    json.dumps(content),
-                    content_type=PLAIN_JSON if webhook.wrap else CLOUD_EVENT,
+                    content,
+                    content_type=content_type,
                     headers=webhook.headers,
                     secret_file=webhook.secret_file,
                     secret_header=webhook.secret_header,
                     secret_prefix=webhook.secret_prefix,
                     ca_file=webhook.ca_file,
                     timeout=webhook.timeout,
+                    proxy=webhook.proxy,
                 )
             )
 
-    def _note_webhook(self, delivered: bool, is_final: bool, url: str, detail: str) -> None:
-        result = "delivered" if delivered else "given up" if is_final else "tried again"
+    def _note_webhook(self, report: Report) -> None:
+        result = "delivered" if report.delivered else "given up" if report.is_final else "tried again"
         self.agent.counters.add("foghorn_webhooks_total", result=result)
-        if not delivered:
-            self._log(levels.WARNING, "webhook to %s: %s: %s" % (url, result, detail))
+        trouble = report.warning if report.delivered else report.detail
+        if trouble is not None:
+            self._log(levels.WARNING, "webhook to %s: %s: %s" % (shown_url(report.request.url), result, trouble))
 
     def _catch_signals(self) -> None:
         self._opened.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(self._wake_writer))
@@ -255,6 +269,23 @@ class Service:
 
     def _ask_to_stop(self, _number: int, _frame: object) -> None:
         self._stop_asked = True
+
+
+def _body_of(webhook: Webhook, stage: str, record: Record, state: State) -> Tuple[str, str]:
+    """What a webhook is sent, and of which type that is."""
+    time_of_it = datetime.fromtimestamp(record["at"], timezone.utc)
+    event_ids = (
+        [str(record["event_id"])] if record.get("event_id") else [str(one) for one in record.get("event_ids", ())]
+    )
+    name = state.vm_name or "unknown"
+    if webhook.body is None:
+        event = cloud_event(stage, name, " ".join(event_ids), "/foghorn-agent/%s" % name, time_of_it, record)
+        return json.dumps(wrap(event, webhook.wrap)), PLAIN_JSON if webhook.wrap else CLOUD_EVENT
+    one = state.find(event_ids[0]) if event_ids else None
+    about = parse_event(record["event"]) if "event" in record else one.event if one is not None else None
+    event_id = about.event_id if about is not None else " ".join(event_ids)
+    filled = fill(webhook.body, fields_of(stage, record, about, name, event_id, time_of_it), time_of_it)
+    return (filled, PLAIN_TEXT) if isinstance(filled, str) else (json.dumps(filled), PLAIN_JSON)
 
 
 def program() -> str:

@@ -501,6 +501,8 @@ TOLD = (
     "released",
     "forgotten",
 )
+# How far a stage may have come that they are told of.
+TOLD_STATES = (BEGUN, SUCCEEDED, FAILED)
 
 
 def occasion(record: Mapping[str, Any]) -> str:

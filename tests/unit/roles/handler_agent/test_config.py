@@ -114,8 +114,11 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
                     "ca_file": "/ca",
                     "timeout": 3,
                     "stages": ["drain"],
+                    "states": ["begun"],
+                    "proxy": "http://proxy:3128",
                     "wrap": ["a", "b"],
-                }
+                },
+                {"url": "http://127.0.0.1:8080/", "secret_file": "/secret", "body": {"text": "$text ${in_60}"}},
             ],
         }
     )
@@ -142,8 +145,11 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
             ca_file="/ca",
             timeout=3.0,
             stages=("drain",),
+            states=("begun",),
+            proxy="http://proxy:3128",
             wrap=("a", "b"),
         ),
+        Webhook("http://127.0.0.1:8080/", secret_file="/secret", body={"text": "$text ${in_60}"}),
     )
 
 
@@ -322,7 +328,33 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         (quorum(members={"a": None}), "quorum.members.a: expected http://HOST[:PORT][/PATH], got null"),
         ({"quorum": {"interval": 0.1}}, "quorum.interval: expected seconds from 0.5 to 86400, got 0.1"),
         ({"webhooks": [{}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
-        ({"webhooks": [{"url": "ftp://x"}]}, 'webhooks[0].url: expected an http:// or https:// URL, got "ftp://x"'),
+        ({"webhooks": [{"url": 1}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
+        ({"webhooks": [{"url": "ftp://x"}]}, "webhooks[0].url: ftp://x does not have the form https://HOST[:PORT]/PATH"),
+        (
+            {"webhooks": [{"url": "http://x/a?sig=1", "secret_file": "/secret"}]},
+            "webhooks[0].url: http://x/a: a secret is sent by https only",
+        ),
+        (
+            {"webhooks": [{"url": "http://10.0.0.1/", "headers": {"authorization": "Basic x"}}]},
+            "webhooks[0].url: http://10.0.0.1/: a secret is sent by https only",
+        ),
+        (
+            {"webhooks": [{"url": "http://x", "proxy": "https://y:3128"}]},
+            'webhooks[0].proxy: expected http://HOST[:PORT], got "https://y:3128"',
+        ),
+        ({"webhooks": [{"url": "http://x", "body": 7}]}, "webhooks[0].body: expected an object, a list or text, got 7"),
+        (
+            {"webhooks": [{"url": "http://x", "body": {}, "wrap": ["a"]}]},
+            "webhooks[0]: has both body and wrap: put the body where the receiver wants it",
+        ),
+        (
+            {"webhooks": [{"url": "http://x", "body": {"a": ["costs 5 $"]}}]},
+            "webhooks[0].body: a $ begins no field: write $$ for a dollar",
+        ),
+        (
+            {"webhooks": [{"url": "http://x", "states": ["done"]}]},
+            'webhooks[0].states: expected a list of begun, succeeded, failed, got ["done"]',
+        ),
         ({"webhooks": [{"url": "http://x", "headers": {"A": 1}}]}, "webhooks[0].headers.A: expected text, got 1"),
         (
             {"webhooks": [{"url": "http://x", "secret_prefix": 1}]},

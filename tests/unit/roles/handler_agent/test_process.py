@@ -12,6 +12,7 @@ import signal
 import socket
 import threading
 import urllib.request
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Dict, Generator, List
 
@@ -20,8 +21,9 @@ from edge_helpers import PATIENCE, wait_until
 from foghorn_agent import log as levels
 from foghorn_agent.config import Config, parse_config
 from foghorn_agent.service import CannotStart, Service, serve
-from foghorn_agent.state import State
+from foghorn_agent.state import State, Tracked
 from foghorn_agent.webhooks import Report, Request
+from foghorn_core.document import Event, event_as_azure
 from real_agent import free_port
 
 NOBODY = "http://127.0.0.1:9"
@@ -138,21 +140,62 @@ def test_given_webhooks_when_something_happens_then_each_is_told_what_it_asked_f
     assert json.loads(added[2].body)["id"].startswith("web_0/E-1 E-2/approved/")
 
 
+def test_given_webhooks_with_bodies_and_states_when_something_happens_then_they_are_filled_and_sent_for_these(
+    service: Any,
+) -> None:
+    one, _said = service(
+        webhooks=[
+            {
+                "url": NOBODY,
+                "states": ["begun"],
+                "body": {"text": "$text", "until": "${in_3600}", "of": [1, "$event_type"]},
+            },
+            {"url": NOBODY, "stages": ["seen"], "body": "$vm_name: $event_id $not_before$$"},
+        ]
+    )
+    added: List[Request] = []
+    one._webhooks.add = added.append
+    event = Event("E-1", "Reboot", "Scheduled", ("web_0",), datetime(2026, 1, 1, tzinfo=timezone.utc))
+    state = State(vm_name="web_0", tracked=(Tracked(event, event),))
+    for done in ("begun", "succeeded"):
+        one._tell({"kind": "stage", "stage": "drain", "state": done, "event_id": "E-1", "at": 5.25}, state)
+    one._tell({"kind": "seen", "event": event_as_azure(event), "at": 5.25}, State(vm_name="web_0"))
+    one._tell({"kind": "approved", "event_ids": ["E-2"], "at": 6.0}, state)
+    assert [(request.content_type.partition(";")[0], request.body) for request in added] == [
+        (
+            "application/json",
+            '{"text": "web_0: drain begun (Reboot E-1)", "until": "1970-01-01T01:00:05Z", "of": [1, "Reboot"]}',
+        ),
+        (
+            "application/json",
+            '{"text": "web_0: seen (Reboot E-1)", "until": "1970-01-01T01:00:05Z", "of": [1, "Reboot"]}',
+        ),
+        ("text/plain", "web_0: E-1 2026-01-01T00:00:00Z$"),
+        ("application/json", '{"text": "web_0: approved (E-2)", "until": "1970-01-01T01:00:06Z", "of": [1, ""]}'),
+    ]
+
+
 def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and_trouble_is_said(service: Any) -> None:
     one, said = service()
-    request = Request("http://127.0.0.1:9/", "{}")
+    request = Request("http://127.0.0.1:9/?sig=hidden", "{}")
     reports = [
         Report(request, True, True, 1, "200 OK"),
         Report(request, False, False, 1, "503 Busy"),
         Report(request, False, True, 2, "404 Not Found"),
+        Report(request, True, True, 1, "201 Created", "AWX dropped limit"),
     ]
     for report in reports:
-        one._note_webhook(report.delivered, report.is_final, report.request.url, report.detail)
+        one._note_webhook(report)
     counted = {labels: value for (_name, labels), value in one.agent.counters.values.items()}
-    assert counted == {(("result", result),): 1.0 for result in ("delivered", "tried again", "given up")}
-    assert said[-2:] == [
+    assert counted == {
+        (("result", "delivered"),): 2.0,
+        (("result", "tried again"),): 1.0,
+        (("result", "given up"),): 1.0,
+    }
+    assert said[-3:] == [
         (levels.WARNING, "webhook to http://127.0.0.1:9/: tried again: 503 Busy"),
         (levels.WARNING, "webhook to http://127.0.0.1:9/: given up: 404 Not Found"),
+        (levels.WARNING, "webhook to http://127.0.0.1:9/: delivered: AWX dropped limit"),
     ]
 
 

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Do others hear of it, and is the agent never kept? With real servers, and real TLS."""
 
+import contextlib
 import http.server
 import io
 import json
 import os
+import select
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -16,9 +19,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, Tuple
 
+import foghorn_core
 import pytest
 from edge_helpers import AGENT, PATIENCE, Clock, wait_until
 from foghorn_agent.webhooks import (
+    FIELDS,
     PLAIN_JSON,
     Counts,
     Delivery,
@@ -27,18 +32,25 @@ from foghorn_agent.webhooks import (
     WebhookQueue,
     cloud_event,
     deliver,
+    fields_of,
+    fill,
     read_secret,
+    require_secrecy,
     send,
+    shown_url,
     split_url,
+    troubles_with,
     wrap,
 )
+from foghorn_core.document import Event
 
 WHEN = datetime(2026, 1, 1, 12, 0, 0, 250000, tzinfo=timezone.utc)
+# Where the agent's package and the core are found.
+PATHS = [str(AGENT), str(Path(foghorn_core.__file__).parents[1])]
 SENDER = [
     sys.executable,
     "-c",
-    "import sys; sys.path.insert(0, %r); from foghorn_agent.webhooks import send; send(sys.stdin, sys.stdout)"
-    % str(AGENT),
+    "import sys; sys.path[:0] = %r; from foghorn_agent.webhooks import send; send(sys.stdin, sys.stdout)" % PATHS,
 ]
 
 
@@ -91,6 +103,38 @@ class Receiver:
         self._server.shutdown()
         self._thread.join(PATIENCE)
         self._server.server_close()
+
+
+class Tunnel:
+    """A proxy that lets one connection through."""
+
+    def __init__(self, target: Tuple[str, int]) -> None:
+        self._listener = socket.socket()
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen(1)
+        self._listener.settimeout(PATIENCE)
+        self._target = target
+        self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
+        self.asked = b""
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        client, _address = self._listener.accept()
+        with client, socket.create_connection(self._target, PATIENCE) as server:
+            self.asked = client.recv(65536)
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            others = {client: server, server: client}
+            while True:
+                for one in select.select(list(others), [], [], PATIENCE)[0]:
+                    data = one.recv(65536)
+                    if not data:
+                        return
+                    others[one].sendall(data)
+
+    def close(self) -> None:
+        self._thread.join(PATIENCE)
+        self._listener.close()
 
 
 @pytest.fixture
@@ -242,6 +286,188 @@ def test_given_proxies_in_the_environment_when_delivered_then_none_is_used(
     assert deliver(Request(receiver.url, "{}")).delivered
 
 
+# --- what never comes to its end
+
+
+@pytest.fixture
+def dripping() -> Generator[Callable[[bytes, bytes], str], None, None]:
+    """A server that answers with so much at once, and the rest of it again and again, for ever."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1)
+    listener.settimeout(PATIENCE)
+    threads: List[threading.Thread] = []
+
+    def serve(at_once: bytes, drip: bytes) -> None:
+        connection, _address = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(at_once)
+            ends = time.monotonic() + PATIENCE
+            while time.monotonic() < ends:
+                connection.sendall(drip)
+                time.sleep(0.02)
+
+    def start(at_once: bytes, drip: bytes) -> str:
+        threads.append(threading.Thread(target=serve, args=(at_once, drip)))
+        threads[-1].start()
+        return "http://127.0.0.1:%d/" % listener.getsockname()[1]
+
+    yield start
+    for thread in threads:
+        thread.join(PATIENCE)
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    ("at_once", "drip"),
+    [
+        (b"HTTP/1.1 201 Created\r\nContent-Length: 1000000\r\n\r\n", b"x"),
+        (b"HTTP/1.1 201 Created\r\n\r\n", b"x"),
+        (b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        (b"HTTP/1.1 201 Created\r\nX: ", b"x"),
+    ],
+)
+def test_given_a_201_that_drips_for_ever_when_delivered_then_it_is_delivered_within_its_time(
+    dripping: Callable[[bytes, bytes], str], at_once: bytes, drip: bytes
+) -> None:
+    began = time.monotonic()
+    assert deliver(Request(dripping(at_once, drip), "{}", timeout=0.5)) == Delivery(True, False, "201 Created")
+    assert time.monotonic() - began < PATIENCE / 2
+
+
+def test_given_a_status_that_never_comes_when_delivered_then_it_may_be_tried_again(
+    dripping: Callable[[bytes, bytes], str],
+) -> None:
+    delivery = deliver(Request(dripping(b"HTT", b"P"), "{}", timeout=0.5))
+    assert delivery[:2] == (False, True)
+    assert delivery.detail == "OSError: no answer within 0.5 s"
+
+
+# --- what nobody else has to know
+
+
+SLACK = "https://hooks.slack.com/services/T0001/B0001/0123456789abcdefghij0123"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://awx.example.com/api/v2/job_templates/42/launch/", None),
+        (SLACK, "https://hooks.slack.com/services/T0001/B0001/***"),
+        ("https://x:8443/a?sig=geheim", "https://x:8443/a"),
+        ("https://me:geheim@[::1]/", "https://[::1]/"),
+        ("https://x:y/geheim", "a URL that cannot be read"),
+    ],
+)
+def test_given_a_url_when_shown_then_nothing_secret_is_in_it(url: str, shown: Optional[str]) -> None:
+    assert shown_url(url) == (url if shown is None else shown)
+
+
+def test_given_a_server_that_repeats_what_it_was_sent_when_delivered_then_no_secret_of_it_is_told(
+    receiver: Receiver, secret_file: Path
+) -> None:
+    url = receiver.url + "/0123456789abcdefghij0123?a=1&sig=geheimnis"
+    receiver.answers.append((400, {}, b"/hook/0123456789abcdefghij0123?a=1&sig=geheimnis geheimnis s3cret kennwort"))
+    request = Request(url, "{}", secret_file=str(secret_file), headers=[["X-Key", "kennwort"]])
+    assert deliver(request).detail == "400 Bad Request: /hook/***?*** *** *** ***"
+
+
+def test_given_a_redirect_when_told_then_its_query_is_not(receiver: Receiver) -> None:
+    receiver.answers.append((302, {"Location": "https://x/y?sig=geheim"}, b""))
+    assert deliver(Request(receiver.url, "{}")).detail.endswith("set url to https://x/y")
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://awx.example.com/", "http://127.0.0.1.example.com/"])
+def test_given_a_secret_and_plain_http_when_delivered_then_nothing_is_sent(secret_file: Path, url: str) -> None:
+    delivery = deliver(Request(url, "{}", secret_file=str(secret_file)))
+    assert delivery == Delivery(False, False, "url: %s: a secret is sent by https only" % url)
+
+
+@pytest.mark.parametrize("url", ["https://awx.example.com/", "http://127.0.0.1/", "http://[::1]/", "http://localhost/"])
+def test_given_tls_or_this_machine_when_a_secret_is_sent_then_it_may(url: str) -> None:
+    require_secrecy(url)
+
+
+# --- AWX
+
+
+@pytest.mark.parametrize(
+    ("answer", "dropped"),
+    [
+        ({"job": 1, "ignored_fields": {"extra_vars": {"azure_event": {"id": "s3cret"}}}}, "extra_vars.azure_event"),
+        ({"job": 1, "ignored_fields": {"limit": "web_0", "extra_vars": "{}"}}, "extra_vars, limit"),
+        ({"job": 1, "ignored_fields": {}}, None),
+        ({"job": 1, "ignored_fields": "limit"}, None),
+        ([], None),
+    ],
+)
+def test_given_a_launch_that_drops_variables_when_delivered_then_their_names_are_told(
+    receiver: Receiver, answer: Any, dropped: Optional[str]
+) -> None:
+    receiver.answers.append((201, {}, json.dumps(answer).encode("ascii")))
+    delivery = deliver(Request(receiver.url, "{}"))
+    assert delivery[:3] == (True, False, "201 Created")
+    assert (delivery.warning or "").startswith(
+        "AWX dropped %s: set ask_variables_on_launch" % dropped if dropped else ""
+    )
+    assert (delivery.warning is None) is (dropped is None)
+
+
+# --- bodies
+
+
+def test_given_no_event_when_a_body_is_made_then_what_is_not_known_is_empty() -> None:
+    fields = fields_of("boot", {}, None, "web_0", "", WHEN)
+    assert {name for name, value in fields.items() if value} == {"text", "stage", "time", "vm_name"}
+    assert fields["text"] == "web_0: boot"
+    assert set(fields) == set(FIELDS)
+
+
+def test_given_an_event_with_any_text_when_a_body_is_made_then_it_stays_json_of_the_same_form() -> None:
+    event = Event("E-1", "Reboot", "Scheduled", ("web_0", "web_1"), None, None, None, '"}, $vm_name \n\x1b[31m', 7)
+    fields = fields_of("over", {"how": "ended"}, event, "web_0", "E-1", WHEN)
+    body = fill({"a": ["$description", 1, None, {"$stage": "${state}d$$"}]}, fields, WHEN)
+    assert list(body) == ["a"]
+    assert body["a"][1:] == [1, None, {"$stage": "endedd$"}]
+    assert body["a"][0].startswith('"}, $vm_name ')
+    assert "\x1b" not in body["a"][0]
+    assert (fields["resources"], fields["duration_in_seconds"]) == ("web_0 web_1", "7")
+
+
+def test_given_later_times_when_a_body_is_made_then_they_count_from_what_happened() -> None:
+    assert fill("$in_0 ${in_3600}", {}, WHEN) == "2026-01-01T12:00:00Z 2026-01-01T13:00:00Z"
+
+
+def test_given_what_is_no_field_when_looked_at_then_it_is_named() -> None:
+    assert troubles_with(["$text", {"a": "$vm", "b": "${in_60}"}, 5, "$$"]) == [
+        "$vm is no field, only %s, in_SECONDS" % ", ".join(FIELDS)
+    ]
+    assert troubles_with(["5 $", "${}"]) == ["a $ begins no field: write $$ for a dollar"] * 2
+    deep: Any = "x"
+    for _level in range(40):
+        deep = [deep]
+    assert troubles_with(deep) == ["is nested deeper than 32 levels"]
+
+
+# --- a proxy
+
+
+def test_given_a_proxy_when_delivered_by_http_then_it_is_asked_for_the_whole_url(receiver: Receiver) -> None:
+    proxy = receiver.url.replace("/hook", "")
+    assert deliver(Request("http://chat.example.com/hook?a=1", "{}", proxy=proxy)).delivered
+    (heard,) = receiver.heard
+    assert heard.path == "http://chat.example.com/hook?a=1"
+    assert heard.headers["host"] == "chat.example.com"
+
+
+def test_given_a_proxy_that_does_not_let_us_when_delivered_then_it_is_said(receiver: Receiver) -> None:
+    # It knows no CONNECT.
+    delivery = deliver(Request("https://chat.example.com/hook", "{}", proxy=receiver.url.replace("/hook", "")))
+    assert delivery[:2] == (False, True)
+    assert "Tunnel connection failed: 501" in delivery.detail
+
+
 # --- TLS
 
 
@@ -298,6 +524,16 @@ def test_given_a_server_by_another_name_when_delivered_then_it_hears_nothing(
     assert secure_receiver.heard == []
 
 
+def test_given_a_proxy_when_delivered_by_https_then_tls_goes_through_it_to_the_very_end(
+    secure_receiver: Receiver, certificate: Tuple[str, str]
+) -> None:
+    target = ("127.0.0.1", int(secure_receiver.url.split(":")[2].partition("/")[0]))
+    with contextlib.closing(Tunnel(target)) as proxy:
+        assert deliver(Request(secure_receiver.url, "{}", ca_file=certificate[0], proxy=proxy.url)).delivered
+    assert proxy.asked.startswith(b"CONNECT 127.0.0.1:%d HTTP/1." % target[1])
+    assert secure_receiver.heard[0].path == "/hook"
+
+
 @pytest.mark.parametrize("content", [None, "no certificate"])
 def test_given_a_ca_file_that_is_none_when_delivered_then_the_error_names_it(
     secure_receiver: Receiver, tmp_path: Path, content: Optional[str]
@@ -332,7 +568,7 @@ def test_given_a_url_when_taken_apart_then_all_parts_are_there(url: str, parts: 
         ("", "does not have the form"),
         ("https:///path", "does not have the form"),
         ("file:///etc/passwd", "does not have the form"),
-        ("https://x:y/", "url: 'https://x:y/'"),
+        ("https://x:y/", "url: a URL that cannot be read: "),
         ("https://[::1/", "Invalid IPv6 URL"),
         ("https://user:hunter2@x/", "put the secret in secret_file"),
         ("https://x/#y", "fragment"),
@@ -360,8 +596,7 @@ def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_passwor
 def test_given_a_url_when_asked_then_the_host_is_as_http_wants_it(url: str, host: str) -> None:
     from foghorn_agent.webhooks import _headers
 
-    _is_secure, name, port, _path = split_url(url)
-    assert _headers(Request(url, "{}"), name, port)["Host"] == host
+    assert _headers(Request(url, "{}"), split_url(url))["Host"] == host
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o644, 0o602])
@@ -500,7 +735,7 @@ def test_given_an_error_that_stays_when_reported_then_it_is_given_up_at_once(
     queue = make_queue()
     queue.queue.add(Request(receiver.url, "{}"))
     (report,) = queue.wait_for(1)
-    assert report[1:] == (False, True, 1, "401 Unauthorized: who are you")
+    assert report[1:5] == (False, True, 1, "401 Unauthorized: who are you")
     assert queue.queue.counts == Counts(failed=1)
 
 
@@ -586,7 +821,7 @@ def test_given_a_sender_that_breaks_when_reported_then_it_is_tried_again(
     queue = make_queue(python(program))
     queue.queue.add(Request("http://127.0.0.1:1/", "{}"))
     (report,) = queue.wait_for(1)
-    assert report[1:] == (False, False, 1, detail)
+    assert report[1:5] == (False, False, 1, detail)
 
 
 def test_given_no_such_sender_when_polled_then_nothing_is_raised_and_it_is_tried_again(
@@ -605,7 +840,8 @@ def test_given_a_sender_that_hangs_when_its_time_is_over_then_it_is_ended_and_tr
     queue = make_queue(python("import time; time.sleep(60)"))
     queue.queue.add(Request("http://127.0.0.1:1/", "{}", timeout=5))
     queue.queue.poll()
-    clock.advance(5)
+    # And what a process may need before it can look at the time itself.
+    clock.advance(10)
     (report,) = queue.wait_for(1)
     assert (report.is_final, report.detail) == (False, "no answer within 5 s")
 
@@ -636,10 +872,10 @@ def test_given_many_requests_when_polled_then_each_poll_returns_while_the_sender
 
 
 def test_given_the_module_when_imported_then_neither_ssl_nor_http_comes_with_it() -> None:
-    program = "import sys; sys.path.insert(0, %r); import foghorn_agent.webhooks; print(sorted(sys.modules))"
+    program = "import sys; sys.path[:0] = %r; import foghorn_agent.webhooks; print(sorted(sys.modules))"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, "-S", "-c", program % str(AGENT)],
+        [sys.executable, "-S", "-c", program % PATHS],
         env=environment,
         stdout=subprocess.PIPE,
         timeout=PATIENCE,
