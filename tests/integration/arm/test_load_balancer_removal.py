@@ -14,7 +14,7 @@ import pytest
 from .conftest import SUBSCRIPTION, Controller, Run
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers"
-VM = f"{GROUP}/Microsoft.Compute/virtualMachines/db"
+VM = f"{GROUP}/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/1"
 POOL = f"{GROUP}/Microsoft.Network/loadBalancers/front/backendAddressPools/data"
 ROLE = "foghorn.azure_events.load_balancer_removal"
 
@@ -48,12 +48,12 @@ class _Played:
 
 @pytest.fixture
 def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
-    pools = {"data": ["db"], "other": ["db"]}
+    pools = {"data": ["web_1"], "other": ["web_1"]}
     played = _Played(controller(arm={"load_balancers": [{"name": "front", "pools": pools}]}), tmp_path)
     back = played.role(tasks_from="restore")
     record = f"{tmp_path}/kept/azure_load_balancer_localhost.json"
     variables = {
-        "load_balancer_removal_methods": ["azure_load_balancer"],
+        "load_balancer_removal_methods": ["instance_protection", "azure_load_balancer"],
         "load_balancer_removal_azure_vm_id": VM,
         "load_balancer_removal_azure_pools": [POOL],
         "load_balancer_removal_azure_directory": f"{tmp_path}/kept",
@@ -81,7 +81,7 @@ def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
         "block": [back],
         "rescue": [{"name": "Say", "ansible.builtin.debug": {"msg": "REFUSED {{ ansible_failed_result.msg }}"}}],
     }
-    away = {"load_balancer_removal_machine_is_away": True}
+    away = {"load_balancer_removal_machine_is_away": True, "load_balancer_removal_methods": ["azure_load_balancer"]}
     tasks = [
         played.role(),
         *played.look("removed"),
@@ -108,7 +108,9 @@ def test_given_a_pool_of_azure_when_a_machine_is_removed_and_restored_then_it_le
     assert played.pools("removed") == ["other"]
     assert played.pools("restored") == ["other", "data"]
     # Out and back by what the machine says, which is believed for the pool that is named, and both while it is away.
-    assert len(played.controller.written()) == 4
+    bodies = [body for method, _path, body in played.controller.written() if method == "PUT"]
+    assert ["networkProfileConfiguration" in body for body in bodies] == [False, True, True, False, True, True]
+    assert ['"protectFromScaleSetActions":true' in body for body in bodies] == [True, *[False] * 5]
     assert "REFUSED restore: " in played.run.output
     assert "is not one of pools, and is not joined" in played.run.output
     assert not list((played.directory / "kept").iterdir())
