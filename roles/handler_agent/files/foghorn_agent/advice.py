@@ -9,8 +9,9 @@ from typing import List, Sequence, Set, Tuple
 from foghorn_core.document import SCHEDULED, Event
 
 from .config import Config
+from .connections import trouble_with_containers
 from .paths import UnsafePath, check_path
-from .policy import CHECK, COMMAND, HOOKS, NEVER, QUORUM, STAGES, Plan, Step, default_rules, plan_for
+from .policy import CHECK, COMMAND, HOOKS, NEVER, QUORUM, STAGES, WAIT_CONNECTIONS, Plan, Step, default_rules, plan_for
 from .steps import hook_commands
 from .zones import UnknownZone, offset_at
 
@@ -73,6 +74,12 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
         for stage, step in _steps_of(rule.plan):
             if step.kind == HOOKS:
                 hooks.add(stage)
+            elif step.kind == WAIT_CONNECTIONS:
+                uncounted = trouble_with_containers()
+                if uncounted is not None:
+                    found.append(
+                        "%s: %s: connections to containers are not waited for: %s" % (rule.plan.rule, stage, uncounted)
+                    )
             elif step.stops or step.starts:
                 unit = step.stops or step.starts
                 if units and not _has_unit(unit, units):

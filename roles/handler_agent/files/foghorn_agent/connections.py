@@ -4,17 +4,29 @@
 
 import ipaddress
 import os
+import re
 import sys
-from typing import Container, Iterable, Iterator, List, Tuple
+from typing import Container, Iterable, Iterator, List, Optional, Set, Tuple
 
 _ESTABLISHED = b"01"
 _MAPPED = 0xFFFF << 32  # ::ffff:0:0/96, where IPv4 addresses lie among those of IPv6
+_TRACKED = "nf_conntrack"
+# Tells that connections are tracked at all, whether or not the kernel lists them in /proc/net.
+_TRACKED_COUNT = "/proc/sys/net/netfilter/nf_conntrack_count"
+# As it came in, and as its answers come back: where they differ, it was passed on. Counters stand in between on demand.
+_PASSED_ON = re.compile(
+    rb" tcp .* ESTABLISHED src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+) "
+    rb"(?:packets=\d+ bytes=\d+ )?src=(\S+) dst=\S+ sport=(\d+) "
+)
+_LOCAL = re.compile(rb"\|-- (\S+)\n(?:[ \t]+/[0-9]+ (?!host).*\n)*[ \t]+/32 host LOCAL")
 
 
 def count_established(ports: Container[int], ignored: Iterable[str] = (), proc: str = "/proc/net") -> int:
-    """Count the established connections to these local ports, those from this machine included.
+    """Count the established connections to these ports of this machine, those from itself included.
 
-    Only what the agent's own network namespace knows. Takes about 2 µs for each connection of any state.
+    Those of sockets in the agent's own network namespace, and those that the machine passes on to another address or
+    port (DNAT), as for a container's published port. What it merely routes does not count: it came to no address of
+    its own. Takes about 2 µs for each connection of any state.
 
     :param ignored: remote addresses and networks, like `168.63.129.16` or `10.0.0.0/8`, that do not count.
         An IPv4 one means its IPv4-mapped IPv6 addresses too
@@ -22,11 +34,69 @@ def count_established(ports: Container[int], ignored: Iterable[str] = (), proc: 
     :raises ValueError: if they have another form than is known, or `ignored` holds no network
     """
     ranges = [_range_of(text) for text in ignored]
-    return sum(
+    here = sum(
         1
         for port, remote in _established(proc)
         if port in ports and not (ranges and _is_within(_address(remote), ranges))
     )
+    passed_on = [(remote, local) for port, remote, local in _passed_on(proc) if port in ports]
+    if not passed_on:
+        return here
+    own = _own_addresses(proc)
+    return here + sum(
+        1 for remote, local in passed_on if (own is None or local in own) and not _is_within(remote, ranges)
+    )
+
+
+def trouble_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACKED_COUNT) -> Optional[str]:
+    """Why connections that are passed on to containers cannot be counted here; None: they can, or there are none."""
+    path = os.path.join(proc, _TRACKED)
+    try:
+        with open(path, "rb"):
+            return None
+    except FileNotFoundError:
+        if not os.path.exists(tracked_count):
+            # Nothing is tracked, so nothing is passed on.
+            return None
+        return "%s is not there: this kernel tracks connections and does not list them" % path
+    except OSError as error:
+        return "%s cannot be read: %s" % (path, error.strerror)
+
+
+def _passed_on(proc: str) -> Iterator[Tuple[int, int, int]]:
+    """The port that a connection came to, and its remote and local address, as IPv6 counts them."""
+    try:
+        table = open(os.path.join(proc, _TRACKED), "rb")  # noqa: SIM115 - closed below; whether it opens is the question
+    except OSError:
+        return
+    with table:
+        for line in table:
+            match = _PASSED_ON.search(line) if b" ESTABLISHED " in line else None
+            if match is None:
+                continue
+            remote, local, _port, port, answers_from, answers_port = match.groups()
+            if (local, port) != (answers_from, answers_port):
+                yield int(port), _number(remote), _number(local)
+
+
+def _own_addresses(proc: str) -> Optional[Set[int]]:
+    """The addresses of this machine; None if they cannot be told."""
+    own: Set[int] = set()
+    try:
+        with open(os.path.join(proc, "fib_trie"), "rb") as tree:
+            own.update(_number(text) for text in _LOCAL.findall(tree.read()))
+        path = os.path.join(proc, "if_inet6")
+        if os.path.exists(path):
+            with open(path, "rb") as table:
+                own.update(int(line.split(None, 1)[0], 16) for line in table)
+    except (OSError, ValueError):
+        return None
+    return own
+
+
+def _number(text: bytes) -> int:
+    address = ipaddress.ip_address(text.decode("ascii"))
+    return int(address) + (_MAPPED if address.version == 4 else 0)
 
 
 def _established(proc: str) -> Iterator[Tuple[int, bytes]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generator, List, Tuple
 
 import pytest
-from foghorn_agent.connections import count_established
+from foghorn_agent.connections import count_established, trouble_with_containers
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ESTABLISHED = "01"
@@ -120,6 +120,126 @@ def test_given_a_table_of_another_form_when_counted_then_it_is_an_error_and_not_
 def test_given_a_table_that_is_empty_when_counted_then_there_are_none(proc: Path) -> None:
     (proc / "tcp").write_text("")
     assert count_established([80], proc=str(proc)) == 0
+
+
+# --- what is passed on to containers -----------------------------------------------------------------
+
+# As Linux 6 wrote them, of a machine 10.0.0.4 and 2001:db8::4 that passes port 443 on to 172.17.0.2:8443 and fd17::2.
+TREE = """Main:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 0.0.0.0
+        /0 universe UNICAST
+     +-- 10.0.0.0/24 2 0 2
+        +-- 10.0.0.0/29 2 0 2
+           |-- 10.0.0.0
+              /24 link UNICAST
+           |-- 10.0.0.4
+              /32 host LOCAL
+        |-- 10.0.0.255
+           /32 link BROADCAST
+"""
+ADDRESSES = """00000000000000000000000000000001 01 80 10 80       lo
+20010db8000000000000000000000004 06 40 00 82     eth0
+"""
+TO_CONTAINER = (
+    "ipv4     2 tcp      6 431997 ESTABLISHED src=10.0.0.9 dst=10.0.0.4 sport=39964 dport=443 src=172.17.0.2 "
+    "dst=10.0.0.9 sport=8443 dport=39964 [ASSURED] mark=0 zone=0 use=2\n"
+)
+TO_CONTAINER_BY_IPV6 = (
+    "ipv6     10 tcp      6 431998 ESTABLISHED src=2001:0db8:0000:0000:0000:0000:0000:0009 "
+    "dst=2001:0db8:0000:0000:0000:0000:0000:0004 sport=40630 dport=443 src=fd17:0000:0000:0000:0000:0000:0000:0002 "
+    "dst=2001:0db8:0000:0000:0000:0000:0000:0009 sport=8443 dport=40630 [ASSURED] mark=0 zone=0 use=2\n"
+)
+
+
+@pytest.fixture
+def tracked(proc: Path) -> Path:
+    (proc / "fib_trie").write_text(TREE)
+    (proc / "if_inet6").write_text(ADDRESSES)
+    (proc / "nf_conntrack").write_text("")
+    return proc
+
+
+def test_given_connections_to_containers_when_counted_then_they_count_by_the_port_that_they_came_to(
+    tracked: Path,
+) -> None:
+    add(tracked, "nf_conntrack", TO_CONTAINER, TO_CONTAINER, TO_CONTAINER_BY_IPV6)
+    add(tracked, "tcp", line(443, "10.0.0.1"))
+    assert count_established([443], proc=str(tracked)) == 4
+    assert count_established([8443], proc=str(tracked)) == 0
+    assert count_established([443], ["10.0.0.9", "2001:db8::/32"], str(tracked)) == 1
+
+
+def test_given_counters_in_the_list_when_counted_then_they_do_not_matter(tracked: Path) -> None:
+    counted = TO_CONTAINER.replace("dport=443 ", "dport=443 packets=5 bytes=4711 ")
+    add(
+        tracked, "nf_conntrack", counted.replace("sport=8443 dport=39964 ", "sport=8443 dport=39964 packets=4 bytes=9 ")
+    )
+    assert count_established([443], proc=str(tracked)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # A socket of this machine's own: it is in the other tables.
+        ("src=172.17.0.2 dst=10.0.0.9 sport=8443", "src=10.0.0.4 dst=10.0.0.9 sport=443"),
+        # Over, or not yet begun.
+        ("ESTABLISHED", "TIME_WAIT"),
+        ("ESTABLISHED", "SYN_SENT"),
+        # Of a container that asks a service of its cluster: it came to no address of this machine.
+        ("dst=10.0.0.4", "dst=10.96.0.1"),
+        # Another port, whose number begins with the same digits.
+        ("dport=443", "dport=4430"),
+    ],
+)
+def test_given_another_connection_when_counted_then_it_is_none_to_a_container(
+    tracked: Path, before: str, after: str
+) -> None:
+    assert before in TO_CONTAINER
+    add(tracked, "nf_conntrack", TO_CONTAINER.replace(before, after))
+    assert count_established([443], proc=str(tracked)) == 0
+
+
+def test_given_a_port_that_is_passed_on_to_another_of_this_machine_when_counted_then_it_counts(tracked: Path) -> None:
+    add(tracked, "nf_conntrack", TO_CONTAINER.replace("src=172.17.0.2", "src=10.0.0.4"))
+    assert count_established([443], proc=str(tracked)) == 1
+
+
+@pytest.mark.parametrize("missing", ["fib_trie", "if_inet6"])
+def test_given_addresses_that_cannot_be_told_when_counted_then_rather_one_too_many(tracked: Path, missing: str) -> None:
+    (tracked / missing).unlink()
+    if missing == "if_inet6":
+        (tracked / missing).write_text("no address\n")
+    add(tracked, "nf_conntrack", TO_CONTAINER.replace("dst=10.0.0.4", "dst=10.96.0.1"))
+    assert count_established([443], proc=str(tracked)) == 1
+
+
+def test_given_a_kernel_without_ipv6_when_connections_are_passed_on_then_ipv4_alone_counts(tracked: Path) -> None:
+    (tracked / "if_inet6").unlink()
+    add(tracked, "nf_conntrack", TO_CONTAINER)
+    assert count_established([443], proc=str(tracked)) == 1
+
+
+def test_given_a_list_that_can_be_read_or_nothing_tracked_when_asked_then_containers_are_no_trouble(
+    tracked: Path, tmp_path: Path
+) -> None:
+    assert trouble_with_containers(str(tracked), str(tmp_path / "count")) is None
+    (tracked / "nf_conntrack").unlink()
+    assert trouble_with_containers(str(tracked), str(tmp_path / "count")) is None
+
+
+def test_given_connections_that_are_tracked_and_not_listed_when_asked_then_that_is_said(
+    proc: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "count").write_text("7\n")
+    said = trouble_with_containers(str(proc), str(tmp_path / "count"))
+    assert said == "%s/nf_conntrack is not there: this kernel tracks connections and does not list them" % proc
+    (proc / "nf_conntrack").mkdir()
+    said = trouble_with_containers(str(proc), str(tmp_path / "count"))
+    assert said == "%s/nf_conntrack cannot be read: Is a directory" % proc
+
+
+# --- the real thing ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["127.0.0.1", "::1"])

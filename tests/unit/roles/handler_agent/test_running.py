@@ -344,3 +344,16 @@ def test_given_a_program_that_others_can_write_when_its_step_runs_then_it_is_ref
     program.chmod(0o755)
     assert outcome_of(start(command(str(program)))).succeeded
     assert (tmp_path / "ran").exists()
+
+
+def test_given_connections_that_are_tracked_and_not_listed_when_none_is_left_then_the_step_says_what_it_did_not_count(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for table in ("tcp", "tcp6"):
+        (tmp_path / table).write_text("")
+    monkeypatch.setattr(module, "trouble_with_containers", lambda _proc: "this kernel does not list them")
+    outcome = outcome_of(start(Step(WAIT_CONNECTIONS, "it", 60.0, ports=(443,))))
+    assert (outcome.succeeded, outcome.output) == (
+        True,
+        "those of containers were not counted: this kernel does not list them",
+    )
