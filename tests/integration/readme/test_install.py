@@ -60,3 +60,23 @@ def test_given_the_tarball_when_an_execution_environment_is_defined_as_the_guide
     wanted = run("ansible-builder introspect --sanitize _build/in_image", context)
     assert "azure-identity" in wanted
     assert "jmespath" in wanted
+
+
+def test_given_the_tarball_when_a_decision_environment_is_defined_as_the_guide_says_then_it_runs_rulebooks(
+    checkout: Path,
+) -> None:
+    definition = re.search(r"```yaml\n# decision-environment.yml\n(.*?)```", GUIDE, re.DOTALL)
+    assert definition
+    (checkout / "decision-environment.yml").write_text(definition.group(1), encoding="utf-8")
+
+    run(
+        "ansible-builder create --file decision-environment.yml --context decisions --output-filename Containerfile",
+        checkout,
+    )
+
+    context = checkout / "decisions"
+    containerfile = (context / "Containerfile").read_text(encoding="utf-8")
+    assert "ENV JAVA_HOME=/usr/lib/jvm/jre" in containerfile
+    assert "ansible-rulebook>=1.2" in (context / "_build" / "requirements.txt").read_text(encoding="utf-8")
+    assert "java-21-openjdk-headless" in (context / "_build" / "bindep.txt").read_text(encoding="utf-8")
+    assert (context / "_build" / "galaxy" / "foghorn-azure_events-0.1.0.tar.gz").is_file()

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Copyright 2026 The foghorn.azure_events contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The event filter azure_maintenance_event, for ansible-rulebook."""
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ _LOGGER = logging.getLogger("foghorn.azure_events")
 def _of_collection(module: str) -> ModuleType:
     """Import a module of the collection that this file is part of.
 
-    ansible-rulebook runs this file by its path: nothing is found relative to it, and Python does not know of
-    collections.
+    ansible-rulebook runs this file by its path: nothing is found relative to it, and Python does
+    not know of collections.
     """
     root = Path(__file__).absolute().parents[7]
     if str(root) not in sys.path:
@@ -83,7 +82,7 @@ _TRANSLATORS: dict[str, Any] = {}
 
 
 def main(event: dict[str, Any], **args: object) -> list[Any]:
-    """Give what goes on to the rules in place of an event of the source: a list, in which there may be nothing."""
+    """Give what goes on to the rules in place of an event: a list, which may be empty."""
     if not _TRANSLATORS:
         _TRANSLATORS["only"] = _DELIVERIES.open_translator(args, _tell)
     announced: list[Any] = _TRANSLATORS["only"].translate(event)

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Copyright 2026 The foghorn.azure_events contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The event source scheduled_events, for ansible-rulebook."""
 
 from __future__ import annotations
@@ -130,8 +129,8 @@ _LOGGER = logging.getLogger("foghorn.azure_events")
 def _of_collection(module: str) -> ModuleType:
     """Import a module of the collection that this file is part of.
 
-    ansible-rulebook runs this file by its path: nothing is found relative to it, and Python does not know of
-    collections.
+    ansible-rulebook runs this file by its path: nothing is found relative to it, and Python does
+    not know of collections.
     """
     root = Path(__file__).absolute().parents[7]
     if str(root) not in sys.path:

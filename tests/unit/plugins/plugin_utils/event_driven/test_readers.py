@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -29,6 +31,10 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.
 )
 from azure_simulator.arm import certificate
 from azure_simulator.testing import Simulator
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "roles" / "handler_agent"))
+
+from real_agent import RealAgent, build
 
 SECRET = b"a secret of more than thirty-two characters"
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-555555555555"
@@ -245,6 +251,34 @@ class TestSecret:
             assert "not signed" in "".join(reading.troubles.values())
 
         run(check())
+
+
+class TestRealAgent:
+    def test_given_an_agent_with_the_members_secret_when_the_source_has_it_too_then_it_believes_what_it_tells(
+        self, tmp_path: Path
+    ) -> None:
+        program = tmp_path / "program"
+        build(program)
+        with Simulator({"vms": [{"name": "web_0", "address": "127.0.101.3"}]}) as azure:
+            event_id = azure.event("Reboot", "web_0")["event_id"]
+            agent = RealAgent(program, tmp_path / "agent", azure.imds["web_0"])
+            with contextlib.closing(agent):
+                agent.begin()
+
+                async def check() -> None:
+                    given = {"agents": {"WEB_0": agent.url}, "secret_file": str(agent.secret_file)}
+                    reader = open_reader(read_options(given, print), lambda: next(clock))
+                    reading = await reader.read()
+                    while not reading.found:
+                        await asyncio.sleep(0.1)
+                        reading = await reader.read()
+                    await reader.close()
+                    assert [one.event.event_id for one in reading.found] == [event_id]
+                    assert reading.troubles == {}
+
+                # So that it is asked again at once after it was not there yet.
+                clock = itertools.count(step=1000.0)
+                run(check())
 
 
 class TestOtherSources:
