@@ -131,7 +131,7 @@ def test_given_a_program_when_a_page_shows_a_command_of_it_then_its_help_has_tha
 def test_given_examples_that_configure_the_agent_when_the_agent_reads_them_then_it_finds_no_mistake() -> None:
     contents = [example.content for example in EXAMPLES]
     seen = 0
-    for key in ("policies", "listen", "quorum", "webhooks", "imds"):
+    for key in ("policies", "listen", "ready_checks", "quorum", "webhooks", "imds"):
         for value in values(contents, "handler_agent_%s" % key):
             # The secret's file is made, and named, by the role.
             secret = {"secret_file": "/etc/foghorn/members.secret"}

@@ -11,7 +11,22 @@ from foghorn_core.document import SCHEDULED, Event
 from .config import Config
 from .connections import trouble_with_containers
 from .paths import UnsafePath, check_path
-from .policy import CHECK, COMMAND, HOOKS, NEVER, QUORUM, STAGES, WAIT_CONNECTIONS, Plan, Step, default_rules, plan_for
+from .policy import (
+    CHECK,
+    COMMAND,
+    DRAIN,
+    HOOKS,
+    NEVER,
+    QUORUM,
+    SHORTEST_GRACE_OF_REPAIRS,
+    SHUTDOWN,
+    STAGES,
+    WAIT_CONNECTIONS,
+    Plan,
+    Step,
+    default_rules,
+    plan_for,
+)
 from .steps import hook_commands
 from .zones import UnknownZone, offset_at
 
@@ -48,6 +63,12 @@ def advice_on_policies(config: Config) -> List[str]:
             "%s: also approves events of a type that Azure may add one day, whatever they do: set match.event_types"
             % unheard.rule
         )
+    found += [
+        "%s: drain and shutdown may take longer than %d minutes, after which automatic instance repairs of a scale set "
+        "may replace the machine: suspend them, or protect it" % (rule.plan.rule, SHORTEST_GRACE_OF_REPAIRS / 60)
+        for rule in own
+        if _longest_way_out(rule.plan) > SHORTEST_GRACE_OF_REPAIRS
+    ]
     found += [
         "%s: %s without approve: nothing is ever approved" % (rule.plan.rule, " and ".join(names))
         for rule, names in ((rule, _conditions_of(rule.plan)) for rule in own)
@@ -87,6 +108,10 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in _trouble_with(step.argv[0])]
         found += ["%s: approve_between: %s" % (rule.plan.rule, trouble) for trouble in _trouble_with_zones(rule.plan)]
+    programs = [check for check in config.ready_checks if check.kind == COMMAND]
+    found += [
+        "ready_checks: %s: %s" % (check.name, trouble) for check in programs for trouble in _trouble_with(check.argv[0])
+    ]
     for stage in sorted(hooks):
         try:
             hook_commands(os.path.join(config.hooks_directory, stage))
@@ -107,6 +132,10 @@ def _trouble_with_zones(plan: Plan) -> List[str]:
         except UnknownZone as error:
             found.append("%s: it never approves" % error)
     return found
+
+
+def _longest_way_out(plan: Plan) -> float:
+    return sum(step.timeout for stage in (DRAIN, SHUTDOWN) for step in plan.steps(stage))
 
 
 def _steps_of(plan: Plan) -> "List[Tuple[str, Step]]":

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional
 
 from foghorn_core.document import Document, NameKey, name_key
 from foghorn_core.errors import OutOfTime
+from foghorn_core.text import plain
 
 from . import log as levels
 from .checks import Checks, Wanted
@@ -42,9 +43,10 @@ from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .members import Job
 from .metrics import Counters, render
-from .policy import DEFAULT_BEGIN_BEFORE, RESTORE
+from .policy import DEFAULT_BEGIN_BEFORE, RESTORE, SHORTEST_GRACE_OF_REPAIRS
 from .quorum import STRANGERS, as_text, shared_events, waiting_for
 from .quorum import Heard as HeardOfMembers
+from .readiness import Readiness
 from .running import Running
 from .state import TOLD, Record, State, Tracked, apply, occasion, summarise
 from .status import Health, describe
@@ -119,6 +121,10 @@ class Agent:
         self._edges = edges
         self._health = Health(running_since=clocks.wall())
         self._next_poll = clocks.monotonic()
+        self._readiness = Readiness(clocks.monotonic, edges.log)
+        self._out_since: Optional[float] = None
+        self._is_said_long = False
+        """Whether it was logged that this machine is out for long."""
         self._document: Optional[Document] = None
         """What IMDS told last."""
         self._is_quiet = False
@@ -177,6 +183,8 @@ class Agent:
         self._collect_approval(now)
         self._collect_members(now)
         self._collect_step()
+        self._readiness.turn(self.config.ready_checks, now)
+        self._note_time_out(now)
         if self._edges.journal.unwritten and now >= self._next_write:
             self._write()
         self._end_hold()
@@ -200,11 +208,16 @@ class Agent:
         if self._running is not None:
             self._running.end("the agent is stopping")
         self._checks.stop()
+        self._readiness.stop()
         self._edges.watch(-1)
 
     def is_idle(self) -> bool:
         """Whether no step is under way."""
-        return (self._running is None or self._running.poll() is not None) and self._checks.is_idle()
+        return (
+            (self._running is None or self._running.poll() is not None)
+            and self._checks.is_idle()
+            and self._readiness.is_idle()
+        )
 
     def obey(self, asked: Mapping[str, Any]) -> str:
         """Do what somebody on this machine asks for by hand, once it is written down.
@@ -227,6 +240,9 @@ class Agent:
         if path == "/readyz":
             if self.state.is_out:
                 return 503, "text/plain", b"out of rotation\n"
+            if self._readiness.failing:
+                failing = "not ready: %s\n" % plain(", ".join(self._readiness.failing))
+                return 503, "text/plain; charset=utf-8", failing.encode("utf-8")
             return 200, "text/plain", b"in rotation\n"
         if path == "/healthz":
             return 200, "text/plain", b"running\n"
@@ -247,7 +263,23 @@ class Agent:
         now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
         health = self._health._replace(last_answer=self._edges.heard.last_answer)
         waiting = {one.event_id: self._waiting_for(one) for one in shared_events(self.state, self.config.rules)}
-        return describe(self.state, self.config.rules, work, health, now, self._withheld, waiting)
+        return describe(
+            self.state, self.config.rules, work, health, now, self._withheld, waiting, self._readiness.describe()
+        )
+
+    def _note_time_out(self, now: float) -> None:
+        if not self.state.is_out:
+            self._out_since, self._is_said_long = None, False
+        elif self._out_since is None:
+            self._out_since = now
+        elif not self._is_said_long and now - self._out_since >= SHORTEST_GRACE_OF_REPAIRS:
+            self._is_said_long = True
+            self._edges.log(
+                levels.WARNING,
+                "out of rotation for %d minutes: a scale set with automatic instance repairs may take this machine for "
+                "broken and replace it. Suspend the repairs, or protect the instance"
+                % (SHORTEST_GRACE_OF_REPAIRS / 60),
+            )
 
     # --- taking in ----------------------------------------------------------------------------
 
@@ -679,6 +711,11 @@ class Agent:
     # --- sleeping -----------------------------------------------------------------------------
 
     def _seconds_to_sleep(self, now: float) -> float:
+        seconds = self._seconds_to_act(now)
+        looks = self._readiness.seconds_to_next(now)
+        return seconds if looks is None else min(seconds, looks)
+
+    def _seconds_to_act(self, now: float) -> float:
         if self._running is not None or self._checks.is_busy:
             # Limits, pauses and counts of connections are checked at least twice a second.
             return 0.2

@@ -33,6 +33,7 @@ from .policy import (
     Step,
     default_rules,
 )
+from .readiness import HTTP, KINDS, TCP, Check
 from .state import TOLD, TOLD_STATES
 from .windows import DAYS, Window
 from .zones import UTC, is_zone
@@ -56,6 +57,8 @@ _TIME_OF_DAY = re.compile(r"(?:([01][0-9]|2[0-3]):([0-5][0-9])|24:00)\Z")
 # Of what Azure allows in the name of a VM, what can stand in a URL. Without a letter it would be an address.
 _VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
 _NAME_HERE = "{name}"
+_COMMAND_LINE = "a list of texts whose first is an absolute path"
+_MOST_READY_CHECKS = 16
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -138,6 +141,8 @@ class Config(NamedTuple):
     """Whose connections are taken; none: everybody's. The machine itself and Azure's probe always are."""
     metrics_from: Tuple[Network, ...] = ()
     """Who may ask for the metrics, besides the machine itself."""
+    ready_checks: Tuple[Check, ...] = ()
+    """What has to be well for the machine to be in rotation."""
     hooks_directory: str = DEFAULT_HOOKS_DIRECTORY
     state_directory: str = DEFAULT_STATE_DIRECTORY
     margin: float = DEFAULT_MARGIN
@@ -192,6 +197,7 @@ def parse_config(content: Any, path: str = "configuration") -> Config:
         listen=_parse_listen(top),
         allow_from=top.networks("allow_from"),
         metrics_from=top.networks("metrics_from"),
+        ready_checks=_parse_ready_checks(top),
         hooks_directory=top.absolute_path("hooks_directory", DEFAULT_HOOKS_DIRECTORY),
         state_directory=top.absolute_path("state_directory", DEFAULT_STATE_DIRECTORY),
         margin=margin,
@@ -441,8 +447,8 @@ def _parse_step(section: _Section) -> Step:
         argv = section.checked(
             kind,
             ["/bin/false"],
-            "a list of texts whose first is an absolute path",
-            lambda value: _are(value, _is_argument) and bool(value) and os.path.isabs(value[0]),
+            _COMMAND_LINE,
+            _is_command_line,
         )
         return Step(COMMAND, name or os.path.basename(argv[0]), timeout, argv=tuple(argv))
     if kind in ("stop", "start"):
@@ -475,6 +481,30 @@ def _parse_step(section: _Section) -> Step:
         return Step(PAUSE, name or kind, section.seconds(kind, 0.0))
     section.checked(kind, True, "true", lambda value: value is True)
     return Step(HOOKS, name or kind, timeout)
+
+
+def _parse_ready_checks(top: _Section) -> Tuple[Check, ...]:
+    sections = top.sections("ready_checks")
+    if len(sections) > _MOST_READY_CHECKS:
+        top.mistakes.append("ready_checks: are more than %d: let a command look at several" % _MOST_READY_CHECKS)
+    return tuple(_parse_ready_check(section) for section in sections)
+
+
+def _parse_ready_check(section: _Section) -> Check:
+    kinds = [kind for kind in KINDS if section.has(kind)]
+    defaults = Check(kinds[0] if kinds else HTTP, "")
+    interval = section.seconds("interval", defaults.interval, least=1.0)
+    timeout = section.seconds("timeout", defaults.timeout, least=0.1, most=60.0)
+    failures = section.checked("failures", defaults.failures, "a number from 1 to 100", lambda n: _is_whole(n, 1, 100))
+    address = section.checked("address", defaults.address[0], "an IP address", _is_address)
+    name = section.text("name")
+    if len(kinds) != 1:
+        section.mistake("", section.content, "exactly one of " + ", ".join(KINDS))
+    url = section.checked(HTTP, "http://127.0.0.1", "http://HOST[:PORT][/PATH]", _is_page)
+    port = section.checked(TCP, 1, "a port from 1 to 65535", lambda value: _is_whole(value, 1, 65535))
+    argv = section.checked("command", ["/bin/false"], _COMMAND_LINE, _is_command_line)
+    shown = {HTTP: url, TCP: "port %s" % port}.get(defaults.kind, os.path.basename(argv[0]))
+    return Check(defaults.kind, name or shown, url, (address, port), tuple(argv), interval, timeout, int(failures))
 
 
 def _parse_quorum(section: _Section) -> Quorum:
@@ -543,6 +573,14 @@ def _is_proxy(value: Any) -> bool:
 def _is_argument(value: Any) -> bool:
     # For the operating system a text ends at a NUL.
     return isinstance(value, str) and "\0" not in value
+
+
+def _is_command_line(value: Any) -> bool:
+    return _are(value, _is_argument) and bool(value) and os.path.isabs(value[0])
+
+
+def _is_page(value: Any) -> bool:
+    return isinstance(value, str) and "#" not in value and _is_url(value.partition("?")[0]) and value.isprintable()
 
 
 def _is_number(value: Any) -> bool:

@@ -12,6 +12,7 @@ _HELP = {
     "foghorn_in_rotation": ("gauge", "Whether the machine is in rotation."),
     "foghorn_events": ("gauge", "Events of this machine that are listed now."),
     "foghorn_seconds_until_start": ("gauge", "Notice left before an event, where Azure says it."),
+    "foghorn_check_ready": ("gauge", "Whether the application was found well, by check."),
     "foghorn_waiting_for_member": ("gauge", "Members that a shared event waits for, by name and reason."),
     "foghorn_member_errors_total": ("counter", "Members that gave no status that could be used, by reason."),
     "foghorn_last_answer_timestamp_seconds": ("gauge", "When IMDS last gave a document."),
@@ -42,6 +43,9 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
         ("foghorn_in_rotation", (), float(status["in_rotation"])),
         ("foghorn_last_answer_timestamp_seconds", (), last_answer),
         ("foghorn_journal_unwritten", (), float(unwritten)),
+    ]
+    samples += [
+        ("foghorn_check_ready", (("check", check["name"]),), float(check["ready"])) for check in status["checks"]
     ]
     by_kind: Dict[Labels, int] = {}
     for event in status["events"]:

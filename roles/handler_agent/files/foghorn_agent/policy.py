@@ -42,6 +42,8 @@ IGNORE = "ignore"  # the rest of the plan, and the approval
 FAILURES = (STOP, FINISH, IGNORE)
 
 DEFAULT_MARGIN = 10.0  # seconds
+# Automatic instance repairs of a scale set leave alone, for at least so long, a machine whose probe answers 503.
+SHORTEST_GRACE_OF_REPAIRS = 600.0  # seconds
 DEFAULT_HOOKS_TIMEOUT = 300.0  # seconds
 SHORT_FREEZE = 10  # seconds
 # How long before its start the work begins for an event that nobody here approves: it will not start any sooner.

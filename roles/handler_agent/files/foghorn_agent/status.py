@@ -58,19 +58,23 @@ def describe(
     now: datetime,
     withheld: Mapping[str, str] = {},
     waiting: Mapping[str, Sequence[Tuple[str, str]]] = MappingProxyType({}),
+    checks: Sequence[JsonObject] = (),
 ) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name` and, of each of the
     `events`, `event_id`, `ready`, `willing` and `approves`.
 
     :param withheld: why events are not approved now, by their ids
     :param waiting: by the id of a shared event, the names of whom it waits for, each with the reason
+    :param checks: what was found of the application, as `Readiness.describe` gives it
     """
     return {
         "version": __version__,
         "vm_name": state.vm_name,
         "vm_id": state.vm_id,
         "boot_id": state.boot_id,
-        "in_rotation": not state.is_out,
+        # As the probe has it.
+        "in_rotation": not state.is_out and all(check["ready"] for check in checks),
+        "checks": list(checks),
         "document_incarnation": state.incarnation,
         "running_since": _as_date(health.running_since),
         "last_answer": _as_date(health.last_answer),
@@ -129,6 +133,11 @@ def as_table(status: Mapping[str, Any]) -> str:
     lines = [
         "%s  %s" % (plain(status["vm_name"] or "unknown VM"), rotation),
         "IMDS  %s" % plain(status["trouble"] or "last answer %s" % (status["last_answer"] or "never")),
+    ]
+    lines += [
+        plain("not ready  %s: %s" % (check["name"], check["detail"]))
+        for check in status["checks"]
+        if not check["ready"]
     ]
     if status["journal_trouble"]:
         lines.append("journal  %s" % plain(status["journal_trouble"]))

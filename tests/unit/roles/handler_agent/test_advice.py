@@ -33,6 +33,10 @@ def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> 
     [
         ({"name": "all", "drain": []}, "all: also takes the machine out for a freeze of a few seconds"),
         ({"name": "all", "shutdown": [], "match": {"longer_than": 10}}, "all: shuts down for a freeze"),
+        (
+            {"name": "all", "match": TYPES, "drain": [{"pause": 300}], "shutdown": [{"stop": "x", "timeout": 301}]},
+            "all: drain and shutdown may take longer than 10 minutes, after which automatic instance repairs",
+        ),
         ({"name": "all", "approve": "when_ready"}, "all: also approves events of a type that Azure may add"),
         (
             {"name": "all", "approve": "quorum", "match": TYPES},
@@ -88,10 +92,12 @@ def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named
         "drain": commands,
         "shutdown": [{"stop": "web"}, {"stop": "app@1"}, {"stop": "no"}, {"stop": "no@1.socket"}],
     }
-    config = parse_config({"policies": [policy], "hooks_directory": str(tmp_path / "hooks.d")})
+    looks = [{"tcp": 80}, {"command": [str(tmp_path / "open")]}]
+    config = parse_config({"policies": [policy], "hooks_directory": str(tmp_path / "hooks.d"), "ready_checks": looks})
     found = advice_on_machine(config, [str(units)])
     assert [line.split(": ")[:2] for line in found] == [["mine", "drain"]] * 3 + [["mine", "shutdown"]] * 2 + [
-        ["hooks", "restore"]
+        ["ready_checks", "open"],
+        ["hooks", "restore"],
     ]
     assert "others than root can write" in found[0]
     assert found[1].endswith("text: cannot be executed")

@@ -96,6 +96,11 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
             ],
             "allow_from": ["10.0.0.0/8", "fd00::1"],
             "metrics_from": ["10.0.0.9"],
+            "ready_checks": [
+                {"http": "http://127.0.0.1:8080/health?full=1", "interval": 10, "timeout": 3, "failures": 1},
+                {"tcp": 5432, "address": "::1", "name": "database"},
+                {"command": ["/usr/bin/check", "-q"]},
+            ],
             "quorum": {
                 "secret_file": "/secret",
                 "members": {"WEB_1": "http://10.0.0.5:9797"},
@@ -132,6 +137,11 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
     assert config.rules[1:] == default_rules(20.0)
     assert config.allow_from == (ip_network("10.0.0.0/8"), ip_network("fd00::1/128"))
     assert config.metrics_from == (ip_network("10.0.0.9/32"),)
+    page, port, command = config.ready_checks
+    assert page[:3] == ("http", "http://127.0.0.1:8080/health?full=1", "http://127.0.0.1:8080/health?full=1")
+    assert page[-3:] == (10.0, 3.0, 1)
+    assert (port.kind, port.name, port.address, port[-3:]) == ("tcp", "database", ("::1", 5432), (5.0, 2.0, 2))
+    assert (command.kind, command.name, command.argv) == ("command", "check", ("/usr/bin/check", "-q"))
     assert config.quorum == Quorum(
         "/secret", {name_key("web_1"): "http://10.0.0.5:9797"}, "http://{name}:9797/agent", 1.0, 2.0, 3.0
     )
@@ -318,6 +328,13 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         (step(pause=1, timeout=0), "policies[0].drain[0].timeout: expected seconds from 0.001 to 86400, got 0"),
         ({"allow_from": ["10.0.0.1/8"]}, "allow_from: expected a list of IP addresses or networks, got ["),
         ({"metrics_from": "10.0.0.9"}, "metrics_from: expected a list of IP addresses or networks, got "),
+        ({"ready_checks": [{}]}, "ready_checks[0]: expected exactly one of http, tcp, command, got {}"),
+        ({"ready_checks": [{"http": "http://x", "tcp": 1}]}, "ready_checks[0]: expected exactly one of http, tcp, "),
+        ({"ready_checks": [{"http": "https://x"}]}, "ready_checks[0].http: expected http://HOST[:PORT][/PATH], got "),
+        ({"ready_checks": [{"tcp": "http"}]}, "ready_checks[0].tcp: expected a port from 1 to 65535, got "),
+        ({"ready_checks": [{"tcp": 1, "failures": 0}]}, "ready_checks[0].failures: expected a number from 1 to 100"),
+        ({"ready_checks": [{"command": "x"}]}, "ready_checks[0].command: expected a list of texts whose first is "),
+        ({"ready_checks": [{"tcp": 1}] * 17}, "ready_checks: are more than 16: let a command look at several"),
         (quorum(url="http://web:9797"), "quorum.url: expected http://HOST[:PORT][/PATH] with {name} in it, got "),
         (quorum(url="ftp://{name}"), "quorum.url: expected http://HOST[:PORT][/PATH] with {name} in it, got "),
         (quorum(secret_file="secret"), "quorum.secret_file: expected an absolute path, got "),

@@ -22,8 +22,10 @@ def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str
     }
 
 
-def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = True) -> List[str]:
-    return render({"in_rotation": in_rotation, "events": events}, 1767225600.5, 2, counters).splitlines()
+def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = True, checks: Any = ()) -> List[str]:
+    return render(
+        {"in_rotation": in_rotation, "events": events, "checks": checks}, 1767225600.5, 2, counters
+    ).splitlines()
 
 
 def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> None:
@@ -41,7 +43,9 @@ def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> Non
 
 
 def test_given_events_when_rendered_then_they_are_counted_by_what_they_are() -> None:
-    text = lines([event("A"), event("B"), event("C", "seen", None)], Counters(), in_rotation=False)
+    checks = [{"name": "web", "ready": False}]
+    text = lines([event("A"), event("B"), event("C", "seen", None)], Counters(), in_rotation=False, checks=checks)
+    assert 'foghorn_check_ready{check="web"} 0.0' in text
     assert "foghorn_in_rotation 0.0" in text
     assert 'foghorn_events{phase="drain",status="Scheduled",type="Reboot"} 2.0' in text
     assert 'foghorn_events{phase="seen",status="Scheduled",type="Reboot"} 1.0' in text

@@ -101,8 +101,11 @@ def test_given_an_event_without_a_plan_when_asked_for_its_phase_then_it_is_ignor
 
 def test_given_trouble_when_written_as_a_table_then_it_is_there() -> None:
     health = Health(EPOCH.timestamp(), None, "IMDS is silent", "the disk is full")
-    text = as_table(describe(State(vm_name=VM_NAME), (), None, health, NOW))
-    assert text == "web_0  in rotation\nIMDS  IMDS is silent\njournal  the disk is full\nno events\n"
+    checks = [{"name": "web", "ready": False, "detail": "refused"}, {"name": "db", "ready": True, "detail": ""}]
+    text = as_table(describe(State(vm_name=VM_NAME), (), None, health, NOW, checks=checks))
+    assert text == (
+        "web_0  OUT OF ROTATION\nIMDS  IMDS is silent\nnot ready  web: refused\njournal  the disk is full\nno events\n"
+    )
 
 
 def test_given_an_event_of_no_date_when_written_as_a_table_then_a_dash_stands_for_it() -> None:

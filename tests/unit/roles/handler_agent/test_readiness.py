@@ -1,0 +1,252 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is an application that died seen, and its machine out of rotation? Runs on Python 3.6 and later."""
+
+import contextlib
+import http.server
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any, Generator, List, Sequence, Tuple
+
+import pytest
+from edge_helpers import PATIENCE, Clock, wait_until
+from foghorn_agent.config import parse_config
+from foghorn_agent.readiness import Check, Readiness, look
+from rehearsal import UNAPPROVED, Life, Rehearsal
+
+
+class Application:
+    """A page that answers as it is told."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.body = b"well"
+        self.asked: List[str] = []
+        application = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                application.asked.append(self.path)
+                self.send_response(application.status)
+                self.send_header("Content-Length", str(len(application.body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(application.body)
+
+            def log_message(self, *_details: Any) -> None:
+                pass
+
+        self._server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def die(self) -> None:
+        self._server.shutdown()
+        self._thread.join(PATIENCE)
+        self._server.server_close()
+
+
+@pytest.fixture
+def application() -> Generator[Application, None, None]:
+    application = Application()
+    yield application
+    with contextlib.suppress(OSError):
+        application.die()
+
+
+class Looks:
+    """The checks, with what the agent's loop does for them."""
+
+    def __init__(self, clock: Clock, *checks: Check) -> None:
+        self.clock = clock
+        self.checks: Sequence[Check] = checks
+        self.log: List[Tuple[int, str]] = []
+        self.readiness = Readiness(clock, lambda priority, message, **_fields: self.log.append((priority, message)))
+
+    def look(self) -> List[str]:
+        """Let each have its next look to the end; give the names of those that are not well."""
+        self.clock.advance(60.0)
+        self.readiness.turn(self.checks, self.clock())
+        wait_until(self.is_done)
+        return self.readiness.failing
+
+    def is_done(self) -> bool:
+        # So that a program's time runs out.
+        self.clock.advance(0.01)
+        self.readiness.turn(self.checks, self.clock())
+        return self.readiness.seconds_to_next(self.clock()) != 0.2
+
+
+@pytest.fixture
+def begin(clock: Clock) -> Generator[Any, None, None]:
+    begun: List[Looks] = []
+
+    def begin(*checks: Check) -> Looks:
+        begun.append(Looks(clock, *checks))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.readiness.stop()
+        wait_until(one.readiness.is_idle)
+
+
+def page(port: int, **details: Any) -> Check:
+    return Check("http", "web", "http://127.0.0.1:%d/health?full=1" % port, **details)
+
+
+def test_given_an_application_when_it_dies_and_comes_back_then_the_machine_goes_out_and_returns(
+    begin: Any, application: Application
+) -> None:
+    looks = begin(page(application.port))
+    assert looks.look() == []
+    assert application.asked == ["/health?full=1"]
+    application.status = 503
+    # Once may be chance.
+    assert looks.look() == []
+    assert looks.look() == ["web"]
+    assert looks.readiness.describe() == [
+        {"name": "web", "ready": False, "detail": "503 Service Unavailable", "failures": 2}
+    ]
+    application.status = 302
+    assert looks.look() == []
+    assert [message for _priority, message in looks.log] == [
+        "check web failed: 503 Service Unavailable: the machine is not ready",
+        "check web is good again",
+    ]
+
+
+def test_given_an_application_that_was_never_seen_well_when_looked_at_then_the_first_failure_counts(
+    begin: Any, application: Application
+) -> None:
+    looks = begin(page(application.port))
+    application.die()
+    # Not even looked at yet.
+    looks.readiness.turn(looks.checks, looks.clock())
+    assert looks.readiness.failing == ["web"]
+    wait_until(looks.is_done)
+    assert looks.readiness.failing == ["web"]
+    assert looks.readiness.describe()[0]["detail"] == "refused"
+
+
+def test_given_a_look_that_hangs_when_the_loop_turns_then_it_waits_for_nothing_and_looks_once(begin: Any) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(8)
+        looks = begin(page(silent.getsockname()[1], timeout=1.0), Check("tcp", "port", address=silent.getsockname()))
+        began = time.monotonic()
+        for _turn in range(50):
+            looks.clock.advance(1.0)
+            looks.readiness.turn(looks.checks, looks.clock())
+        assert time.monotonic() - began < 1.0
+        wait_until(looks.is_done)
+        assert looks.readiness.failing == ["web"]
+        assert looks.readiness.describe()[0]["detail"] == "no answer within 1 s"
+
+
+def test_given_a_program_when_it_fails_or_hangs_then_its_end_is_what_counts(begin: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "well"
+    looks = begin(
+        Check("command", "flag", argv=("/bin/test", "-e", str(flag)), failures=1),
+        Check("command", "slow", argv=("/bin/sleep", "600"), timeout=0.2),
+        Check("command", "absent", argv=("/absent",)),
+    )
+    flag.touch()
+    assert looks.look() == ["slow", "absent"]
+    flag.unlink()
+    assert looks.look() == ["flag", "slow", "absent"]
+    assert [one["detail"].partition(":")[0] for one in looks.readiness.describe()] == [
+        "exit status 1",
+        "timed out after 0.2 s",
+        "could not be started",
+    ]
+
+
+def test_given_another_configuration_when_a_check_stays_then_what_was_found_stays_and_others_end(
+    begin: Any, application: Application
+) -> None:
+    looks = begin(page(application.port), Check("command", "slow", argv=("/bin/sleep", "600"), timeout=600.0))
+    looks.clock.advance(60.0)
+    looks.readiness.turn(looks.checks, looks.clock())
+    wait_until(lambda: looks.is_done() or looks.readiness.failing == ["slow"])
+    looks.checks = (page(application.port),)
+    looks.readiness.turn(looks.checks, looks.clock())
+    assert looks.readiness.failing == []
+    wait_until(looks.is_done)
+    assert looks.readiness.is_idle()
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP: 'SSH-2.0-OpenSSH_9.2' is not a status line"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n", "a page of more than 1024 KiB"),
+        (b"", "closed without an answer"),
+    ],
+)
+def test_given_what_is_no_page_when_looked_at_then_it_is_said(said: bytes, found: str) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+
+        def serve() -> None:
+            with listener.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        assert look(page(listener.getsockname()[1], timeout=PATIENCE)).startswith(found)
+        thread.join(PATIENCE)
+
+
+# --- the agent
+
+
+def test_given_an_application_that_died_when_the_agent_is_asked_then_every_answer_says_so(
+    application: Application,
+) -> None:
+    checks = [{"tcp": application.port, "name": "database", "failures": 1, "interval": 1}]
+    machine = Rehearsal(settings={"ready_checks": checks})
+    machine.tick()
+    agent = machine.agent
+    assert agent is not None
+
+    def probe() -> int:
+        time.sleep(0.005)
+        machine.tick()
+        return (agent.respond("/readyz") or (0,))[0]
+
+    try:
+        wait_until(lambda: probe() == 200)
+        assert agent.status()["in_rotation"] is True
+        application.die()
+        wait_until(lambda: probe() == 503)
+        assert agent.respond("/readyz") == (503, "text/plain; charset=utf-8", b"not ready: database\n")
+        assert (agent.respond("/healthz") or (0,))[0] == 200
+        assert agent.status()["in_rotation"] is False
+        assert agent.status()["checks"][0]["detail"] == "refused"
+        assert b'foghorn_check_ready{check="database"} 0.0' in (agent.respond("/metrics") or (0, "", b""))[2]
+    finally:
+        agent.stop()
+
+
+def test_given_a_machine_that_is_out_for_long_when_ten_minutes_are_over_then_it_is_warned_of_repairs_once() -> None:
+    machine = Rehearsal([Life("Reboot", notice=1800.0)], policy=UNAPPROVED)
+
+    def warnings() -> List[str]:
+        return [message for _priority, message in machine.log if "automatic instance repairs" in message]
+
+    machine.run_until(595.0)
+    assert warnings() == []
+    machine.run_until(900.0)
+    assert len(warnings()) == 1
+    assert warnings()[0].startswith("out of rotation for 10 minutes: a scale set with automatic instance repairs may ")
+
+
+def test_given_checks_when_parsed_twice_then_they_are_the_same_so_that_what_was_found_stays() -> None:
+    content = {"ready_checks": [{"tcp": 80}, {"http": "http://127.0.0.1"}]}
+    assert parse_config(content).ready_checks == parse_config(content).ready_checks
