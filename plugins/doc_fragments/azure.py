@@ -104,6 +104,27 @@ requirements:
   - requests >= 2.31.0
 """
 
+    TARGET = r"""
+options:
+  id:
+    description:
+      - The id of the machine, in place of all other options that name it. It is a VM's own C(compute.resourceId), and
+        the C(id) of azure.azcollection's inventory.
+    type: str
+  resource_group:
+    description: The resource group of O(name) or O(scale_set).
+    type: str
+  name:
+    description: The name of a VM that stands alone or is a member of a flexible scale set. Needs O(resource_group).
+    type: str
+  scale_set:
+    description: The name of a uniform scale set. Needs O(resource_group) and O(instance_id).
+    type: str
+  instance_id:
+    description: The id of the instance in O(scale_set).
+    type: str
+"""
+
     NOTIFICATION = r"""
 options:
   resource_group:

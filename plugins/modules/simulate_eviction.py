@@ -16,22 +16,10 @@ description:
   - For rehearsals of what happens when Azure needs the capacity back. Does nothing without O(confirm=true).
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.target
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
-  resource_group:
-    description: The resource group.
-    type: str
-    required: true
-  name:
-    description: The name of a VM that stands alone or is a member of a flexible scale set.
-    type: str
-  scale_set:
-    description: The name of a uniform scale set, one of whose instances is evicted. Needs O(instance_id).
-    type: str
-  instance_id:
-    description: The id of the instance in O(scale_set).
-    type: str
   confirm:
     description: Set to V(true) to say that the machine may go. Otherwise the module fails and does nothing.
     type: bool
@@ -89,7 +77,7 @@ subscription_id:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import eviction_arguments, run_eviction, sign_in_arguments
+from ..module_utils.arm.module import eviction_arguments, run_eviction, sign_in_arguments, target_rules
 
 
 def main() -> None:
@@ -97,9 +85,7 @@ def main() -> None:
     run_eviction(
         AnsibleModule(
             argument_spec={**sign_in_arguments(), **eviction_arguments()},
-            mutually_exclusive=[("name", "scale_set")],
-            required_one_of=[("name", "scale_set")],
-            required_together=[("scale_set", "instance_id")],
+            **target_rules(),
             supports_check_mode=True,
         )
     )

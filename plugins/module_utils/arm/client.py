@@ -191,16 +191,27 @@ class ArmClient:
             page = self.get(following, needs, "")
 
     def post(
-        self, path: str, body: Json | None, needs: Permission, api_version: str = COMPUTE_API_VERSION, **query: str
+        self,
+        path: str,
+        body: Json | None,
+        needs: Permission,
+        api_version: str = COMPUTE_API_VERSION,
+        wait: bool = True,
     ) -> Answer:
-        """Run an action of a resource, to its end if it is a long-running one.
+        """Run an action of a resource.
 
+        :param wait: to its end, if it is a long-running one
         :raises ArmError: if that fails
         """
-        return self._request("POST", path, api_version, needs, body=body, query=query)
+        return self._request("POST", path, api_version, needs, body=body, wait=wait)
 
     def post_when_free(
-        self, path: str, body: Json | None, needs: Permission, api_version: str = COMPUTE_API_VERSION
+        self,
+        path: str,
+        body: Json | None,
+        needs: Permission,
+        api_version: str = COMPUTE_API_VERSION,
+        wait: bool = True,
     ) -> Answer:
         """The same, once the operations of others that hold the resource are over.
 
@@ -208,7 +219,7 @@ class ArmClient:
         """
         while True:
             try:
-                return self.post(path, body, needs, api_version)
+                return self.post(path, body, needs, api_version, wait)
             except Busy as error:
                 self.wait(POLL_INTERVAL, str(error).rstrip("."))
 

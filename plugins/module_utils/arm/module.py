@@ -16,7 +16,17 @@ from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
 from ..scheduled_events.options import read_seconds, read_selection
-from . import acknowledgement, eviction, membership, policy, protection, repairs, scale_set, virtual_machine
+from . import (
+    acknowledgement,
+    eviction,
+    maintenance,
+    membership,
+    policy,
+    protection,
+    repairs,
+    scale_set,
+    virtual_machine,
+)
 from .client import ArmClient
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, choose
@@ -25,6 +35,7 @@ from .machines import read_references
 from .notification import ENABLED, STATES, as_dict, read_wish
 from .options import read_name, read_subscriptions
 from .rollout import NONE, UPDATES, read_care
+from .target import read_target
 
 ArgumentSpec = dict[str, dict[str, Any]]
 
@@ -108,13 +119,39 @@ def acknowledgement_arguments() -> ArgumentSpec:
     }
 
 
-def eviction_arguments() -> ArgumentSpec:
-    """Options that name a Spot machine."""
+def target_arguments() -> ArgumentSpec:
+    """Options that name one machine."""
     return {
-        "resource_group": {"type": "str", "required": True},
+        "resource_group": {"type": "str"},
         "name": {"type": "str"},
         "scale_set": {"type": "str"},
         "instance_id": {"type": "str"},
+        "id": {"type": "str"},
+    }
+
+
+def target_rules(required: bool = True) -> dict[str, Any]:
+    """What goes with what among these options.
+
+    :param required: whether one must be named
+    """
+    return {
+        "mutually_exclusive": [("id", "name", "scale_set"), ("id", "resource_group")],
+        "required_together": [("scale_set", "instance_id")],
+        "required_by": {"name": ["resource_group"], "scale_set": ["resource_group"]},
+        **({"required_one_of": [("id", "name", "scale_set")]} if required else {}),
+    }
+
+
+def action_arguments() -> ArgumentSpec:
+    """Options that name a machine on which something is done."""
+    return {**target_arguments(), "wait": {"type": "bool", "default": True}}
+
+
+def eviction_arguments() -> ArgumentSpec:
+    """Options that name a Spot machine."""
+    return {
+        **target_arguments(),
         "confirm": {"type": "bool", "default": False},
     }
 
@@ -293,12 +330,7 @@ def run_eviction(module: AnsibleModule) -> None:
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
-        in_set = options["scale_set"] is not None
-        target = eviction.Target(
-            read_name(options, "resource_group"),
-            read_name(options, "instance_id" if in_set else "name"),
-            read_name(options, "scale_set") if in_set else None,
-        )
+        target = read_target(options)
         if not options["confirm"]:
             raise OptionError(
                 "confirm: false, so nothing was done. This module does not pretend: Azure takes %s away, about 30"
@@ -307,6 +339,59 @@ def run_eviction(module: AnsibleModule) -> None:
 
         def work(client: ArmClient) -> dict[str, Any]:
             return {"changed": True, "id": eviction.evict(client, target, module.check_mode)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_redeployment(module: AnsibleModule) -> None:
+    """Do the work of vm_redeploy."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        target = read_target(options)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            done = maintenance.redeploy(client, target, options["wait"], module.check_mode)
+            return {"changed": True, "id": done}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_maintenance(module: AnsibleModule) -> None:
+    """Do the work of vm_maintenance."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        target = read_target(options)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            path, window, reason = maintenance.maintain(client, target, options["wait"], module.check_mode)
+            return {"changed": reason is None, "id": path, "reason": reason, "window": window}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_windows(module: AnsibleModule) -> None:
+    """Do the work of maintenance_window_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        names_one = any(options[option] is not None for option in ("id", "name", "scale_set"))
+        target = read_target(options) if names_one else None
+        group = read_name(options, "resource_group") if options["resource_group"] is not None else None
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            if target is None:
+                return {"changed": False, "machines": maintenance.list_windows(client, group)}
+            window = maintenance.read_window(client, target)
+            found = {"id": target.path(client), "name": target.vm_name(client), **(window or {})}
+            return {"changed": False, "machines": [found] if window else []}
 
         return work
 

@@ -143,9 +143,13 @@ ESTATE = {
         "instance_seconds": 0.1,
         "retry_after": 1,
         "scale_sets": [{"name": "web", "properties": {"automaticRepairsPolicy": {"enabled": True}}}],
+        "maintenance_windows": [{"vms": ["database"]}],
     },
 }
 MODULES = [
+    "maintenance_window_info",
+    "vm_maintenance",
+    "vm_redeploy",
     "vmss_terminate_notification",
     "vmss_terminate_notification_info",
     "vm_terminate_notification",
@@ -214,6 +218,14 @@ class TestTheExamplesOfTheControlPlane:
         restarted = run.played["Let restarts that users ask for happen at once"]
         assert (published["before"]["publish"], published["after"]["publish"]) == (False, True)
         assert restarted["after"]["approve_user_initiated_reboot"] is True
+
+    def test_those_of_the_modules_on_hosts_leave_them(self, run: Examples) -> None:
+        named = run.played["Name the machines whose maintenance may be begun now"]["msg"]
+        maintained = run.played["Have a VM maintained now, if that is planned"]
+        assert (named, maintained["reason"], maintained["changed"]) == (["database"], None, True)
+        assert run.played["Move a VM to another host"]["id"].endswith("/virtualMachines/database")
+        moved = run.played["Move an instance of a scale set to another host"]["id"]
+        assert moved.endswith("/virtualMachineScaleSets/web/virtualMachines/1")
 
     def test_those_of_the_repairs_and_protection_modules_keep_azure_away_and_let_it_come_back(
         self, run: Examples

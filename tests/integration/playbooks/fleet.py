@@ -169,7 +169,14 @@ def _with_descendants(pid: int) -> list[int]:
 class Fleet:
     """VMs, their web servers and what is done to them. Unless a clock is given, it is stepped by hand."""
 
-    def __init__(self, path: Path, subnet: int, count: int, clock: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        subnet: int,
+        count: int,
+        clock: dict[str, Any] | None = None,
+        arm: dict[str, Any] | None = None,
+    ) -> None:
         self.path = path
         self.hosts = [Host(path / f"host{number}", f"127.0.{subnet}.{number + 1}") for number in range(count)]
         os.environ[web_server.OWNER] = str(os.getpid())
@@ -181,6 +188,7 @@ class Fleet:
             {
                 "clock": clock or {"manual": True},
                 "imds": {"rate_limit": None},
+                **({"arm": arm} if arm is not None else {}),
                 "vms": [
                     {"name": host.vm.lower(), "address": host.address, "availability_set": "web"} for host in self.hosts
                 ],

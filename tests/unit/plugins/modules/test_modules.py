@@ -24,9 +24,12 @@ GROUPS = {
     "imds": ["scheduled_event_approve", "scheduled_events_info"],
     "arm": [
         "load_balancer_member",
+        "maintenance_window_info",
         "scheduled_event_acknowledge",
         "scheduled_events_policy",
         "simulate_eviction",
+        "vm_maintenance",
+        "vm_redeploy",
         "vm_terminate_notification",
         "vmss_automatic_repairs",
         "vmss_instance_protection",

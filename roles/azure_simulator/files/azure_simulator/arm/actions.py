@@ -21,8 +21,8 @@ _INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
 _VM = f"{_GROUP}/virtualMachines/{{vm}}"
 
 _ACTIONS = (RESTART, REDEPLOY, POWER_OFF, DEALLOCATE, START, REIMAGE, MAINTAIN)
-_SWITCHES = frozenset(["skipshutdown", "hibernate", "forcedeallocate", "api-version"])
-"""What a query may say besides: none of it makes a difference here."""
+_SWITCHES = ("skipShutdown",)
+"""What a query may say besides: how gently a machine is switched off makes no difference here."""
 
 
 class Actions:
@@ -37,9 +37,10 @@ class Actions:
     def routes(self, router: Router) -> None:
         """Make them known."""
         for action in _ACTIONS:
-            router.add("POST", f"{_VM}/{action}", PROVIDER, self._on_vm(action))
-            router.add("POST", f"{_INSTANCE}/{action}", PROVIDER, self._on_instance(action))
-            router.add("POST", f"{_SET}/{action}", PROVIDER, self._on_set(action))
+            query = _SWITCHES if action == POWER_OFF else ()
+            router.add("POST", f"{_VM}/{action}", PROVIDER, self._on_vm(action), query)
+            router.add("POST", f"{_INSTANCE}/{action}", PROVIDER, self._on_instance(action), query)
+            router.add("POST", f"{_SET}/{action}", PROVIDER, self._on_set(action), query)
         router.add("GET", f"{_VM}/instanceView", PROVIDER, self.view_vm)
         router.add("GET", f"{_INSTANCE}/instanceView", PROVIDER, self.view_instance)
         router.add("GET", f"{_SET}/instanceView", PROVIDER, self.view_set)
@@ -65,7 +66,6 @@ class Actions:
 
     def _on_vm(self, action: str) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            _check_query(request)
             machine = self._who.vm(request)
             if action == REIMAGE and self._estate.set_of(machine) is None:
                 _check_reimage(request, machine)
@@ -75,7 +75,6 @@ class Actions:
 
     def _on_instance(self, action: str) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            _check_query(request)
             scale_set, machine = self._who.instance(request)
             refuse_flexible(scale_set, f"VirtualMachineScaleSets.virtualMachines.{action}.POST")
             return self._act(request, action, [machine], machine.vm.resource_id, scale_set.location)
@@ -84,7 +83,6 @@ class Actions:
 
     def _on_set(self, action: str) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            _check_query(request)
             scale_set = self._who.scale_set(request)
             machines = self._chosen(request, scale_set)
             return self._act(request, action, machines, scale_set.resource_id, scale_set.location)
@@ -148,12 +146,6 @@ def refuse_flexible(scale_set: ScaleSet, operation: str) -> None:
 
 def _is_protected(machine: Machine) -> bool:
     return enabled((machine.properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions"))
-
-
-def _check_query(request: ArmRequest) -> None:
-    for name in request.query:
-        if name.lower() not in _SWITCHES:
-            raise invalid(name, f"The query parameter '{name}' is not supported by this simulator.")
 
 
 def _check_reimage(request: ArmRequest, machine: Machine) -> None:

@@ -48,7 +48,7 @@ class Compute:
 
     def routes(self, router: Router) -> None:
         """Make them known."""
-        for method, template, handler in (
+        for method, template, handler, *query in (
             ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_all_sets),
             ("GET", f"{_GROUP}/virtualMachineScaleSets", self.list_sets),
             ("GET", _SET, self.get_set),
@@ -60,14 +60,14 @@ class Compute:
             ("POST", f"{_SET}/osRollingUpgrade", self.start_rolling),
             ("GET", f"{_SET}/rollingUpgrades/latest", self.rolling),
             ("POST", f"{_SET}/rollingUpgrades/cancel", self.cancel_rolling),
-            ("GET", f"{_SET}/virtualMachines", self.list_instances),
-            ("GET", _INSTANCE, self.get_instance),
+            ("GET", f"{_SET}/virtualMachines", self.list_instances, "$expand"),
+            ("GET", _INSTANCE, self.get_instance, "$expand"),
             ("PUT", _INSTANCE, self.put_instance),
             ("DELETE", _INSTANCE, self.delete_instance),
             ("POST", f"{_INSTANCE}/simulateEviction", self.evict_instance),
-            ("GET", f"{_ALL}/virtualMachines", self.list_all_vms),
-            ("GET", f"{_GROUP}/virtualMachines", self.list_vms),
-            ("GET", _VM, self.get_vm),
+            ("GET", f"{_ALL}/virtualMachines", self.list_all_vms, "statusOnly", "$filter", "$expand"),
+            ("GET", f"{_GROUP}/virtualMachines", self.list_vms, "$filter", "$expand"),
+            ("GET", _VM, self.get_vm, "$expand"),
             ("PATCH", _VM, self.patch_vm),
             ("DELETE", _VM, self.delete_vm),
             ("POST", f"{_VM}/simulateEviction", self.evict_vm),
@@ -77,7 +77,7 @@ class Compute:
             ("PUT", _AVAILABILITY_SET, self.put_availability_set),
             ("PATCH", _AVAILABILITY_SET, self.patch_availability_set),
         ):
-            router.add(method, template, PROVIDER, handler)
+            router.add(method, template, PROVIDER, handler, query)
 
     # -- scale sets ---------------------------------------------------------------------------------
 
@@ -338,9 +338,11 @@ class Compute:
 
     def _list_vms(self, request: ArmRequest, machines: list[Machine]) -> ArmAnswer:
         """The page that was asked for, of all of these or of a scale set's members among them."""
-        if "statusOnly" in request.query:
-            raise invalid("statusOnly", "The value of parameter statusOnly is not supported by this simulator.")
         text = request.query.get("$filter")
+        if _says(request, "statusOnly") is not None:
+            if _says(request, "statusOnly") != "true" or text is not None or "$expand" in request.query:
+                raise invalid("statusOnly", "The value of parameter statusOnly is invalid: it is 'true', and alone.")
+            return self._pager.page(request, [self._show_status(m) for m in machines])
         if text is not None:
             match = _MEMBERS_OF.fullmatch(text.strip())
             if match is None:
@@ -506,7 +508,9 @@ class Compute:
             "timeCreated": iso(world.clock.wall(machine.created)),
             **copy.deepcopy(machine.properties),
         }
-        if request.query.get("$expand", "").lower() == "instanceview":
+        if _says(request, "$expand") is not None:
+            if _says(request, "$expand") != "instanceview":
+                raise invalid("$expand", "The value of parameter $expand is not supported here: known is instanceView.")
             properties["instanceView"] = instance_view(machine, self._estate)
         shown: dict[str, Any] = {
             "name": vm.name,
@@ -549,7 +553,9 @@ class Compute:
             properties["virtualMachineScaleSet"] = {"id": compute_id(*group, "virtualMachineScaleSets", vm.scale_set)}
         if vm.spot:
             properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
-        if request.query.get("$expand", "").lower() == "instanceview":
+        if _says(request, "$expand") is not None:
+            if _says(request, "$expand") != "instanceview":
+                raise invalid("$expand", "The value of parameter $expand is not supported here: known is instanceView.")
             properties["instanceView"] = instance_view(machine, self._estate)
         shown: dict[str, Any] = {
             "name": vm.name,
@@ -564,6 +570,21 @@ class Compute:
         if request.version >= versions.ETAGS_SINCE:
             shown["etag"] = f'"{machine.etag}"'
         return shown
+
+    def _show_status(self, machine: Machine) -> dict[str, Any]:
+        """A VM with what it is doing, and little else."""
+        vm = machine.vm
+        return {
+            "name": vm.name,
+            "id": vm.resource_id,
+            "type": "Microsoft.Compute/virtualMachines",
+            "location": vm.location,
+            "properties": {
+                "vmId": vm.vm_id,
+                "provisioningState": machine.provisioning_state,
+                "instanceView": instance_view(machine, self._estate),
+            },
+        }
 
     def _show_availability_set(self, found: AvailabilitySet, version: str) -> dict[str, Any]:
         members = [
@@ -582,6 +603,11 @@ class Compute:
             "sku": {"name": "Aligned"},
             "properties": {**properties, "virtualMachines": members},
         }
+
+
+def _says(request: ArmRequest, name: str) -> str | None:
+    """What the query says of this, in whatever case."""
+    return next((value.lower() for key, value in request.query.items() if key.lower() == name.lower()), None)
 
 
 def _show_member(machine: Machine) -> dict[str, Any]:

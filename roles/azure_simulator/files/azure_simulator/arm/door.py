@@ -75,7 +75,7 @@ class Arm:
         self.network.routes(self._router)
         Maintenance(world, publisher).routes(self._router)
         Graph(publisher, arm, real).routes(self._router)
-        self._router.add("GET", _POLLING, "", self._poll)
+        self._router.add("GET", _POLLING, "", self._poll, query=None)
         self._router.add("GET", "/subscriptions", "Microsoft.Resources", self._subscriptions)
 
     # -- one request --------------------------------------------------------------------------------------
@@ -131,6 +131,7 @@ class Arm:
             raise fault.plan.failure(request.caller, request.path, request.method)
         route, names = self._router.find(request.method, request.path)
         request.names = names
+        route.check_query(request.query)
         provider = route.provider or names["provider"]
         if provider.lower() not in versions.SUPPORTED:
             raise ArmError(404, "InvalidResourceNamespace", f"The resource namespace '{provider}' is invalid.")

@@ -9,9 +9,10 @@ for an approval or for their NotBefore, unless the scheduledEventsPolicy approve
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Callable, NamedTuple
 
-from ..events import CANCELED, COMPLETED, Wish
+from ..events import CANCELED, COMPLETED, SCHEDULED, Event, Wish
 from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
 from .endings import CANCELED as OPERATION_CANCELED
 from .endings import SUCCEEDED, Ending
@@ -59,7 +60,7 @@ class Power:
 
     def __init__(self, estate: Estate) -> None:
         self._estate = estate
-        self._maintained: dict[str, Machine] = {}  # by the id of the event
+        self._moves: dict[str, tuple[str, Machine]] = {}  # action and machine, by the id of the event
         estate.world.listen(self._heard)
 
     def act(
@@ -103,12 +104,24 @@ class Power:
         if vm.power in OFF:
             world.switch(machine.handle, RUNNING)
         if event.impact_ended is None:
-            if action == MAINTAIN:
-                self._maintained[event.event_id] = machine
+            if action != RESTART:
+                self._moves[event.event_id] = (action, machine)
             return event.event_id
+        self._moved(action, machine)
+        return ""
+
+    def _moved(self, action: str, machine: Machine) -> None:
+        """A machine is on another host: what was to happen to it on the old one will not."""
         if action == MAINTAIN and machine.window is not None:
             machine.window.result = COMPLETED_MAINTENANCE
-        return ""
+        world = self._estate.world
+        for event in world.events.values():
+            if (event.event_type, event.life.source, event.resources) == ("Redeploy", "Platform", (machine.handle,)):
+                world.at(world.now, partial(self._withdraw, event))
+
+    def _withdraw(self, event: Event) -> None:
+        if event.status == SCHEDULED:
+            self._estate.world.withdraw(event.event_id)
 
     def _switch(
         self, action: str, machines: Sequence[Machine], target: str, location: str, wanted: Ending | None
@@ -156,15 +169,14 @@ class Power:
             return
         operations = self._estate.operations
         if change.kind == "impact" and change.what == "end":
-            machine = self._maintained.pop(event.event_id, None)
-            if machine is not None and machine.window is not None:
-                machine.window.result = COMPLETED_MAINTENANCE
+            if event.event_id in self._moves:
+                self._moved(*self._moves.pop(event.event_id))
             operations.gone(event.event_id)
         elif change.kind == "event" and change.what == COMPLETED:
             operations.gone(event.event_id)
         elif change.kind == "event" and change.what == CANCELED:
-            machine = self._maintained.pop(event.event_id, None)
-            if machine is not None and machine.window is not None:
+            action, machine = self._moves.pop(event.event_id, ("", None))
+            if action == MAINTAIN and machine is not None and machine.window is not None:
                 machine.window.result = "MaintenanceAborted"
             operations.refuse(event.event_id, OPERATION_CANCELED, _called_off())
 

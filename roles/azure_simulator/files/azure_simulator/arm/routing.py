@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote
@@ -64,6 +64,22 @@ class Route(NamedTuple):
     segments: tuple[str, ...]
     provider: str
     handler: Handler
+    query: frozenset[str] | None
+    """What a query may say, in lower case, besides what each may; None: anything."""
+
+    def check_query(self, query: Mapping[str, str]) -> None:
+        """Refuse by its name what would make a difference in Azure, and does not here."""
+        for name in query:
+            if self.query is not None and name.lower() not in self.query | _ALWAYS:
+                raise ArmError(
+                    400,
+                    "InvalidParameter",
+                    f"The query parameter '{name}' is not supported here, by this simulator or at all.",
+                    name,
+                )
+
+
+_ALWAYS = frozenset(["api-version", "$skiptoken"])
 
 
 class Router:
@@ -72,9 +88,15 @@ class Router:
     def __init__(self) -> None:
         self._routes: list[Route] = []
 
-    def add(self, method: str, template: str, provider: str, handler: Handler) -> None:
-        """Have paths like ``/a/{name}`` handled. ``provider`` says which api-versions count."""
-        self._routes.append(Route(method, tuple(template.strip("/").split("/")), provider, handler))
+    def add(
+        self, method: str, template: str, provider: str, handler: Handler, query: Collection[str] | None = ()
+    ) -> None:
+        """Have paths like ``/a/{name}`` handled.
+
+        ``provider`` says which api-versions count, ``query`` what may be asked besides; None: anything.
+        """
+        known = None if query is None else frozenset(name.lower() for name in query)
+        self._routes.append(Route(method, tuple(template.strip("/").split("/")), provider, handler, known))
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         """The route and the names in the path; refuses what leads nowhere with 404, or 405."""

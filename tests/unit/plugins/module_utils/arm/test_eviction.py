@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, OutOfTime
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import Target, evict
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import evict
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     VERSION,

@@ -1,0 +1,139 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module maintenance_window_info."""
+
+DOCUMENTATION = r"""
+module: maintenance_window_info
+short_description: Read which VMs have planned maintenance ahead, and when their owner may begin it
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads the windows of planned maintenance of one machine, or of all of a resource group or of the subscription.
+  - Azure shows a window only where maintenance is planned. Machines without one are not in the result.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.target
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description:
+      - The resource group of O(name) or O(scale_set).
+      - If no machine is named, all machines of this resource group are read. If this is not set either, all of the
+        subscription.
+    type: str
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+notes:
+  - All VMs together are one list, the instances of each uniform scale set another.
+seealso:
+  - module: foghorn.azure_events.vm_maintenance
+"""
+
+EXAMPLES = r"""
+- name: Read what is planned in the subscription
+  foghorn.azure_events.maintenance_window_info:
+  delegate_to: localhost
+  register: planned
+
+- name: Name the machines whose maintenance may be begun now
+  ansible.builtin.debug:
+    msg: "{{ planned.machines | selectattr('self_service_allowed') | map(attribute='name') }}"
+"""
+
+RETURN = r"""
+machines:
+  description: The machines that have a window.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
+      name: database
+      self_service_allowed: true
+      self_service_start: "2026-05-01T00:00:00Z"
+      self_service_end: "2026-06-05T00:00:00Z"
+      scheduled_start: "2026-06-07T00:00:00Z"
+      scheduled_end: "2026-06-21T00:00:00Z"
+      last_result: None
+      last_message: null
+  contains:
+    id:
+      description: The machine's id.
+      type: str
+      returned: always
+    name:
+      description: Its name, as scheduled events have it.
+      type: str
+      returned: always
+    self_service_allowed:
+      description: Whether its owner may begin the maintenance now.
+      type: bool
+      returned: always
+    self_service_start:
+      description: From when on its owner may begin it, RFC 3339.
+      type: str
+      returned: always
+    self_service_end:
+      description: Until when.
+      type: str
+      returned: always
+    scheduled_start:
+      description: From when on Azure may begin it by itself.
+      type: str
+      returned: always
+    scheduled_end:
+      description: By when Azure will have begun it.
+      type: str
+      returned: always
+    last_result:
+      description: >-
+        What came of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
+      type: str
+      returned: always
+    last_message:
+      description: What Azure says of it.
+      type: str
+      returned: always
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import run_windows, sign_in_arguments, target_arguments, target_rules
+
+
+def main() -> None:
+    """Run the module."""
+    run_windows(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **target_arguments()},
+            **target_rules(required=False),
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

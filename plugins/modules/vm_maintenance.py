@@ -1,0 +1,142 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vm_maintenance."""
+
+DOCUMENTATION = r"""
+module: vm_maintenance
+short_description: Begin the planned maintenance of a VM's host, at a time of one's own
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Azure announces planned maintenance that needs a restart with a window of some 35 days, in which a machine's owner
+    may begin it himself. This module does, if the window is open. Otherwise it does nothing, and says why.
+  - B(It takes the machine down) for some minutes, and empties its temporary disk. Azure starts it again on a host that
+    is maintained already.
+  - On a machine that asks for scheduled events this may wait for an approval, as M(foghorn.azure_events.vm_redeploy)
+    does.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.target
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  wait:
+    description:
+      - Wait until the maintenance is done.
+      - With V(false) the module ends once Azure has accepted it. The machine may go down at any moment after that.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details: Once its maintenance is done, a machine has no open window any more.
+notes:
+  - Needs C(Microsoft.Compute/virtualMachines/performMaintenance/action) and C(…/instanceView/read), for an instance of
+    a uniform set the same below C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines). The role Virtual Machine
+    Contributor grants them.
+seealso:
+  - module: foghorn.azure_events.maintenance_window_info
+  - name: Planned maintenance
+    description: Microsoft's description.
+    link: https://learn.microsoft.com/azure/virtual-machines/maintenance-notifications
+"""
+
+EXAMPLES = r"""
+- name: Have a VM maintained now, if that is planned
+  foghorn.azure_events.vm_maintenance:
+    resource_group: shop
+    name: database
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+id:
+  description: The id of the machine.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
+reason:
+  description: Why nothing was done, V(none) if something was.
+  returned: success
+  type: str
+  sample: no maintenance is planned for it
+window:
+  description: The window that was found, V(none) if there is none.
+  returned: success
+  type: dict
+  sample:
+    self_service_allowed: true
+    self_service_start: "2026-05-01T00:00:00Z"
+    self_service_end: "2026-06-05T00:00:00Z"
+    scheduled_start: "2026-06-07T00:00:00Z"
+    scheduled_end: "2026-06-21T00:00:00Z"
+    last_result: None
+    last_message: null
+  contains:
+    self_service_allowed:
+      description: Whether its owner may begin the maintenance now.
+      type: bool
+      returned: always
+    self_service_start:
+      description: From when on its owner may begin it, RFC 3339.
+      type: str
+      returned: always
+    self_service_end:
+      description: Until when.
+      type: str
+      returned: always
+    scheduled_start:
+      description: From when on Azure may begin it by itself.
+      type: str
+      returned: always
+    scheduled_end:
+      description: By when Azure will have begun it.
+      type: str
+      returned: always
+    last_result:
+      description: >-
+        What came of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
+      type: str
+      returned: always
+    last_message:
+      description: What Azure says of it.
+      type: str
+      returned: always
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import action_arguments, run_maintenance, sign_in_arguments, target_rules
+
+
+def main() -> None:
+    """Run the module."""
+    run_maintenance(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **action_arguments()},
+            **target_rules(),
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vm_redeploy."""
+
+DOCUMENTATION = r"""
+module: vm_redeploy
+short_description: Have Azure move a VM to another host, now and on purpose
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - B(This takes the machine down) for some minutes, and empties its temporary disk. Azure starts it again on another
+    host. Its disks, its addresses and its name stay.
+  - Azure announces that a host's hardware will fail up to seven days ahead, as a V(Redeploy) event. Its own advice is
+    not to wait, but to redeploy such a machine soon, at a time of one's own. The playbook
+    C(foghorn.azure_events.redeploy_early) does that with a drain before and a restore after it.
+  - On a machine that asks for scheduled events the redeployment is one, too (source V(User)). It waits for its
+    approval, or for up to 15 minutes, unless C(approve_user_initiated_redeploy) of
+    M(foghorn.azure_events.scheduled_events_policy) is set.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.target
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  wait:
+    description:
+      - Wait until the machine runs on another host.
+      - With V(false) the module ends once Azure has accepted it. The machine may go down at any moment after that.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+    details: Checks that the machine is there.
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details: Each run redeploys.
+notes:
+  - Needs C(Microsoft.Compute/virtualMachines/redeploy/action), for an instance of a uniform set
+    C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/redeploy/action). The role Virtual Machine Contributor
+    grants both.
+seealso:
+  - module: foghorn.azure_events.vm_maintenance
+  - module: foghorn.azure_events.scheduled_events_policy
+"""
+
+EXAMPLES = r"""
+- name: Move a VM to another host
+  foghorn.azure_events.vm_redeploy:
+    resource_group: shop
+    name: database
+  delegate_to: localhost
+
+- name: Move an instance of a scale set to another host
+  foghorn.azure_events.vm_redeploy:
+    resource_group: shop
+    scale_set: web
+    instance_id: "1"
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+id:
+  description: The id of the machine.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import action_arguments, run_redeployment, sign_in_arguments, target_rules
+
+
+def main() -> None:
+    """Run the module."""
+    run_redeployment(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **action_arguments()},
+            **target_rules(),
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

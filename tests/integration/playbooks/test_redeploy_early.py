@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook redeploy_early, on machines that really stop and cannot be reached while Azure moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.playbooks.fleet import Fleet, Run
+
+SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-131313131313"
+SPEED = 30
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    """Three hosts. Maintenance is planned for the host of the second, and may begin."""
+    arm = {
+        "subscription_id": SUBSCRIPTION,
+        "operation_seconds": 1,
+        "retry_after": 1,
+        "maintenance_windows": [{"vms": ["vm_1"]}],
+    }
+    with Fleet(tmp_path, 57, 3, clock={"speed": SPEED}, arm=arm) as fleet:
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["vm_2"])
+        for host in fleet.hosts:
+            host.variables["redeploy_early_endpoint"] = fleet.azure.imds[host.vm.lower()]
+            fleet.ask(host)
+        yield fleet
+
+
+def move(fleet: Fleet, *arguments: str, **variables: Any) -> tuple[int, Run]:
+    """Run it on all of them."""
+    sign_in = {"auth_source": "msi", "subscription_id": SUBSCRIPTION}
+    return fleet.run(
+        "redeploy_early",
+        "-e",
+        "redeploy_early_hosts=all",
+        *arguments,
+        redeploy_early_sign_in=sign_in,
+        redeploy_early_poll_interval=1,
+        **variables,
+    )
+
+
+def began(fleet: Fleet) -> list[tuple[str, list[str], str]]:
+    """What has begun: type, machines and who wanted it."""
+    return [
+        (event["event_type"], event["resources"], event["event_source"])
+        for event in fleet.azure.status()["events"]
+        if event["started"]
+    ]
+
+
+def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_is_drained_moved_and_back(
+    fleet: Fleet,
+) -> None:
+    failing = fleet.event("Redeploy", fleet.hosts[0], notice=5 * 86400)
+    soon = fleet.event("Redeploy", fleet.hosts[2], notice=3000)
+
+    status, run = move(fleet)
+
+    assert status == 0, run.output
+    assert began(fleet) == [("Redeploy", ["vm_0"], "User")]
+    assert fleet.record(failing)["status"] == "Canceled", "the old host does not matter to it any more"
+    assert fleet.record(soon)["status"] == "Scheduled"
+    assert all(host.is_serving() and not host.marker.exists() for host in fleet.hosts)
+    assert "Left alone: no redeployment by Azure is announced for it" in run.text
+    (moved,) = [event for event in fleet.azure.status()["events"] if event["started"]]
+    # It did not wait for its time.
+    assert [approval["vm"] for approval in moved["approvals"]] == ["vm_0"]
+    assert moved["started"] < moved["not_before"]
+
+
+def test_given_planned_maintenance_when_run_in_its_window_then_those_machines_are_maintained(fleet: Fleet) -> None:
+    status, run = move(fleet, redeploy_early_when="maintenance_window")
+
+    assert status == 0, run.output
+    assert began(fleet) == [("Redeploy", ["vm_1"], "User")]
+    assert all(host.is_serving() and not host.marker.exists() for host in fleet.hosts)
+
+
+def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is_touched(fleet: Fleet) -> None:
+    fleet.azure.arm_fault("error", error="locked", methods=["POST"])
+
+    status, run = move(fleet, redeploy_early_when="always")
+
+    assert status != 0
+    assert "It was put back as it was:" in run.text, run.output
+    assert "ScopeLocked" in run.text
+    assert began(fleet) == []
+    assert all(host.is_serving() and not host.marker.exists() for host in fleet.hosts)
+    assert "host1" not in run.output.partition("PLAY RECAP")[2]
