@@ -125,6 +125,7 @@ def test_the_examples_of_the_lookup_run(play: Callable[..., Any], azure: Simulat
 
 
 ESTATE = {
+    "defaults": {"Redeploy": {"impact": 0}},
     "vms": [
         {"name": "web_{0..2}", "address": "127.0.4.16/28", "scale_set": "web", "resource_group": "shop"},
         {"name": "database", "address": "127.0.4.32", "resource_group": "shop"},

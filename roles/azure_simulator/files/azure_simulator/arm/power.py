@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Callable, NamedTuple
 
-from ..events import CANCELED, COMPLETED, SCHEDULED, Event, Wish
+from ..events import CANCELED, COMPLETED, SCHEDULED, STARTED, Event, Wish
 from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
 from .endings import CANCELED as OPERATION_CANCELED
 from .endings import SUCCEEDED, Ending
@@ -103,7 +103,8 @@ class Power:
         event = world.create(Wish(told.event_type, (machine.handle,), life, born_started=at_once))
         if vm.power in OFF:
             world.switch(machine.handle, RUNNING)
-        if event.impact_ended is None:
+        # Without an impact there is nothing to wait for once it has begun.
+        if event.impact_ended is None and (life.impact or event.status == SCHEDULED):
             if action != RESTART:
                 self._moves[event.event_id] = (action, machine)
             return event.event_id
@@ -168,7 +169,8 @@ class Power:
         if event is None:
             return
         operations = self._estate.operations
-        if change.kind == "impact" and change.what == "end":
+        hits_nobody = change.kind == "event" and change.what == STARTED and not event.life.impact
+        if hits_nobody or (change.kind == "impact" and change.what == "end"):
             if event.event_id in self._moves:
                 self._moved(*self._moves.pop(event.event_id))
             operations.gone(event.event_id)

@@ -129,6 +129,18 @@ class TestAnnouncedActions:
         azure.azure.advance(31)
         poller.result()
 
+    @pytest.mark.parametrize("asks", [True, False])
+    def test_given_a_redeployment_that_takes_no_time_then_it_is_done_once_it_has_begun(
+        self, cloud: Start, ask: Ask, approve: Callable[..., Any], asks: bool
+    ) -> None:
+        azure = cloud(speed=None, defaults={"Redeploy": {"impact": 0}})
+        if asks:
+            events(azure, ask, "db")
+        poller = azure.compute.virtual_machines.begin_redeploy("rg", "db")
+        if asks:
+            approve(azure.azure.imds["db"], the_event(azure)["event_id"])
+        poller.result()
+
     def test_given_a_set_when_some_are_restarted_then_each_has_an_event_of_its_own(
         self, cloud: Start, ask: Ask
     ) -> None:
