@@ -69,7 +69,7 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
     assert began(fleet) == [("Redeploy", ["vm_0"], "User")]
     assert fleet.record(failing)["status"] == "Canceled", "the old host does not matter to it any more"
     assert fleet.record(soon)["status"] == "Scheduled"
-    assert all(host.is_serving() and not host.marker.exists() for host in fleet.hosts)
+    assert all(host.is_back() for host in fleet.hosts)
     assert "Left alone: no redeployment by Azure is announced for it" in run.text
     (moved,) = [event for event in fleet.azure.status()["events"] if event["started"]]
     # It did not wait for its time.
@@ -82,7 +82,7 @@ def test_given_planned_maintenance_when_run_in_its_window_then_those_machines_ar
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_1"], "User")]
-    assert all(host.is_serving() and not host.marker.exists() for host in fleet.hosts)
+    assert all(host.is_back() for host in fleet.hosts)
 
 
 def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is_touched(fleet: Fleet) -> None:
@@ -91,8 +91,8 @@ def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is
     status, run = move(fleet, redeploy_early_when="always")
 
     assert status != 0
-    assert "It was put back as it was:" in run.text, run.output
+    assert "It is as it was before:" in run.text, run.output
     assert "ScopeLocked" in run.text
     assert began(fleet) == []
-    assert all(host.is_serving() and not host.marker.exists() for host in fleet.hosts)
+    assert all(host.is_back() for host in fleet.hosts)
     assert "host1" not in run.output.partition("PLAY RECAP")[2]
