@@ -34,14 +34,15 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         yield fleet
 
 
-def move(fleet: Fleet, *arguments: str, **variables: Any) -> tuple[int, Run]:
-    """Run it on all of them."""
+def move(fleet: Fleet, *arguments: str, count: int = 3, **variables: Any) -> tuple[int, Run]:
+    """Run it on all of them, or on so many."""
     sign_in = {"auth_source": "msi", "subscription_id": SUBSCRIPTION}
     return fleet.run(
         "redeploy_early",
         "-e",
         "redeploy_early_hosts=all",
         *arguments,
+        hosts=fleet.hosts[:count],
         redeploy_early_sign_in=sign_in,
         redeploy_early_poll_interval=1,
         **variables,
@@ -63,7 +64,7 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
     failing = fleet.event("Redeploy", fleet.hosts[0], notice=5 * 86400)
     soon = fleet.event("Redeploy", fleet.hosts[2], notice=3000)
 
-    status, run = move(fleet)
+    status, run = move(fleet, "-e", "redeploy_early_serial=3")
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_0"], "User")]
@@ -78,7 +79,7 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
 
 
 def test_given_planned_maintenance_when_run_in_its_window_then_those_machines_are_maintained(fleet: Fleet) -> None:
-    status, run = move(fleet, redeploy_early_when="maintenance_window")
+    status, run = move(fleet, "-e", "redeploy_early_serial=3", redeploy_early_when="maintenance_window")
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_1"], "User")]
@@ -88,7 +89,7 @@ def test_given_planned_maintenance_when_run_in_its_window_then_those_machines_ar
 def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is_touched(fleet: Fleet) -> None:
     fleet.azure.arm_fault("error", error="locked", methods=["POST"])
 
-    status, run = move(fleet, redeploy_early_when="always")
+    status, run = move(fleet, count=2, redeploy_early_when="always")
 
     assert status != 0
     assert "It is as it was before:" in run.text, run.output
