@@ -38,6 +38,7 @@ def maintenance_plan(
     hosts: list[Mapping[str, Any]],
     policy: Mapping[str, Any] | None = None,
     rest: list[Mapping[str, Any]] | None = None,
+    patient: Mapping[str, float] | None = None,
     now: float | None = None,
 ) -> dict[str, Any]:
     """Decide which hosts go when."""
@@ -45,7 +46,7 @@ def maintenance_plan(
     others = None if rest is None else [read_host(host) for host in rest]
     try:
         check_alike(hosts)
-        plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, others)
+        plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, others, patient)
     except (DocumentError, PlanError) as error:
         raise AnsibleFilterError("maintenance_plan: %s" % plain(str(error))) from error
     return plan_as_dict(plan, instant)
@@ -92,6 +93,7 @@ def maintenance_progress(
     failed: bool = False,
     policy: Mapping[str, Any] | None = None,
     confirm_after: float = 5.0,
+    until: float | None = None,
     now: float | None = None,
 ) -> dict[str, Any]:
     """Begin to watch a host, or take one more look into account."""
@@ -100,7 +102,7 @@ def maintenance_progress(
     if reading is None:
         return begin_watch(read_entry(state), approved, failed, decided, instant)
     try:
-        return watch(state, read_reading(reading), decided, instant, float(confirm_after))
+        return watch(state, read_reading(reading), decided, instant, float(confirm_after), until)
     except DocumentError as error:
         raise AnsibleFilterError("maintenance_progress: %s" % plain(str(error))) from error
 

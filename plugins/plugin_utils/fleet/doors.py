@@ -28,7 +28,10 @@ def read_host(content: Mapping[str, Any]) -> Host:
         vm_name=content.get("vm_name") or None,
         events=_read_events(content.get("events"), content["name"]),
         was_left=bool(content.get("was_left")),
+        settle_seconds=float(content.get("settle_seconds") or 0),
+        connection_seconds=float(content.get("connection_seconds") or 0),
         stop_seconds=float(content.get("stop_seconds") or 0),
+        return_seconds=float(content.get("return_seconds") or 0),
         agent=content.get("agent") or None,
         group=str(content.get("group") or ""),
         minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
@@ -100,6 +103,7 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
         "held": dict(plan.held),
         "shortfalls": list(plan.shortfalls),
         "passed_over": dict(plan.passed_over),
+        "patient": dict(plan.patient),
     }
 
 
@@ -113,6 +117,7 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         held=dict(content["held"]),
         shortfalls=list(content["shortfalls"]),
         passed_over=dict(content["passed_over"]),
+        patient=dict(content["patient"]),
     )
 
 

@@ -7,13 +7,17 @@ Azure names VMs, an inventory names hosts: what connects them is the name in Azu
 learned from its own metadata service.
 """
 
+import bisect
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .treatment import Policy, deadline_of, is_forced, is_known, needs_stop, notice_of, start_of
+
+# What connections and services get at the least, if they may take that long: half of it each. Seconds.
+_LEAST_FOR_ENDING = 60.0
 
 
 class PlanError(ValueError):
@@ -29,8 +33,14 @@ class Host(NamedTuple):
     events: tuple[Event, ...] = ()
     was_left: bool = False
     """Whether an earlier run has left it out of rotation."""
+    settle_seconds: float = 0.0
+    """How long its balancers take to notice that it is out."""
+    connection_seconds: float = 0.0
+    """How long its connections may take to end then."""
     stop_seconds: float = 0.0
     """How long its services may take to stop, all together."""
+    return_seconds: float = 0.0
+    """How long it takes to put it back in rotation."""
     agent: AgentDict | None = None
     """What its handler agent says of itself; None without one. With one, everything is left to it."""
     group: str = ""
@@ -115,28 +125,43 @@ class Plan(NamedTuple):
     """Where the platform takes more hosts than the minimum in service allows, in words."""
     passed_over: Mapping[str, str] = {}
     """Why hosts are left alone that another run is at work on, or that are being deleted, by their names."""
+    patient: Mapping[str, float] = {}
+    """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
+    epoch: they were brought forward, because their event would start before a turn of their own."""
 
 
-def make_plan(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None = None) -> Plan:
+def make_plan(
+    hosts: Sequence[Host],
+    policy: Policy,
+    now: float,
+    rest: Sequence[Host] | None = None,
+    patient: Mapping[str, float] | None = None,
+) -> Plan:
     """Decide about all hosts at once, or about those of one batch.
 
     :param hosts: all hosts of the play, in the order of the inventory; or those of a batch
     :param now: seconds since the epoch
     :param rest: if `hosts` are a batch, all others of the play as they are now; then the batch is taken as it is, but
         for what would leave fewer in service than the minimum. Without it, batches are made
+    :param patient: hosts of the batch that wait in it until there is room, and until when at most, in seconds since
+        the epoch: what an earlier plan says in its `patient`
     :raises PlanError: if two hosts are the same VM, or the minimum in service makes no sense
     """
     groups = _groups([*hosts, *(rest or ())], policy)
     cases = _cases(hosts, policy, now)
     ahead = [case for case in cases if not case.left_alone]
     by_name = {host.name: host for host in hosts}
-    units = _units(hosts, ahead, policy, now)
+    waiting: dict[str, float] = {}
     if rest is None:
-        batches, held = _batches(by_name, units, groups, policy)
+        units = _units(hosts, ahead, policy, now)
+        batches, held, brought_forward = _batches(by_name, units, groups, policy, now)
     else:
-        batches, held = _this_batch(by_name, units, groups, policy, rest)
-    if held:
-        cases = [case if case.left_alone else case._replace(left_alone=held.get(case.hosts[0], "")) for case in cases]
+        units = _units(hosts, ahead, policy, now, patient or {})
+        batches, held, waiting = _this_batch(by_name, units, groups, policy, rest, patient or {})
+        brought_forward = {}
+    absent = dict.fromkeys(waiting, "waits for its turn") | held
+    if absent:
+        cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
         ahead = [case for case in cases if not case.left_alone]
     mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
     for case in ahead:
@@ -144,14 +169,16 @@ def make_plan(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[
             mine[name].append(case)
     entries = {name: _entry(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
     for batch in batches:
-        _keep_pace(batch, entries)
+        _keep_pace([name for name in batch if name not in brought_forward], entries)
+    _make_way(by_name, entries, waiting, policy, now)
     return Plan(
         batches=batches,
         hosts=entries,
         cases=cases,
         unanswered=[host.name for host in hosts if host.vm_name is None and not host.leased],
         held=held,
-        shortfalls=_shortfalls(by_name, batches, entries, groups),
+        shortfalls=_shortfalls(by_name, batches, entries, groups, brought_forward),
+        patient=brought_forward or waiting,
         passed_over={
             host.name: host.leased or host.left_out
             for host in hosts
@@ -338,9 +365,13 @@ class _Unit(NamedTuple):
     """Whether the platform, or an agent, takes one of them before a turn could come."""
     is_quick: bool
     """Whether hosts beside them would have to keep pace with what begins soon."""
+    begins_by: float
+    """When its preparation must begin, or an event would start before it is done; seconds since the epoch."""
 
 
-def _units(hosts: Sequence[Host], cases: Sequence[Case], policy: Policy, now: float) -> list[_Unit]:
+def _units(
+    hosts: Sequence[Host], cases: Sequence[Case], policy: Policy, now: float, patient: Mapping[str, float] | None = None
+) -> list[_Unit]:
     """Put together what shares events, directly or through others; the most urgent first."""
     leader_of = {host.name: host.name for host in hosts}
 
@@ -365,21 +396,45 @@ def _units(hosts: Sequence[Host], cases: Sequence[Case], policy: Policy, now: fl
     for host in hosts:
         members.setdefault(find(host.name), []).append(host.name)
     # Cases are in order of urgency, and so are the units that they begin.
+    by_name = {host.name: host for host in hosts}
     return [
-        _Unit(
-            members[leader],
-            unit,
-            # Agents do not wait for a turn either, nor does what has been approved.
-            any(case.agents or case.may_begin or is_forced(case.event, policy, now) for case in unit),
-            any(
-                case.event.is_scheduled
-                and is_forced(case.event, policy, now)
-                and bool(set(case.hosts).difference(case.agents))
-                for case in unit
-            ),
-        )
+        _unit([by_name[name] for name in members[leader]], unit, policy, now, patient or {})
         for leader, unit in of_unit.items()
     ]
+
+
+def _unit(
+    members: Sequence[Host], cases: list[Case], policy: Policy, now: float, patient: Mapping[str, float]
+) -> _Unit:
+    least = max(member.settle_seconds + min(_for_ending(member), _LEAST_FOR_ENDING) for member in members)
+    begins_by = min(deadline_of(case.event, policy, now) for case in cases) - least
+    is_patient = all(member.name in patient for member in members)
+    if is_patient:
+        # The margin shrinks with the notice: what was said at first holds.
+        begins_by = min([begins_by] + [patient[member.name] for member in members])
+    forced = [case for case in cases if _cannot_wait(case.event, begins_by if is_patient else None, policy, now)]
+    return _Unit(
+        hosts=[member.name for member in members],
+        cases=cases,
+        # Agents do not wait for a turn either, nor does what has been approved.
+        does_not_wait=bool(forced) or any(case.agents or case.may_begin for case in cases),
+        is_quick=any(case.event.is_scheduled and bool(set(case.hosts).difference(case.agents)) for case in forced),
+        begins_by=begins_by,
+    )
+
+
+def _cannot_wait(event: Event, begins_by: float | None, policy: Policy, now: float) -> bool:
+    """Whether the platform acts before a turn could come; for what waits in its batch, before it could be made ready.
+
+    :param begins_by: when it must begin, if it waits in its batch
+    """
+    if begins_by is None or event.event_type == "Preempt" or not event.is_scheduled:
+        return is_forced(event, policy, now)
+    return now >= begins_by
+
+
+def _for_ending(host: Host) -> float:
+    return host.connection_seconds + host.stop_seconds
 
 
 def _start_of_terminate(case: Case, now: float) -> float | None:
@@ -420,11 +475,12 @@ class _Room:
 
 
 def _batches(
-    by_name: Mapping[str, Host], units: Sequence[_Unit], groups: Mapping[str, _Group], policy: Policy
-) -> tuple[list[list[str]], dict[str, str]]:
+    by_name: Mapping[str, Host], units: Sequence[_Unit], groups: Mapping[str, _Group], policy: Policy, now: float
+) -> tuple[list[list[str]], dict[str, str], dict[str, float]]:
     """Make batches: first what does not wait and what only has to be put back, then the others, as there is room.
 
-    :returns: the batches, and why hosts are in none although they are hit
+    :returns: the batches; why hosts are in none although they are hit; and until when hosts can wait that were
+        brought forward to an earlier one
     """
     waiting = {name for unit in units for name in unit.hosts}
     idle_again = [host.name for host in by_name.values() if _is_to_be_put_back(host) and host.name not in waiting]
@@ -432,16 +488,16 @@ def _batches(
     stay_away = [
         name for group in groups.values() for name in group.away if name not in waiting and name not in idle_again
     ]
-    first = [name for unit in units if unit.does_not_wait for name in unit.hosts] + idle_again
-    batches = [first] if first else []
-    room = _Room(by_name, groups, stay_away + first)
-    is_open = bool(first) and not any(unit.does_not_wait and unit.is_quick for unit in units)
+    first = [unit for unit in units if unit.does_not_wait]
+    batches = [first] if first or idle_again else []
+    room = _Room(by_name, groups, stay_away + idle_again + [name for unit in first for name in unit.hosts])
+    is_open = bool(batches) and not any(unit.is_quick for unit in first)
     held: dict[str, str] = {}
     for unit in units:
         if unit.does_not_wait:
             continue
         if is_open and room.shortage(unit, is_empty=False) is None:
-            batches[-1] += unit.hosts
+            batches[-1].append(unit)
             room.take(unit.hosts)
             continue
         alone = _Room(by_name, groups, stay_away)
@@ -449,10 +505,77 @@ def _batches(
         if shortage is not None:
             held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
             continue
-        batches.append(list(unit.hosts))
+        batches.append([unit])
         room, is_open = alone, True
         room.take(unit.hosts)
-    return batches, held
+    brought_forward = _bring_forward(by_name, batches, idle_again, policy, now)
+    named = [[name for unit in batch for name in unit.hosts] for batch in batches]
+    if idle_again:
+        named[0] = (
+            [name for unit in first for name in unit.hosts]
+            + idle_again
+            + [name for unit in batches[0][len(first) :] for name in unit.hosts]
+        )
+    return named, held, brought_forward
+
+
+def _bring_forward(
+    by_name: Mapping[str, Host], batches: list[list[_Unit]], idle_again: Sequence[str], policy: Policy, now: float
+) -> dict[str, float]:
+    """Move what would begin too late to the last batch that begins in time, if all before take as long as they may.
+
+    It waits there until there is room, and goes without when its time has come: then the platform takes it in any case.
+
+    :param batches: are changed
+    :param idle_again: the hosts of the first batch that are only put back
+    :returns: until when hosts can wait, by their names
+    """
+    moved: dict[str, float] = {}
+    is_settled = False
+    while not is_settled:
+        is_settled = True
+        begins = _begins(by_name, batches, idle_again, policy, now)
+        for number in range(1, len(batches)):
+            late = [unit for unit in batches[number] if unit.begins_by < begins[number]]
+            for unit in late:
+                in_time = max(bisect.bisect_right(begins, unit.begins_by, hi=number) - 1, 0)
+                batches[in_time].append(unit)
+                moved.update(dict.fromkeys(unit.hosts, unit.begins_by))
+                is_settled = False
+            if late:
+                batches[number] = [unit for unit in batches[number] if unit.begins_by >= begins[number]]
+        batches[1:] = [batch for batch in batches[1:] if batch]
+    for batch in batches:
+        # Where all that began sooner has been moved on, this is a turn of its own.
+        if batch and all(name in moved for unit in batch for name in unit.hosts):
+            for name in batch[0].hosts:
+                del moved[name]
+    return moved
+
+
+def _begins(
+    by_name: Mapping[str, Host],
+    batches: Sequence[Sequence[_Unit]],
+    idle_again: Sequence[str],
+    policy: Policy,
+    now: float,
+) -> list[float]:
+    """When each batch begins, if those before it take as long as they may."""
+    begins = [now]
+    for number, batch in enumerate(batches[:-1]):
+        back = max([by_name[name].return_seconds for name in idle_again if number == 0] or [0.0])
+        begins.append(max([begins[-1] + back] + [_end(by_name, unit, begins[-1], policy, now) for unit in batch]))
+    return begins
+
+
+def _end(by_name: Mapping[str, Host], unit: _Unit, begin: float, policy: Policy, now: float) -> float:
+    """When the hosts of a unit are back in rotation, if all takes as long as it may."""
+    hosts = [by_name[name] for name in unit.hosts]
+    limit = min(deadline_of(case.event, policy, now) for case in unit.cases)
+    ready = min(begin + max(host.settle_seconds + _for_ending(host) for host in hosts), max(limit, begin))
+    # What nobody approves begins when it was announced for.
+    starts = [now + (notice_of(case.event, now) or 0.0) for case in unit.cases if case.withheld]
+    return max([ready, *starts]) + policy.listed_for + max(host.return_seconds for host in hosts)
 
 
 def _this_batch(
@@ -461,38 +584,45 @@ def _this_batch(
     groups: Mapping[str, _Group],
     policy: Policy,
     rest: Sequence[Host],
-) -> tuple[list[list[str]], dict[str, str]]:
+    patient: Collection[str],
+) -> tuple[list[list[str]], dict[str, str], dict[str, float]]:
     """Take the batch as it is, but for what would now leave too few in service.
 
-    :returns: the batch, and why hosts are not in it although they are hit
+    :returns: the batch; why hosts are not in it although they are hit; and until when others wait for room
     """
     everybody = dict(by_name, **{host.name: host for host in rest})
     room = _Room(everybody, groups, [name for group in groups.values() for name in group.away])
-    for unit in units:
-        if unit.does_not_wait:
-            room.take(unit.hosts)
+    first = [unit for unit in units if unit.does_not_wait]
+    for unit in first:
+        room.take(unit.hosts)
     failed = [host.name for host in rest if host.failed]
     held: dict[str, str] = {}
-    is_empty = not any(unit.does_not_wait for unit in units)
+    waiting: dict[str, float] = {}
+    is_empty = not first
+    is_hurried = any(unit.is_quick for unit in first)
     for unit in units:
         if unit.does_not_wait:
             continue
+        is_patient = set(unit.hosts).issubset(patient)
         shortage = room.shortage(unit, is_empty)
+        reason = shortage.describe() if shortage is not None else ""
         if len(failed) > policy.max_failed:
             reason = "steps failed on %s, and handle_events_max_failed is %d" % (", ".join(failed), policy.max_failed)
+        if is_patient and (reason or is_hurried):
+            waiting.update(dict.fromkeys(unit.hosts, unit.begins_by))
+        elif reason:
             held.update(dict.fromkeys(unit.hosts, _why_held(reason, policy)))
-        elif shortage is not None:
-            held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
         else:
             room.take(unit.hosts)
             is_empty = False
+    absent = {**held, **waiting}
     hit = {name for unit in units for name in unit.hosts}
     taken = [
         name
         for name, host in by_name.items()
-        if host.vm_name is not None and not host.leased and name not in held and (name in hit or not host.left_out)
+        if host.vm_name is not None and not host.leased and name not in absent and (name in hit or not host.left_out)
     ]
-    return [taken], held
+    return [taken], held, waiting
 
 
 def _is_to_be_put_back(host: Host) -> bool:
@@ -508,19 +638,28 @@ def _shortfalls(
     batches: Sequence[Sequence[str]],
     entries: Mapping[str, Entry],
     groups: Mapping[str, _Group],
+    brought_forward: Collection[str],
 ) -> list[str]:
     told = []
     for number, batch in enumerate(batches, 1):
         for name, group in groups.items():
             mine = [host for host in batch if by_name[host].group == name and entries[host].events]
+            at_once = [host for host in mine if host not in brought_forward]
+            later = [host for host in mine if host in brought_forward]
             # What an earlier batch has out is thought to be back.
             away = group.away.difference(entries)
-            left = group.size - len(away.union(mine))
-            if mine and left < group.minimum:
-                of_group = " of %s" % name if name else ""
+            of_group = " of %s" % name if name else ""
+            left = group.size - len(away.union(at_once))
+            if at_once and left < group.minimum:
                 told.append(
                     "Batch %d leaves %d of %d hosts%s in service, fewer than %d, because the platform or an agent takes"
-                    " %s" % (number, left, group.size, of_group, group.minimum, " and ".join(mine))
+                    " %s" % (number, left, group.size, of_group, group.minimum, " and ".join(at_once))
+                )
+            left = group.size - len(away.union(mine))
+            if later and left < group.minimum:
+                told.append(
+                    "Batch %d may leave %d of %d hosts%s in service, fewer than %d, because the platform takes %s"
+                    " at a time of its own" % (number, left, group.size, of_group, group.minimum, " and ".join(later))
                 )
     return told
 
@@ -558,3 +697,21 @@ def _keep_pace(batch: Sequence[str], entries: dict[str, Entry]) -> None:
     )
     for name in batch:
         entries[name] = entries[name]._replace(drained_by=min(entries[name].drained_by, pace))
+
+
+def _make_way(
+    by_name: Mapping[str, Host], entries: dict[str, Entry], waiting: Mapping[str, float], policy: Policy, now: float
+) -> None:
+    """Have hosts wait for connections no longer than lets them be back before others of their group must go.
+
+    Where a short wait would not do either, they wait as if there were no others.
+    """
+    for name, entry in entries.items():
+        host = by_name[name]
+        limits = [until for other, until in waiting.items() if by_name[other].group == host.group]
+        if not limits or not entry.remove:
+            continue
+        stopping = min(host.stop_seconds, _LEAST_FOR_ENDING / 2)
+        latest = min(limits) - policy.listed_for - host.return_seconds - stopping
+        if latest >= now + host.settle_seconds + min(host.connection_seconds, _LEAST_FOR_ENDING / 2):
+            entries[name] = entry._replace(drained_by=min(entry.drained_by, latest))

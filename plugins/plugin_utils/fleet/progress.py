@@ -64,17 +64,24 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
 
 
 def watch(
-    progress: Mapping[str, Any], events: Sequence[Event] | None, policy: Policy, now: float, confirm_after: float
+    progress: Mapping[str, Any],
+    events: Sequence[Event] | None,
+    policy: Policy,
+    now: float,
+    confirm_after: float,
+    until: float | None = None,
 ) -> Progress:
     """Take one more look into account.
 
     :param events: those that are listed for the host; None if it, or its metadata service, did not answer
     :param confirm_after: seconds after which a deletion that is no longer listed is looked at once more, before
         it is taken for withdrawn
+    :param until: when the round is to end at the latest, because other hosts are to be taken then
     :returns: the new state; its `news` says that waiting on is not all that is to be done: something has
         happened, or the round is up
     """
-    known = dict(progress, round_ends_at=now + min(max(now - progress["began_at"], _SHORTEST_ROUND), _LONGEST_ROUND))
+    round_seconds = min(max(now - progress["began_at"], _SHORTEST_ROUND), _LONGEST_ROUND)
+    known = dict(progress, round_ends_at=now + round_seconds)
     if events is None:
         after = _look_at_silence(known, now)
     else:
@@ -84,7 +91,8 @@ def watch(
     if not after["over"] and now >= progress["gives_up_at"]:
         after["gave_up"] = True
         after["outcome"] = "still not over, left as it is: run again"
-    after["news"] = now >= progress["round_ends_at"] or any(
+    ends_at = progress["round_ends_at"] if until is None else min(progress["round_ends_at"], until)
+    after["news"] = now >= ends_at or any(
         after[key] != progress[key] for key in ("over", "started", "missing_since", "gave_up")
     )
     return after

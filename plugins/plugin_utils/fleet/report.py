@@ -3,6 +3,7 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What is told to the operator: lines of text."""
 
+import itertools
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -35,6 +36,20 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
     for number, batch in enumerate(plan.batches, 1):
         hosts = [_describe_host(name, plan.hosts[name]) for name in batch]
         lines.append("Batch %d of %d: %s" % (number, len(plan.batches), ", ".join(hosts)))
+        waiting = sorted((plan.patient[name], name) for name in batch if name in plan.patient)
+        for until, group in itertools.groupby(waiting, key=lambda one: one[0]):
+            names = [name for _until, name in group]
+            lines.append(
+                "Batch %d of %d: %s would be hit before a turn of %s own: out as soon as there is room, and in any case"
+                " in %d s"
+                % (
+                    number,
+                    len(plan.batches),
+                    " and ".join(names),
+                    "its" if len(names) == 1 else "their",
+                    max(0, until - now),
+                )
+            )
     lines += plan.shortfalls
     lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
     if plan.unanswered:

@@ -27,6 +27,8 @@ class Policy(NamedTuple):
     tolerated_freeze: float = 10.0
     """A freeze expected to last up to this long is left alone."""
     approve: bool = True
+    listed_for: float = 600.0
+    """This long after its start an event is thought to be over. Azure lists most for about ten minutes."""
     end_timeout: float = 1800.0
     """This long after its start an event must be over."""
 

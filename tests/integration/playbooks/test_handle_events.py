@@ -209,24 +209,33 @@ def test_given_a_run_that_died_and_an_event_under_way_when_run_again_then_everyt
     assert "FAILED" not in run.report(left)
 
 
-def test_given_a_minimum_in_service_when_two_are_hit_then_the_more_urgent_one_is_back_before_the_other_leaves(
+def test_given_a_minimum_in_service_when_more_are_hit_then_each_waits_for_room_but_never_until_its_event_begins(
     make_fleet: MakeFleet,
 ) -> None:
-    fleet = make_fleet(3)
-    later, sooner, _third = fleet.hosts
-    fleet.event("Reboot", later, notice=1800)
-    first = fleet.event("Reboot", sooner, notice=1000)
-    run = fleet.start("handle_events", handle_events_minimum_in_service=2)
+    fleet = make_fleet(4)
+    later, sooner, soonest, _other = fleet.hosts
+    third = fleet.event("Reboot", later, notice=900)
+    second = fleet.event("Reboot", sooner, notice=80)
+    first = fleet.event("Reboot", soonest, notice=78)
+    run = fleet.start("handle_events", handle_events_minimum_in_service=3, handle_events_urgent_within=1)
     run.wait_until(lambda: fleet.is_approved(first))
-    fleet.azure.advance(700)
+    # The event of the first is still listed, and for far longer than the second can wait.
+    run.wait_until(lambda: fleet.is_approved(second) and fleet.is_down(sooner))
+    assert soonest.marker.exists()
+    assert later.is_serving()
+    assert not later.marker.exists()
+    fleet.azure.advance(60)
+    fleet.azure.advance(640)
     run.wait_until(later.marker.exists)
     assert sooner.is_back()
-    second = next(event for event in fleet.azure.status()["events"] if event["event_id"] != first)["event_id"]
-    run.wait_until(lambda: fleet.is_approved(second))
+    assert soonest.is_back()
+    run.wait_until(lambda: fleet.is_approved(third))
     fleet.azure.advance(LONG)
 
     assert run.finish() == 0, run.output
     assert later.is_back()
+    assert "host1 would be hit before a turn of its own" in run.text
+    assert "Batch 1 may leave 2 of 4 hosts in service, fewer than 3, because the platform takes host1" in run.text
 
 
 def test_given_hosts_that_are_out_when_the_next_would_break_the_minimum_then_that_stays_in_service(

@@ -93,7 +93,7 @@ def test_given_terminates_of_one_instant_then_they_go_together(event: MakeEvent,
 def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_the_minimum(
     event: MakeEvent, now: float, details: dict[str, Any]
 ) -> None:
-    hosts = fleet(event(resources=("vm_0",), notice=400), *(event(resources=(f"vm_{n}",), **details) for n in (1, 2)))
+    hosts = fleet(event(resources=("vm_0",), notice=9000), *(event(resources=(f"vm_{n}",), **details) for n in (1, 2)))
 
     plan = make_plan(hosts, Policy(minimum_in_service="3"), now)
 
@@ -396,7 +396,7 @@ def test_given_an_event_shared_with_a_host_that_has_an_agent_then_it_is_not_appr
 def test_given_no_room_beside_a_host_with_an_agent_then_it_is_watched_first_and_the_others_wait(
     event: MakeEvent, now: float
 ) -> None:
-    hosts = fleet(event(resources=("vm_0",), notice=600), event(resources=("vm_1",), notice=900))
+    hosts = fleet(event(resources=("vm_0",), notice=5000), event(resources=("vm_1",), notice=900))
     hosts[1] = hosts[1]._replace(agent=AGENT)
 
     assert make_plan(hosts, Policy(minimum_in_service="3"), now).batches == [["h1"], ["h0"]]
@@ -539,11 +539,12 @@ def test_given_a_host_on_which_a_step_failed_then_the_next_go_only_if_so_many_ma
         assert plan.held["h1"].startswith("steps failed on h0, and handle_events_max_failed is 0")
 
 
+@pytest.mark.parametrize(("notice", "batches"), [(86400, 100), (30000, 50), (900, 2)])
 def test_given_a_thousand_hosts_that_are_all_hit_then_planning_takes_no_time_worth_mentioning(
-    event: MakeEvent, now: float
+    event: MakeEvent, now: float, notice: float, batches: int
 ) -> None:
     hosts = [
-        Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}", f"vm_{n ^ 1}"), event_id=f"e{n // 2}"),))
+        Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}", f"vm_{n ^ 1}"), notice=notice, event_id=f"e{n // 2}"),))
         for n in range(1000)
     ]
     begun = time.process_time()
@@ -552,7 +553,129 @@ def test_given_a_thousand_hosts_that_are_all_hit_then_planning_takes_no_time_wor
 
     # Ten times what it takes: what grows with the square of the hosts takes longer still.
     assert time.process_time() - begun < 2
-    assert len(plan.batches) == 100
+    assert len(plan.batches) == batches
+
+
+SLOW: dict[str, Any] = {
+    "settle_seconds": 35,
+    "connection_seconds": 300,
+    "stop_seconds": 90,
+    "return_seconds": 20,
+}
+"""What the defaults of the roles come to, with one service."""
+
+
+def at_the_same_time(event: MakeEvent, count: int = 3, **details: Any) -> list[Host]:
+    """Hosts that are all to be rebooted in 15 minutes, each for itself, as an update of the hosts under them may."""
+    return fleet(*(event(resources=(f"vm_{number}",)) for number in range(count)), count=count, **details)
+
+
+def test_given_events_that_stay_listed_for_ten_minutes_when_a_turn_would_come_too_late_then_it_joins_the_one_before(
+    event: MakeEvent, now: float
+) -> None:
+    plan = make_plan(at_the_same_time(event), Policy(minimum_in_service="2"), now)
+
+    assert plan.batches == [["h0"], ["h1", "h2"]]
+    assert plan.patient == {"h2": now + 870}
+    assert plan.shortfalls == [
+        "Batch 2 may leave 1 of 3 hosts in service, fewer than 2, because the platform takes h2 at a time of its own"
+    ]
+
+
+def test_given_hosts_that_may_take_long_when_a_turn_might_come_too_late_then_it_waits_in_a_batch_that_is_in_time(
+    event: MakeEvent, now: float
+) -> None:
+    plan = make_plan(at_the_same_time(event, **SLOW), Policy(minimum_in_service="2"), now)
+
+    assert plan.batches == [["h0", "h1", "h2"]]
+    # Time for the balancers to notice, a minute for connections and services, and the margin.
+    assert plan.patient == {"h1": now + 775, "h2": now + 775}
+
+
+def test_given_events_that_are_over_soon_then_nothing_is_brought_forward(event: MakeEvent, now: float) -> None:
+    plan = make_plan(at_the_same_time(event), Policy(minimum_in_service="2", listed_for=60), now)
+
+    assert plan.batches == [["h0"], ["h1"], ["h2"]]
+    assert plan.patient == {}
+
+
+def test_given_what_is_not_approved_then_its_batch_lasts_until_it_has_begun_by_itself(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(event(resources=("vm_0",), notice=1000), event(resources=("vm_1",), notice=1050), count=3)
+    policy = Policy(minimum_in_service="2", listed_for=60)
+
+    assert make_plan(hosts, policy, now).patient == {}
+    assert list(make_plan(hosts, policy._replace(approve=False), now).patient) == ["h1"]
+
+
+def test_given_one_that_was_brought_forward_then_it_goes_when_there_is_room_and_at_the_latest_when_its_time_has_come(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = at_the_same_time(event, **SLOW)
+    policy = Policy(minimum_in_service="2")
+    patient = make_plan(hosts, policy, now).patient
+
+    begun = make_plan(hosts, policy, now, rest=[], patient=patient)
+    first, *others = hosts
+    meanwhile = make_plan(others, policy, now + 600, rest=[first._replace(is_out=True)], patient=patient)
+    with_room = make_plan(others, policy, now + 700, rest=[first._replace(events=())], patient=patient)
+    in_time = make_plan(others, policy, now + 775, rest=[first._replace(is_out=True)], patient=patient)
+
+    assert (begun.batches, list(begun.patient)) == ([["h0"]], ["h1", "h2"])
+    assert (meanwhile.batches, list(meanwhile.patient)) == ([[]], ["h1", "h2"])
+    assert (with_room.batches, list(with_room.patient)) == ([["h1"]], ["h2"])
+    assert (in_time.batches, list(in_time.patient)) == ([["h1", "h2"]], [])
+    assert in_time.shortfalls == [
+        "Batch 1 leaves 0 of 3 hosts in service, fewer than 2, because the platform or an agent takes h1 and h2"
+    ]
+    assert [plan.held for plan in (begun, meanwhile, with_room, in_time)] == [{}] * 4
+
+
+def test_given_one_that_waits_for_its_turn_then_its_event_is_not_approved(event: MakeEvent, now: float) -> None:
+    hosts = at_the_same_time(event, count=2)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], patient={"h1": now + 600})
+
+    assert approvals(plan, ["h0", "h1"]) == {"h0": ["Reboot-vm_0"]}
+
+
+def test_given_one_that_waits_when_steps_have_failed_then_it_waits_until_its_time_has_come(
+    event: MakeEvent, now: float
+) -> None:
+    broken, other = at_the_same_time(event, count=2)
+    rest = [broken._replace(events=(), failed=True)]
+
+    plan = make_plan([other], Policy(minimum_in_service="1"), now, rest=rest, patient={"h1": now + 600})
+
+    assert (plan.batches, plan.held, plan.patient) == ([[]], {}, {"h1": now + 600})
+
+
+def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it(event: MakeEvent, now: float) -> None:
+    hosts = fleet(event("Preempt", ("vm_0",), notice=30), event(resources=("vm_1",)), count=3)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], patient={"h1": now + 600})
+
+    assert (plan.batches, plan.patient) == ([["h0", "h2"]], {"h1": now + 600})
+
+
+def test_given_others_that_wait_then_connections_have_only_as_long_as_lets_the_host_be_back_in_time(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = at_the_same_time(event, **SLOW)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], patient={"h1": now + 775, "h2": now + 775})
+
+    # Half a minute for the service, ten minutes in the list, and the way back.
+    assert plan.hosts["h0"].drained_by == now + 775 - 30 - 600 - 20
+
+
+def test_given_others_that_no_haste_would_help_then_connections_have_their_time(event: MakeEvent, now: float) -> None:
+    hosts = at_the_same_time(event, **SLOW)
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], patient={"h1": now + 700, "h2": now + 700})
+
+    assert plan.hosts["h0"].drained_by == now + 870 - 90
 
 
 @pytest.mark.parametrize(
@@ -592,7 +715,7 @@ _NOW = datetime(2026, 9, 19, 18, 0, tzinfo=UTC).timestamp()
 def _fleets(draw: st.DrawFn) -> list[Host]:
     """Fleets with any events, of which some hit VMs of other fleets and some hosts do not answer."""
     names = [f"vm_{number}" for number in range(_COUNT + 1)]
-    start = datetime.fromtimestamp(_NOW + draw(st.sampled_from([600, 20, 86400])), UTC)
+    starts = [datetime.fromtimestamp(_NOW + notice, UTC) for notice in (600, 900, 1500, 20, 86400)]
     events = [
         Event(
             event_id=f"E{number}",
@@ -600,7 +723,7 @@ def _fleets(draw: st.DrawFn) -> list[Host]:
             event_status=draw(st.sampled_from(["Scheduled", "Scheduled", "Started"])),
             resources=tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))),
             duration_in_seconds=draw(st.sampled_from([-1, 0, 5, 60])),
-            not_before=draw(st.sampled_from([start, None])),
+            not_before=draw(st.sampled_from([*starts, None])),
         )
         for number in range(draw(st.integers(0, 5)))
     ]
@@ -637,14 +760,64 @@ def test_given_any_fleet_then_hosts_of_one_event_are_in_one_batch(hosts: list[Ho
 
 
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT))
-def test_given_any_fleet_then_a_later_batch_of_several_events_keeps_the_minimum(
+def test_given_any_fleet_then_a_later_batch_of_several_events_keeps_the_minimum_but_for_what_the_platform_takes(
     hosts: list[Host], minimum: int
 ) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
     room = len(hosts) - len(plan.unanswered) - minimum
     for batch in plan.batches[1:]:
-        assert len(batch) <= room or _are_joined(plan, batch)
+        in_turn = [name for name in batch if name not in plan.patient]
+        assert len(in_turn) <= room or _are_joined(plan, in_turn)
+
+
+@given(hosts=_fleets(), minimum=st.integers(0, _COUNT), seconds=st.sampled_from([0, 30, 300]))
+def test_given_any_fleet_then_no_batch_begins_too_late_for_an_event_of_its_hosts(
+    hosts: list[Host], minimum: int, seconds: float
+) -> None:
+    policy = Policy(minimum_in_service=str(minimum))
+    hosts = [host._replace(settle_seconds=seconds / 10, connection_seconds=seconds) for host in hosts]
+    plan = make_plan(hosts, policy, _NOW)
+
+    begin = _NOW
+    for number, batch in enumerate(plan.batches):
+        starts = [
+            event.not_before.timestamp()
+            for name in batch
+            for event in plan.hosts[name].events
+            if event.is_scheduled and event.not_before is not None
+        ]
+        assert number == 0 or all(begin < start for start in starts)
+        # It cannot be over sooner than this.
+        begin += policy.listed_for if any(plan.hosts[name].events for name in batch) else 0
+
+
+@given(
+    hosts=_fleets(), minimum=st.integers(0, _COUNT), later=st.sampled_from([0, 100, 400, 700]), out=st.integers(0, 3)
+)
+def test_given_any_batch_then_what_waits_goes_only_if_the_minimum_is_kept_or_no_time_is_left(
+    hosts: list[Host], minimum: int, later: float, out: int
+) -> None:
+    policy = Policy(minimum_in_service=str(minimum))
+    plan = make_plan(hosts, policy, _NOW)
+    now = _NOW + later
+    for batch in plan.batches:
+        waiting = [host for host in hosts if host.name in batch and host.name in plan.patient]
+        others = [host for host in hosts if host not in waiting]
+        rest = [host._replace(is_out=number < out, events=()) for number, host in enumerate(others)]
+
+        turn = make_plan(waiting, policy, now, rest, plan.patient)
+
+        went = [name for name in turn.hosts if turn.hosts[name].events]
+        in_turn = [
+            name
+            for name in went
+            if plan.patient[name] > now and all(event.is_scheduled for event in turn.hosts[name].events)
+        ]
+        left = sum(host.is_in_service and host.name not in went for host in [*waiting, *rest])
+        assert not in_turn or left >= minimum or turn.shortfalls or _are_joined(turn, in_turn)
+        assert {host.name for host in waiting} == set(turn.hosts) | set(turn.patient) | set(turn.held)
+        assert turn.held == {}
 
 
 def _are_joined(plan: Plan, batch: Sequence[str]) -> bool:

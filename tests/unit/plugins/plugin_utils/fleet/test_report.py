@@ -18,9 +18,31 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatme
 MakeEvent = Callable[..., Event]
 
 
+def test_given_hosts_that_were_brought_forward_when_told_then_they_are_named_with_the_time_that_they_can_wait(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = [
+        Host(f"web{number}", f"vm_{number}", (event(resources=(f"vm_{number}",)),), settle_seconds=30)
+        for number in range(4)
+    ]
+
+    assert describe_plan(make_plan(hosts, Policy(minimum_in_service="3"), now), now)[-4:] == [
+        "Batch 1 of 2: web0",
+        "Batch 2 of 2: web1, web2, web3",
+        (
+            "Batch 2 of 2: web2 and web3 would be hit before a turn of their own: out as soon as there is room, and in"
+            " any case in 840 s"
+        ),
+        (
+            "Batch 2 may leave 1 of 4 hosts in service, fewer than 3, because the platform takes web2 and web3 at a"
+            " time of its own"
+        ),
+    ]
+
+
 def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named(event: MakeEvent, now: float) -> None:
     hosts = [
-        Host("web1", "vm_0", (event(resources=("vm_0", "vm_9"), event_id="A", notice=600),)),
+        Host("web1", "vm_0", (event(resources=("vm_0", "vm_9"), event_id="A", notice=850),)),
         Host("web2", "vm_1", (event("Freeze", ("vm_1",), event_id="B", duration=3),)),
         Host("web3", "vm_2", (event("Redeploy", ("vm_2",), event_id="C", status="Started"),)),
         Host("web4", "vm_3", (event("Reboot", ("vm_3",), event_id="D", notice=None),)),
@@ -32,7 +54,7 @@ def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named
     assert describe_plan(make_plan(hosts, Policy(), now), now) == [
         "Redeploy C: web3, has status Started: will not be approved, it has started already",
         "Reboot D: web4, may start at any moment",
-        f"Reboot A: web1 and the VM vm_9, starts in 600 s: will not be approved, {reason}",
+        f"Reboot A: web1 and the VM vm_9, starts in 850 s: will not be approved, {reason}",
         "Freeze B: web2, starts in 900 s: left alone, a freeze of 3 s is tolerated",
         "Batch 1 of 2: web3, web4, web5 (to be put back)",
         "Batch 2 of 2: web1",
