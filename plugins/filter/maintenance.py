@@ -30,7 +30,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors i
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError, approvals, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
@@ -47,7 +47,7 @@ def maintenance_plan(
     try:
         check_alike(hosts)
         plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, others, patient)
-    except (DocumentError, PlanError) as error:
+    except (DocumentError, PlanError, PolicyError) as error:
         raise AnsibleFilterError("maintenance_plan: %s" % plain(str(error))) from error
     return plan_as_dict(plan, instant)
 

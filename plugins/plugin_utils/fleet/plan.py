@@ -14,7 +14,19 @@ from typing import NamedTuple
 
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
-from .treatment import Policy, deadline_of, is_forced, is_known, needs_stop, notice_of, start_of
+from .treatment import (
+    Policy,
+    Rule,
+    deadline_of,
+    is_forced,
+    is_known,
+    needs_stop,
+    notice_of,
+    rule_for,
+    start_of,
+    why_never,
+    why_not_yet,
+)
 
 # What connections and services get at the least, if they may take that long: half of it each. Seconds.
 _LEAST_FOR_ENDING = 60.0
@@ -303,12 +315,14 @@ def _case(
     now: float,
 ) -> Case:
     agents = {member.name: member.agent for member in members if member.agent is not None}
+    rule = rule_for(event, policy, now)
     withheld = _why_withheld(
         event,
         [name for key, name in outsiders.items() if key not in busy],
         [name for key, name in outsiders.items() if key in busy],
         tuple(agents),
-        policy,
+        rule,
+        now,
     )
     at_work = any(is_at_work_on(agent, event.event_id) for agent in agents.values())
     may_begin = any(_is_among(event, member.approving) for member in members)
@@ -318,7 +332,7 @@ def _case(
         outsiders=tuple(outsiders.values()),
         agents=tuple(agents),
         withheld=withheld,
-        left_alone="" if at_work or may_begin else _why_left_alone(event, withheld, policy, now),
+        left_alone="" if at_work or may_begin else _why_left_alone(event, withheld, rule, policy, now),
         # Without outsiders there always is one.
         approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
         may_begin=may_begin,
@@ -330,24 +344,26 @@ def _is_among(event: Event, event_ids: Iterable[str]) -> bool:
 
 
 def _why_withheld(
-    event: Event, outsiders: Sequence[str], busy: Sequence[str], agents: Sequence[str], policy: Policy
+    event: Event, outsiders: Sequence[str], busy: Sequence[str], agents: Sequence[str], rule: Rule, now: float
 ) -> str:
     if not event.is_scheduled:
         return "it has started already"
     if agents:
         return "it is left to the agent of %s" % " and ".join(agents)
-    if not policy.approve:
-        return "handle_events_approve is false"
     if not is_known(event):
         return "its type is not known"
     if outsiders:
         return "it also hits %s, not in the play or not answering" % ", ".join(outsiders)
     if busy:
         return "it also hits %s, where another run is at work" % ", ".join(busy)
-    return ""
+    return why_never(rule, now) or why_not_yet(event, rule, now)
 
 
-def _why_left_alone(event: Event, withheld: str, policy: Policy, now: float) -> str:
+def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
+    if rule.ignore:
+        return "the policy %s says so" % rule.name
+    if withheld and withheld == why_not_yet(event, rule, now):
+        return withheld
     if event.is_freeze_of_at_most(policy.tolerated_freeze):
         return "a freeze of %d s is tolerated" % (event.duration_in_seconds or 0)
     notice = notice_of(event, now)

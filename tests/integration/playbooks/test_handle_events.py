@@ -245,7 +245,7 @@ def test_given_hosts_that_are_out_when_the_next_would_break_the_minimum_then_tha
     broken, next_one, alone, recorded, marked = fleet.hosts
     for host in (alone, recorded, marked):
         host.variables["handle_events_group"] = "drained"
-    third = fleet.event("Reboot", alone, notice=9000)
+    third = fleet.event("Reboot", alone, notice=3000)
     # By the playbook drain, and by somebody who did no more than that.
     (recorded.directory / "by_hand").mkdir()
     (recorded.directory / "by_hand" / "health_probe.json").write_text("{}\n")
@@ -253,8 +253,8 @@ def test_given_hosts_that_are_out_when_the_next_would_break_the_minimum_then_tha
     service = {command: broken.service(command) for command in ("status", "stop")}
     broken.variables["graceful_shutdown_services"] = [{"name": "web", "start": ["sh", "-c", "exit 7"], **service}]
     first = fleet.event("Reboot", broken, notice=700)
-    second = fleet.event("Reboot", next_one, notice=9000)
-    run = fleet.start("handle_events", handle_events_minimum_in_service=1, handle_events_max_failed=9)
+    second = fleet.event("Reboot", next_one, notice=3000)
+    run = fleet.start("handle_events", handle_events_minimum_in_service="1", handle_events_max_failed="9")
     run.wait_until(lambda: fleet.is_approved(first))
     # The second is announced for long after the first is over.
     fleet.azure.advance(1500)

@@ -18,7 +18,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     approvals,
     make_plan,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,7 +93,7 @@ def test_given_terminates_of_one_instant_then_they_go_together(event: MakeEvent,
 def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_the_minimum(
     event: MakeEvent, now: float, details: dict[str, Any]
 ) -> None:
-    hosts = fleet(event(resources=("vm_0",), notice=9000), *(event(resources=(f"vm_{n}",), **details) for n in (1, 2)))
+    hosts = fleet(event(resources=("vm_0",), notice=3000), *(event(resources=(f"vm_{n}",), **details) for n in (1, 2)))
 
     plan = make_plan(hosts, Policy(minimum_in_service="3"), now)
 
@@ -348,6 +348,60 @@ def test_given_what_must_not_be_approved_and_is_far_off_then_it_is_left_alone(ev
     assert "does not begin within 1200 s" in plan.cases[0].left_alone
 
 
+def test_given_an_event_that_is_days_ahead_then_it_is_neither_met_nor_approved_yet(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(event("Redeploy", notice=172800), count=2)
+
+    plan = make_plan(hosts, Policy(), now)
+
+    assert plan.batches == []
+    assert plan.cases[0].left_alone == "it is approved at most 3600 s before its start"
+    assert approvals(plan, ["h0"]) == {}
+    assert make_plan(hosts, Policy(approve_within=604800), now).batches == [["h0"]]
+    # Neither is it met sooner than it would be approved.
+    assert make_plan(fleet(event(notice=900), count=2), Policy(approve_within=600), now).batches == []
+
+
+def test_given_a_time_at_which_nothing_is_approved_then_an_event_is_only_met_before_it_starts(
+    event: MakeEvent, now: float
+) -> None:
+    policy = read_policy({"approve_between": [{"from": "22:00", "to": "05:00"}]})
+    far, near = fleet(event(notice=3000), count=2), fleet(event(notice=900), count=2)
+
+    # It is 18:00.
+    assert make_plan(far, policy, now).batches == []
+    assert make_plan(near, policy, now).batches == [["h0"]]
+    assert make_plan(near, policy, now).cases[0].withheld == "it is outside approve_between"
+    assert approvals(make_plan(near, policy, now), ["h0"]) == {}
+    at_night = fleet(event(notice=5 * 3600), count=2)
+    assert approvals(make_plan(at_night, policy, now + 4.5 * 3600), ["h0"]) == {"h0": ["Reboot-vm_0"]}
+
+
+@pytest.mark.parametrize(
+    ("policies", "batches", "approved"),
+    [
+        ([{"match": {"event_types": ["redeploy"]}, "ignore": True}], [["h0"]], True),
+        ([{"match": {"event_types": ["Reboot"]}, "ignore": True}], [], False),
+        ([{"name": "mine", "match": {"event_sources": ["Platform"]}, "approve": "never"}], [["h0"]], True),
+        ([{"name": "mine", "match": {"longer_than": 60}, "approve": "never"}], [["h0"]], False),
+        ([{"match": {"no_longer_than": 60}, "ignore": True}], [["h0"]], True),
+        ([{"match": {"shared": True}, "ignore": True}], [["h0"]], True),
+        ([{"match": {"notice_below": 901, "notice_above": 899}, "approve_within": "60"}], [], False),
+        ([{"match": {"description": "*x*"}, "ignore": True}], [["h0"]], True),
+        ([{"approve": "when_ready"}, {"ignore": True}], [["h0"]], True),
+        ([{"approve_between": [{"from": "22:00", "to": "23:00"}]}], [["h0"]], False),
+    ],
+)
+def test_given_policies_then_the_first_that_covers_an_event_decides(
+    event: MakeEvent, now: float, policies: list[Any], batches: list[list[str]], approved: bool
+) -> None:
+    plan = make_plan(fleet(event(), count=2), read_policy({"policies": policies}), now)
+
+    assert plan.batches == batches
+    assert (approvals(plan, ["h0"]) != {}) == approved
+
+
 def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started_it_has_started(
     event: MakeEvent, now: float
 ) -> None:
@@ -396,7 +450,7 @@ def test_given_an_event_shared_with_a_host_that_has_an_agent_then_it_is_not_appr
 def test_given_no_room_beside_a_host_with_an_agent_then_it_is_watched_first_and_the_others_wait(
     event: MakeEvent, now: float
 ) -> None:
-    hosts = fleet(event(resources=("vm_0",), notice=5000), event(resources=("vm_1",), notice=900))
+    hosts = fleet(event(resources=("vm_0",), notice=3500), event(resources=("vm_1",), notice=900))
     hosts[1] = hosts[1]._replace(agent=AGENT)
 
     assert make_plan(hosts, Policy(minimum_in_service="3"), now).batches == [["h1"], ["h0"]]
@@ -549,7 +603,7 @@ def test_given_a_thousand_hosts_that_are_all_hit_then_planning_takes_no_time_wor
     ]
     begun = time.process_time()
 
-    plan = make_plan(hosts, Policy(minimum_in_service="990"), now)
+    plan = make_plan(hosts, Policy(minimum_in_service="990", approve_within=86400), now)
 
     # Ten times what it takes: what grows with the square of the hosts takes longer still.
     assert time.process_time() - begun < 2

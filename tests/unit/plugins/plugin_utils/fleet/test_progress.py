@@ -127,7 +127,7 @@ def test_given_another_event_far_off_then_the_host_goes_back(event: MakeEvent, n
 def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_goes_back_at_once(
     event: MakeEvent, now: float, failed: bool
 ) -> None:
-    state = begin(event(notice=7200), now, approved=False, failed=failed)
+    state = begin(event(notice=3000), now, approved=False, failed=failed)
 
     assert (state["over"], state["restore"]) == (True, True)
     assert ("a step failed" in state["outcome"]) == failed

@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
+    Policy,
+    PolicyError,
+    read_policy,
+)
 
 
 def test_given_no_variables_then_the_policy_has_its_defaults() -> None:
@@ -17,3 +22,52 @@ def test_given_variables_as_text_then_they_are_read_as_what_they_mean() -> None:
     policy = read_policy(values)
 
     assert policy == Policy(minimum_in_service="2", margin=45.0, end_timeout=60.0, approve=False)
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  "])
+def test_given_what_a_survey_leaves_empty_then_the_default_holds(nothing: str | None) -> None:
+    assert read_policy(dict.fromkeys(Policy._fields, nothing)) == Policy()
+
+
+def test_given_answers_of_a_survey_as_text_then_they_are_what_they_say() -> None:
+    answers = {
+        "minimum_in_service": "50%",
+        "max_failed": "2",
+        "margin": "10",
+        "approve": "false",
+        "approve_between": '[{"from": "22:00", "to": "05:00"}]',
+        "policies": '[{"match": {"shared": "true"}, "ignore": "yes"}]',
+    }
+
+    policy = read_policy(answers)
+
+    assert policy[:3] == ("50%", 2, 10.0)
+    assert not policy.approve
+    assert [window.begins for window in policy.approve_between] == [1320]
+    assert [(rule.match.shared, rule.ignore) for rule in policy.policies] == [(True, True)]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"margin": "soon"}, "handle_events_margin: 'soon': write a number, 0 or more"),
+        ({"margin": -1}, "handle_events_margin: -1: write a number, 0 or more"),
+        ({"margin": "inf"}, "handle_events_margin: 'inf': write a number, 0 or more"),
+        ({"approve": "maybe"}, "handle_events_approve: 'maybe': write true or false"),
+        ({"approve_between": "at night"}, "handle_events_approve_between: neither a list nor the JSON of one"),
+        ({"approve_between": {"from": "22:00"}}, "handle_events_approve_between: write a list"),
+        ({"approve_between": ["x"]}, r"handle_events_approve_between\[0\]: a time is a dictionary"),
+        ({"policies": ["x"]}, r"handle_events_policies\[0\]: a policy is a dictionary"),
+        ({"policies": [{"aprove": "never"}]}, r"handle_events_policies\[0\].aprove: not known: there are approve"),
+        ({"policies": [{"approve": "quorum"}]}, r"handle_events_policies\[0\].approve: 'quorum': write never or"),
+        ({"policies": [{"match": "x"}]}, r"handle_events_policies\[0\].match: write a dictionary"),
+        (
+            {"policies": [{"match": {"event_types": "x"}}]},
+            r"policies\[0\].match.event_types: write a list",
+        ),
+        ({"policies": [{"match": {"typ": "x"}}]}, r"handle_events_policies\[0\].match.typ: not known"),
+    ],
+)
+def test_given_what_makes_no_sense_then_it_is_refused_by_name(values: dict[str, object], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        read_policy(values)
