@@ -12,7 +12,7 @@ https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.document import Event, parse_event
@@ -58,15 +58,28 @@ class ListedEvent(NamedTuple):
         return self.event.event_status.lower() in FINISHED
 
 
-def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool = False) -> list[ListedEvent]:
+def list_events(
+    client: ArmClient,
+    subscriptions: Sequence[str],
+    finished: bool = False,
+    refuse: Callable[[DocumentError], None] | None = None,
+) -> list[ListedEvent]:
     """Read all events of these subscriptions, all pages.
 
     :param subscriptions: empty: all that the sign-in may see
     :param finished: those as well that are over
+    :param refuse: told of each row that is no event; the others are returned
     :raises ArmError: if that fails
-    :raises DocumentError: if a row is no event
+    :raises DocumentError: if a row is no event, and nobody is told
     """
-    events = [parse_row(row) for row in _rows(client, subscriptions)]
+    events = []
+    for row in _rows(client, subscriptions):
+        try:
+            events.append(parse_row(row))
+        except DocumentError as error:
+            if refuse is None:
+                raise
+            refuse(error)
     return [one for one in events if finished or not one.is_finished]
 
 

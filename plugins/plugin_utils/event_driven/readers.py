@@ -217,8 +217,12 @@ async def _read_resource_graph(sign_in: SignIn, subscriptions: tuple[str, ...], 
 
         with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
             own = client.known_subscription_id
-            listed = list_events(client, subscriptions or ([own] if own else []), finished=True)
-        return Reading([Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed])
+            refused: list[DocumentError] = []
+            listed = list_events(client, subscriptions or ([own] if own else []), finished=True, refuse=refused.append)
+        # For one row that nobody can read, no other event is lost.
+        troubles = {"Resource Graph": str(refused[0])} if refused else {}
+        found = [Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed]
+        return Reading(found, troubles)
 
     return await in_thread(read)
 
