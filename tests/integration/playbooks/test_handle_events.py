@@ -19,11 +19,29 @@ MakeFleet = Callable[[int], Fleet]
 LONG = 20000.0  # seconds; longer than any event
 
 
-def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_over(make_fleet: MakeFleet) -> None:
+def tasks_of_the_operator(directory: Path) -> dict[str, str]:
+    """Variables that name files of tasks, which note when they run, for which host, and whether that serves."""
+    variables = {}
+    for name in ("before", "after", "after_batch"):
+        note = f"test -e {{{{ directory }}}}/out_of_rotation; echo {name} {{{{ inventory_hostname }}}} $?"
+        task = {
+            "name": "Note it",
+            "ansible.builtin.shell": f"({note}) >> {directory}/noted",
+            "delegate_to": "localhost",
+        }
+        path = directory / f"{name}.yml"
+        path.write_text(yaml.safe_dump([task | {"vars": {"ansible_connection": "local"}}]))
+        variables[f"handle_events_{name}_tasks"] = str(path)
+    return variables
+
+
+def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_over(
+    make_fleet: MakeFleet, tmp_path: Path
+) -> None:
     fleet = make_fleet(2)
     host, other = fleet.hosts
     reboot = fleet.event("Reboot", host)
-    run = fleet.start("handle_events")
+    run = fleet.start("handle_events", **tasks_of_the_operator(tmp_path))
 
     run.wait_until(lambda: fleet.is_approved(reboot))
     assert host.marker.exists()
@@ -45,6 +63,8 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     assert len(fleet.record(reboot)["approvals"]) == 1
     assert "s of notice left; over; put back" in run.report(host)
     assert not other.marker.exists()
+    # The operator's tasks ran for this host alone, while it was in rotation, each at its time.
+    assert (tmp_path / "noted").read_text() == "before host0 1\nafter host0 1\nafter_batch host0 1\n"
 
 
 class _Everything(NamedTuple):
