@@ -7,7 +7,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -19,7 +19,7 @@ MakeFleet = Callable[[int], Fleet]
 LONG = 20000.0  # seconds; longer than any event
 
 
-def tasks_of_the_operator(directory: Path) -> dict[str, str]:
+def tasks_of_the_operator(directory: Path) -> dict[str, Any]:
     """Variables that name files of tasks, which note when they run, for which host, and whether that serves."""
     variables = {}
     for name in ("before", "after", "after_batch"):
