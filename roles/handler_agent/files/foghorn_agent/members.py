@@ -131,7 +131,8 @@ class MembersDesk:
                 self._ended.release()
 
         while True:
-            while left and len(self._under_way) < _MOST_AT_ONCE:
+            # Whoever there is no time left for has not been asked, and is not slow.
+            while left and len(self._under_way) < _MOST_AT_ONCE and deadline.remaining() > 0:
                 question = left.popleft()
                 self._under_way.add(question.name)
                 asked.append(question.name)

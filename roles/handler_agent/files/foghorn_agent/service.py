@@ -27,6 +27,7 @@ from .log import Log, open_log
 from .members import MembersDesk
 from .notify import Notifier
 from .running import Running, Surroundings
+from .secrets import NoSecret, read_members_secrets
 from .state import Record, State, occasion, replay
 from .webhooks import (
     CLOUD_EVENT,
@@ -127,6 +128,7 @@ class Service:
             self._opened.callback(worker.close)
             self._selector.register(worker.fileno(), selectors.EVENT_READ)
         self.agent = Agent(config, self._clocks, edges, state, boot_id())
+        self._note_secret()
         access = Access(
             self.agent.respond,
             lambda: self.agent.state.vm_name,
@@ -142,6 +144,15 @@ class Service:
         self._control = self._open_control()
         self._notifier = Notifier(environment, self._clocks.monotonic)
         self._opened.callback(self._notifier.close)
+
+    def _note_secret(self) -> None:
+        secret_file = self._config.quorum.secret_file
+        if secret_file is not None:
+            try:
+                read_members_secrets(secret_file)
+            except NoSecret as error:
+                # It may still come. Until then shared events begin at their NotBefore.
+                self._log(levels.ERROR, "members can neither be asked nor answered: %s" % error)
 
     def _open_control(self) -> Optional[Control]:
         try:

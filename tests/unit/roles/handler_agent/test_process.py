@@ -242,3 +242,10 @@ def test_given_an_error_that_nobody_foresaw_when_a_turn_ends_in_it_then_it_is_co
     answer = one.agent.respond("/metrics")
     assert b"\nfoghorn_errors_total 2.0\n" in answer[2]
     assert one.agent.respond("/readyz")[0] == 200
+
+
+def test_given_a_secret_that_cannot_be_used_when_it_begins_then_it_says_so_and_runs(
+    service: Any, tmp_path: Path
+) -> None:
+    _one, said = service(quorum={"secret_file": str(tmp_path / "absent")})
+    assert [message for _priority, message in said if "members can neither be asked nor answered" in message]
