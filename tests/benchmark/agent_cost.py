@@ -33,9 +33,9 @@ sys.path.insert(0, str(ROOT / "roles" / "azure_simulator" / "files"))
 
 from azure_simulator.client import ControlClient  # noqa: E402  # found on the path set above
 
-MOST_MEMORY = 18.0
+MOST_MEMORY = 16.0
 """MiB."""
-MOST_PROCESSOR_TIME = 0.6
+MOST_PROCESSOR_TIME = 0.4
 """Milliseconds."""
 MOST_DELAY = 1.1
 """Seconds."""

@@ -4,6 +4,20 @@
 
 import sys
 
-from foghorn_agent.cli import main
 
-sys.exit(main())
+def start() -> int:
+    """Do what the command line asks for.
+
+    :returns: the exit status
+    """
+    if "run" in sys.argv[1:]:
+        # For as long as the machine runs. The other commands are over before it would have been worth it.
+        from foghorn_agent.compiled import compile_elsewhere
+
+        compile_elsewhere()
+    from foghorn_agent.cli import main
+
+    return main()
+
+
+sys.exit(start())

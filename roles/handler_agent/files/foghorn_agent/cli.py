@@ -157,8 +157,10 @@ def _period(text: str) -> float:
 
 def _run(asked: Arguments, _output: TextIO) -> int:
     # Only here: the other commands need none of it, and start faster.
+    from .compiled import forget
     from .service import serve
 
+    forget()
     return serve(load_config(asked.config), os.environ)
 
 

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import List
 
 from edge_helpers import AGENT, PATIENCE
+from foghorn_agent.compiled import compile_elsewhere
 from real_agent import build
 
 BUILDER = AGENT / "build_program.py"
@@ -62,6 +64,55 @@ def test_given_the_agent_when_all_that_it_runs_is_loaded_then_openssl_and_other_
     ) % (str(program), str(program))
     output = subprocess.check_output([sys.executable, "-IS", "-c", script], timeout=PATIENCE)
     assert output.decode("ascii").splitlines()[-1] == "['typing']"
+
+
+COMPILED = """
+import linecache, os, sys
+sys.path.insert(0, %r)
+if %r:
+    def fork():
+        raise OSError("no more processes")
+    os.fork = fork
+from foghorn_agent.compiled import compile_elsewhere, forget
+print(compile_elsewhere())
+import foghorn_agent.service as service, foghorn_core.client as client
+forget()
+print(type(service.__loader__).__name__, service.__file__, service.program())
+print(linecache.getline(service.__file__, 3, service.__dict__).strip())
+import foghorn_agent.connections
+print(len(sys.meta_path), "zipfile" in sys.modules)
+"""
+
+
+def run_compiled(program: Path, without_fork: bool) -> "List[str]":
+    script = COMPILED % (str(program), without_fork)
+    return subprocess.check_output([sys.executable, "-IS", "-c", script], timeout=PATIENCE).decode("ascii").splitlines()
+
+
+def test_given_the_program_when_a_child_compiles_it_then_its_modules_are_as_if_they_were_imported(
+    tmp_path: Path,
+) -> None:
+    program = build(tmp_path / "foghorn-agent")
+    done, service, line, found = run_compiled(program, without_fork=False)
+    assert done == "True"
+    assert service == "_Loader %s/foghorn_agent/service.py %s" % (program, program)
+    assert line.startswith('"""Puts the agent together')
+    # What it took is gone, and what is imported later is found as ever.
+    assert found == "3 False"
+
+
+def test_given_a_system_without_another_process_when_the_program_starts_then_it_is_compiled_as_ever(
+    tmp_path: Path,
+) -> None:
+    program = build(tmp_path / "foghorn-agent")
+    done, service, line, _found = run_compiled(program, without_fork=True)
+    assert done == "False"
+    assert service == "zipimporter %s/foghorn_agent/service.py %s" % (program, program)
+    assert line.startswith('"""Puts the agent together')
+
+
+def test_given_a_checkout_when_the_agent_starts_then_nothing_is_compiled_elsewhere() -> None:
+    assert compile_elsewhere() is False
 
 
 def test_given_a_package_when_it_is_put_into_one_file_then_python_imports_it_from_there(tmp_path: Path) -> None:
