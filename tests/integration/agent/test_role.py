@@ -293,7 +293,7 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
             },
             [
                 "value of handler_agent_state must be one of: present, absent, got: gone",
-                "value of stage must be one of: drain, shutdown, restore, got: start found in handler_agent_hooks",
+                "value of stage must be one of: drain, shutdown, restore, check, got: start found in",
                 "missing required arguments: address found in handler_agent_listen",
             ],
         ),

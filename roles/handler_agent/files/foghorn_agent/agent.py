@@ -53,7 +53,6 @@ from .status import Health, describe
 from .steps import StepOutcome
 from .windows import why_closed
 from .workers import Worker
-from .zones import LocalTime
 
 _LONGEST_SLEEP = 1.0  # seconds
 _LONGEST_IDLE_SLEEP = 5.0  # seconds, while the poll goes on by itself
@@ -143,7 +142,8 @@ class Agent:
         self._withheld: Dict[str, str] = {}
         """Why events are not approved now, by their ids."""
         self._checks = Checks(lambda work: edges.start_step(work, self.state.vm_name or ""))
-        self._local_time = LocalTime()
+        self._local_time: Any = None
+        """Once a policy asks for it."""
         self._running: Optional[Running] = None
         self._running_until: Optional[float] = None
         self._settled: Optional[State] = None
@@ -543,8 +543,8 @@ class Agent:
             reason = None
             if self.state.hold is not None:
                 reason = "held by hand until %s" % end_of(self.state.hold.until)
-            if reason is None:
-                reason = why_closed(plan.approve_between, wall, self._local_time)
+            if reason is None and plan.approve_between:
+                reason = why_closed(plan.approve_between, wall, self._clocks_of_zones())
             if reason is None and plan.check:
                 reason = self._checks.trouble_with(one.event_id)
             if reason is not None:
@@ -553,6 +553,13 @@ class Agent:
                 message = "may be approved from now on" if reason is None else "is not approved now: %s" % reason
                 self._edges.log(levels.NOTICE, "%s %s" % (one.event.event_type, message), event_id=one.event_id)
         self._withheld = withheld
+
+    def _clocks_of_zones(self) -> Any:
+        # Only here: most policies may approve at any time.
+        from .zones import LocalTime
+
+        self._local_time = self._local_time or LocalTime()
+        return self._local_time
 
     def _ask_for_approval(self, now: float) -> None:
         if self._edges.approve.is_busy:

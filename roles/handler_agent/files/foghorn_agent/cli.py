@@ -16,7 +16,6 @@ from foghorn_core.errors import DocumentError
 from foghorn_core.text import plain
 
 from . import __version__
-from .advice import advice_on_machine, advice_on_policies
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
 from .journal import JournalError, read_history
 from .manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
@@ -223,6 +222,9 @@ def as_history_line(record: Dict[str, object]) -> str:
 
 
 def _check_config(asked: Arguments, output: TextIO) -> int:
+    # Only here: the agent's memory is dear.
+    from .advice import advice_on_machine, advice_on_policies
+
     if asked.config == _STANDARD_INPUT:
         source, config = "standard input", read_config(sys.stdin.buffer.read(), "standard input")
     else:
@@ -266,7 +268,7 @@ def _version(_asked: Arguments, output: TextIO) -> int:
 
 def _send_webhook(_asked: Arguments, output: TextIO) -> int:
     # For the agent itself: what needs TLS, and its memory, runs in a process that ends.
-    from .webhooks import send
+    from .delivery import send
 
     send(sys.stdin, output)
     return OK

@@ -36,7 +36,6 @@ from .policy import (
 from .readiness import HTTP, KINDS, TCP, Check
 from .state import TOLD, TOLD_STATES
 from .windows import DAYS, Window
-from .zones import UTC, is_zone
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
@@ -127,7 +126,7 @@ class Webhook(NamedTuple):
     proxy: Optional[str] = None
     """`http://HOST[:PORT]`; None: none."""
     body: Any = None
-    """JSON with the fields of `webhooks.FIELDS` in its texts, in place of the CloudEvent. None: the CloudEvent."""
+    """JSON with the fields of `bodies.FIELDS` in its texts, in place of the CloudEvent. None: the CloudEvent."""
     wrap: Tuple[str, ...] = ()
     """Names under which the receiver wants the envelope: AWX takes it as `extra_vars` and a variable's name."""
 
@@ -405,6 +404,9 @@ def _parse_check(section: _Section) -> Tuple[Step, ...]:
 
 
 def _parse_window(section: _Section) -> Window:
+    # Only here: most policies may approve at any time.
+    from .zones import UTC, is_zone
+
     begins, ends = (
         _minutes(section.checked(name, default, "a time of the day like 06:30", _is_time_of_day))
         for name, default in (("from", "00:00"), ("to", "24:00"))
@@ -527,7 +529,8 @@ def _parse_quorum(section: _Section) -> Quorum:
 
 def _parse_webhook(section: _Section) -> Webhook:
     # Only here: most agents have none.
-    from .webhooks import require_secrecy, split_url, troubles_with
+    from .bodies import troubles_with
+    from .delivery import require_secrecy, split_url
 
     url = section.content.get("url")
     if not section.has("url") or not isinstance(url, str):
@@ -565,7 +568,7 @@ def _parse_webhook(section: _Section) -> Webhook:
 
 
 def _is_proxy(value: Any) -> bool:
-    from .webhooks import split_url
+    from .delivery import split_url
 
     return isinstance(value, str) and _succeeds(split_url, value) and split_url(value)[::3] == (False, "/")
 

@@ -37,8 +37,6 @@ from .webhooks import (
     Request,
     WebhookQueue,
     cloud_event,
-    fields_of,
-    fill,
     shown_url,
     wrap,
 )
@@ -292,6 +290,9 @@ def _body_of(webhook: Webhook, stage: str, record: Record, state: State) -> Tupl
     if webhook.body is None:
         event = cloud_event(stage, name, " ".join(event_ids), "/foghorn-agent/%s" % name, time_of_it, record)
         return json.dumps(wrap(event, webhook.wrap)), PLAIN_JSON if webhook.wrap else CLOUD_EVENT
+    # Only here: most webhooks have no body of their own.
+    from .bodies import fields_of, fill
+
     one = state.find(event_ids[0]) if event_ids else None
     about = parse_event(record["event"]) if "event" in record else one.event if one is not None else None
     event_id = about.event_id if about is not None else " ".join(event_ids)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """At which times of the week may be approved? Pure, but for the time zones' own files."""
 
-from typing import NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
-from .zones import LocalTime, UnknownZone
+if TYPE_CHECKING:
+    from .zones import LocalTime
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MINUTES_OF_A_DAY = 1440
@@ -37,11 +38,14 @@ class Window(NamedTuple):
         )
 
 
-def why_closed(windows: Sequence[Window], instant: float, clocks: LocalTime) -> Optional[str]:
+def why_closed(windows: Sequence[Window], instant: float, clocks: "LocalTime") -> Optional[str]:
     """Why now is not the time; None if it is, or if there are no windows.
 
     :param instant: seconds since the epoch
     """
+    # Only here: the agent's memory is dear, and most policies may approve at any time.
+    from .zones import UnknownZone
+
     troubles = []
     for window in windows:
         try:

@@ -572,11 +572,14 @@ class Rehearsal:
             done -= {"stop", "flush"}
 
 
-def fleet_of(names: Sequence[str], lives: Iterable[Life], silent_after: float = 15.0) -> List[Rehearsal]:
+def fleet_of(
+    names: Sequence[str], lives: Iterable[Life], silent_after: float = 15.0, policy: Any = None
+) -> List[Rehearsal]:
     """Several machines of one Azure, whose agents know each other."""
     azure = Azure(lives)
     return [
         Rehearsal(
+            policy=policy,
             vm_name=name,
             azure=azure,
             settings={

@@ -95,11 +95,8 @@ def test_given_a_check_that_was_good_when_the_agent_starts_again_then_it_is_aske
 
 
 def test_given_a_member_whose_check_fails_when_the_others_are_ready_then_nobody_approves_for_it() -> None:
-    machines = fleet_of(["web_0", "web_1"], [Life("Reboot", notice=250.0, resources=("web_0", "web_1"))])
-    for machine in machines:
-        machine.config = parse_config(
-            {"policies": [CHECKED], "quorum": {"members": dict.fromkeys(("web_0", "web_1"), "http://web:9797")}}
-        )
+    shared = Life("Reboot", notice=250.0, resources=("web_0", "web_1"))
+    machines = fleet_of(["web_0", "web_1"], [shared], policy=CHECKED)
     machines[1].failing = {"alerts"}
     tick_all(machines, 100)
     assert [machine.approvals for machine in machines] == [[], []]

@@ -22,8 +22,9 @@ from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, T
 import foghorn_core
 import pytest
 from edge_helpers import AGENT, PATIENCE, Clock, wait_until
+from foghorn_agent.bodies import FIELDS, fields_of, fill, troubles_with
+from foghorn_agent.delivery import deliver, read_secret, require_secrecy, send, split_url
 from foghorn_agent.webhooks import (
-    FIELDS,
     PLAIN_JSON,
     Counts,
     Delivery,
@@ -31,15 +32,7 @@ from foghorn_agent.webhooks import (
     Request,
     WebhookQueue,
     cloud_event,
-    deliver,
-    fields_of,
-    fill,
-    read_secret,
-    require_secrecy,
-    send,
     shown_url,
-    split_url,
-    troubles_with,
     wrap,
 )
 from foghorn_core.document import Event
@@ -50,7 +43,7 @@ PATHS = [str(AGENT), str(Path(foghorn_core.__file__).parents[1])]
 SENDER = [
     sys.executable,
     "-c",
-    "import sys; sys.path[:0] = %r; from foghorn_agent.webhooks import send; send(sys.stdin, sys.stdout)" % PATHS,
+    "import sys; sys.path[:0] = %r; from foghorn_agent.delivery import send; send(sys.stdin, sys.stdout)" % PATHS,
 ]
 
 
@@ -594,7 +587,7 @@ def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_passwor
     ],
 )
 def test_given_a_url_when_asked_then_the_host_is_as_http_wants_it(url: str, host: str) -> None:
-    from foghorn_agent.webhooks import _headers
+    from foghorn_agent.delivery import _headers
 
     assert _headers(Request(url, "{}"), split_url(url))["Host"] == host
 

@@ -1,0 +1,248 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sends one request of a webhook, in a process of its own, which may wait and fail without the agent noticing."""
+
+import contextlib
+import ipaddress
+import json
+import os
+import re
+import stat
+from typing import IO, Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from urllib.parse import urlsplit
+
+from foghorn_core.text import plain
+
+from .webhooks import LONG_PART, LONGEST_QUOTE, Delivery, Request, shown_url
+
+_LONGEST_SECRET = 4096  # bytes
+_SHORTEST_SECRET = 6  # characters; what is shorter is in many a harmless word
+_LONGEST_ANSWER = 64 * 1024  # bytes
+_PASSING_STATUSES = frozenset([408, 425, 429]) | frozenset(range(500, 600))
+_SECRET = re.compile(r"[\t -~]+\Z")
+
+
+def send(stdin: IO[str], stdout: IO[str]) -> None:
+    """Read a `Request` as JSON, send it, and write the `Delivery` as JSON."""
+    json.dump(deliver(Request(**json.load(stdin)))._asdict(), stdout)
+
+
+def deliver(request: Request) -> Delivery:
+    """Send a request, once. Waits for the answer, for as long as the request says and no longer.
+
+    TLS is always verified, no redirect is followed, and no proxy is used but the request's own. The status decides:
+    once it has come, an answer that goes on for ever was an answer.
+    """
+    try:
+        target = split_url(request.url)
+        headers = _headers(request, target)
+        secret = ""
+        if request.secret_file is not None:
+            require_secrecy(request.url)
+            secret = read_secret(request.secret_file)
+            headers[request.secret_header] = request.secret_prefix + secret
+    except ValueError as error:
+        return Delivery(False, False, str(error))
+    # The agent itself has no use for them, nor for the 4 MiB that OpenSSL takes.
+    import http.client
+    import ssl
+
+    try:
+        response, answer = _exchange(request, target, headers)
+    # CertificateError was a ValueError, and nothing else, in Python 3.6.
+    except (OSError, http.client.HTTPException, ssl.CertificateError) as error:
+        return Delivery(False, True, _redacted("%s: %s" % (type(error).__name__, error), request, secret))
+    detail = "%d %s" % (response.status, response.reason)
+    if 300 <= response.status < 400:
+        end = shown_url(response.getheader("Location", "its end"))
+        detail += ": redirects are not followed, set url to %s" % end
+    elif response.status >= 400 and answer.strip():
+        detail += ": %s" % answer.decode("utf-8", "replace")
+    detail = _redacted(detail, request, secret)
+    if 200 <= response.status < 300:
+        return Delivery(True, False, detail, warning=_dropped_by_awx(answer))
+    return Delivery(
+        False, response.status in _PASSING_STATUSES, detail, _seconds(response.getheader("Retry-After", ""))
+    )
+
+
+def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) -> Tuple[Any, bytes]:
+    """Send the request and read the answer: the response, and as much of its body as came in time."""
+    import http.client
+    import socket
+    import ssl
+    import threading
+
+    via = target if request.proxy is None else split_url(request.proxy)
+    connection = http.client.HTTPConnection(via.host, via.port, timeout=request.timeout)
+    path = target.path
+    if request.proxy is not None and target.is_secure:
+        connection.set_tunnel(target.host, target.port)
+    elif request.proxy is not None:
+        path = "http://%s%s" % (headers["Host"], target.path)
+    is_late = threading.Event()
+    with contextlib.ExitStack() as opened:
+        opened.callback(connection.close)
+        connection.connect()
+        # The same connection by another descriptor: whatever TLS does with the first one, this ends it. The timeout of
+        # a socket begins anew with each byte.
+        same = opened.enter_context(connection.sock.dup())
+
+        def hang_up() -> None:
+            is_late.set()
+            with contextlib.suppress(OSError):
+                same.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(request.timeout, hang_up)
+        opened.callback(timer.join)
+        opened.callback(timer.cancel)
+        timer.start()
+        try:
+            if target.is_secure:
+                context = _context(request.ca_file, ssl)
+                connection.sock = context.wrap_socket(connection.sock, server_hostname=target.host)
+            connection.request(request.method, path, request.body.encode("utf-8"), dict(headers))
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            if is_late.is_set():
+                raise OSError("no answer within %g s" % request.timeout) from None
+            raise
+        return response, _read_answer(response, http.client.HTTPException)
+
+
+class Target(NamedTuple):
+    """A URL, taken apart."""
+
+    is_secure: bool
+    host: str
+    port: int
+    path: str
+    """With the query."""
+
+
+def split_url(url: str) -> Target:
+    """Take a URL apart.
+
+    :raises ValueError: if it is not of the form `http[s]://HOST[:PORT][/PATH][?QUERY]`
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError("url: %s: %s" % (shown_url(url), error)) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("url: %s does not have the form https://HOST[:PORT]/PATH" % shown_url(url))
+    if parts.username is not None:
+        raise ValueError("url: has a user name in it: put the secret in secret_file")
+    if parts.fragment or any(character <= " " or character > "~" for character in url):
+        raise ValueError(
+            "url: %s has a fragment, spaces or characters beyond ASCII in it: encode them" % shown_url(url)
+        )
+    is_secure = parts.scheme == "https"
+    path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+    return Target(is_secure, parts.hostname, port if port is not None else 443 if is_secure else 80, path)
+
+
+def require_secrecy(url: str) -> None:
+    """Refuse to send a secret where anybody on the way can read it.
+
+    :raises ValueError: if the URL is neither https nor on this machine
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "https":
+        return
+    try:
+        is_here = parts.hostname == "localhost" or ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        is_here = False
+    if not is_here:
+        raise ValueError("url: %s: a secret is sent by https only" % shown_url(url))
+
+
+def read_secret(path: str) -> str:
+    """Read a secret: one line, in a file that not everybody may read.
+
+    :raises ValueError: if there is none, or it is no secret. The message does not have it in it
+    """
+    try:
+        with open(path, "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            content = file.read(_LONGEST_SECRET + 1)
+    except OSError as error:
+        raise ValueError("secret_file: %s: %s" % (path, error.strerror)) from None
+    if mode & stat.S_IRWXO:
+        raise ValueError("secret_file: %s: everybody may use it (mode %o): chmod o= it" % (path, stat.S_IMODE(mode)))
+    secret = content.decode("latin-1").strip()
+    if not _SECRET.match(secret) or len(content) > _LONGEST_SECRET:
+        raise ValueError(
+            "secret_file: %s: holds no secret: give one line of ASCII, up to %d bytes" % (path, _LONGEST_SECRET)
+        )
+    return secret
+
+
+def _headers(request: Request, target: Target) -> Dict[str, str]:
+    host = "[%s]" % target.host if ":" in target.host else target.host
+    usual = 443 if target.is_secure else 80
+    headers = {
+        "Host": host if target.port == usual else "%s:%d" % (host, target.port),
+        "Content-Type": request.content_type,
+        "User-Agent": "foghorn-agent",
+        "Connection": "close",
+    }
+    for name, value in request.headers:
+        if not re.match(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", name) or not re.match(r"[\t -~]*\Z", value):
+            raise ValueError("headers: %s: is not an HTTP header field" % name)
+        # A header may be given to replace one of ours, however it is spelled.
+        headers = {ours: kept for ours, kept in headers.items() if ours.lower() != name.lower()}
+        headers[name] = value
+    return headers
+
+
+def _context(ca_file: Optional[str], ssl: Any) -> Any:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise OSError("ca_file: %s: %s" % (ca_file, error)) from None
+
+
+def _read_answer(response: Any, http_error: Any) -> bytes:
+    try:
+        return bytes(response.read(_LONGEST_ANSWER))
+    except (OSError, http_error):
+        # The status has come, and it decides: were this an error, what was delivered would be sent again.
+        return b""
+
+
+def _redacted(text: str, request: Request, secret: str) -> str:
+    """A text for a log, on one line and short, with nothing in it that is nobody's business."""
+    parts = urlsplit(request.url)
+    hidden = [secret, parts.query, *(value for _name, value in request.headers)]
+    hidden += [value for pair in parts.query.split("&") for value in pair.split("=")[1:]]
+    hidden += [part for part in parts.path.split("/") if len(part) >= LONG_PART]
+    # Before anything is cut off: a part of it might stay otherwise. The longest first: one may be in the other.
+    for word in sorted(hidden, key=len, reverse=True):
+        if word and (word == secret or len(word) >= _SHORTEST_SECRET):
+            text = text.replace(word, "***")
+    return " ".join(text.split())[:LONGEST_QUOTE]
+
+
+def _dropped_by_awx(answer: bytes) -> Optional[str]:
+    """What a launch of AWX's says that it has left out, although it answered 201."""
+    try:
+        content = json.loads(answer.decode("utf-8"))
+        ignored = content.get("ignored_fields") if isinstance(content, dict) else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(ignored, dict) or not ignored:
+        return None
+    variables = ignored.get("extra_vars")
+    names = [name for name in ignored if name != "extra_vars"]
+    names += ["extra_vars.%s" % name for name in variables] if isinstance(variables, dict) else []
+    names += ["extra_vars"] if variables is not None and not isinstance(variables, dict) else []
+    return "AWX dropped %s: set ask_variables_on_launch, or the ask_… of that name, on the job template" % plain(
+        ", ".join(sorted(names))[:LONGEST_QUOTE]
+    )
+
+
+def _seconds(text: str) -> Optional[float]:
+    return float(text) if text.isdigit() and len(text) < 10 else None
