@@ -25,6 +25,18 @@ options:
   name:
     description: The name of the scale set. Needs O(resource_group). If not set, all are read.
     type: str
+  subscriptions:
+    description:
+      - Ids of subscriptions. All scale sets of these are read, or those in their resource groups named
+        O(resource_group).
+      - If not set, O(subscription_id).
+    type: list
+    elements: str
+  tags:
+    description:
+      - Only scale sets that have all of these tags, with these values. Names of tags are compared without case.
+      - A tag without a value (V(null)) may have any.
+    type: dict
   instances:
     description: Read the instances as well, which takes another request for each scale set, or several if it is large.
     type: bool
@@ -50,6 +62,13 @@ EXAMPLES = r"""
   delegate_to: localhost
   register: found
 
+- name: Read what those in production announce, but not their instances
+  foghorn.azure_events.vmss_terminate_notification_info:
+    subscriptions: [11111111-aaaa-4bbb-8ccc-777777777777]
+    tags: {environment: production}
+    instances: false
+  delegate_to: localhost
+
 - name: Name the instances that would be deleted without an announcement
   ansible.builtin.debug:
     msg: >-
@@ -72,6 +91,7 @@ scale_sets:
       orchestration_mode: Uniform
       upgrade_mode: Manual
       spot: false
+      has_model: true
       terminate_notification: {enabled: true, not_before_timeout: PT10M}
       os_image_notification: {enabled: false, not_before_timeout: null}
       automatic_repairs: {state: "off", action: null, grace_period: null, health_probe: null}
@@ -109,6 +129,10 @@ scale_sets:
       returned: always
     spot:
       description: Whether the instances, or some of them in a mixed set, are Spot and so have no such notification.
+      type: bool
+      returned: always
+    has_model:
+      description: Whether there is a model to set a notification on, which a flexible set may be without.
       type: bool
       returned: always
     terminate_notification:
@@ -190,6 +214,7 @@ def main() -> None:
         AnsibleModule(
             argument_spec={**sign_in_arguments(), **scale_set_choice_arguments()},
             required_by={"name": ["resource_group"]},
+            mutually_exclusive=[("name", "subscriptions"), ("name", "tags")],
             supports_check_mode=True,
         )
     )

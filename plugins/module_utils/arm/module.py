@@ -90,6 +90,8 @@ def scale_set_choice_arguments() -> ArgumentSpec:
     return {
         "resource_group": {"type": "str"},
         "name": {"type": "str"},
+        "subscriptions": {"type": "list", "elements": "str"},
+        "tags": {"type": "dict"},
         "instances": {"type": "bool", "default": True},
     }
 
@@ -232,9 +234,10 @@ def run_scale_set_info(module: AnsibleModule) -> None:
         options = module.params
         group = read_name(options, "resource_group") if options["resource_group"] is not None else None
         name = read_name(options, "name") if options["name"] is not None else None
+        subscriptions = read_subscriptions(options)
 
         def work(client: ArmClient) -> dict[str, Any]:
-            found = scale_set.describe_all(client, group, name, options["instances"])
+            found = scale_set.describe_all(client, group, name, options["instances"], subscriptions, options["tags"])
             dangers = (repairs.explain_danger(one["name"], one["automatic_repairs"]) for one in found)
             _warn(module, tuple(danger for danger in dangers if danger))
             return {"changed": False, "scale_sets": found}

@@ -13,7 +13,8 @@ and https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from . import repairs, virtual_machine
@@ -173,10 +174,17 @@ def notify(
 
 
 def describe_all(
-    client: ArmClient, resource_group: str | None = None, name: str | None = None, with_instances: bool = True
+    client: ArmClient,
+    resource_group: str | None = None,
+    name: str | None = None,
+    with_instances: bool = True,
+    subscriptions: Sequence[str] = (),
+    tags: Mapping[str, Any] | None = None,
 ) -> list[Json]:
     """Read one scale set, all of a resource group, or all of the subscription, as the info module returns them.
 
+    :param subscriptions: all of these in place of the client's own
+    :param tags: only those that have all of these, see `has_tags`
     :raises ArmError: if that fails; a single one that does not exist is `NotFound`
     """
     client.need_compute(SINCE, "terminate notifications of scale sets")
@@ -184,10 +192,22 @@ def describe_all(
         resources: Iterable[Json] = [client.get(client.compute_id(resource_group, KIND, name), READ)]
     else:
         group = "/resourceGroups/%s" % resource_group if resource_group else ""
-        resources = client.list_all(
-            "/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (client.subscription_id, group, KIND), READ
+        resources = chain.from_iterable(
+            client.list_all("/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (one, group, KIND), READ)
+            for one in subscriptions or [client.subscription_id]
         )
-    return [_describe(client, resource, with_instances) for resource in resources]
+    return [_describe(client, resource, with_instances) for resource in resources if has_tags(resource, tags or {})]
+
+
+def has_tags(resource: Mapping[str, Any], tags: Mapping[str, Any]) -> bool:
+    """Whether a resource has all of these tags. Names are compared without case, as Azure does.
+
+    :param tags: None as a value: whatever its value
+    """
+    found = {str(name).lower(): str(value) for name, value in (resource.get("tags") or {}).items()}
+    return all(
+        name.lower() in found and (value is None or found[name.lower()] == str(value)) for name, value in tags.items()
+    )
 
 
 def parse_scale_set(resource: Mapping[str, Any]) -> ScaleSet:
@@ -422,6 +442,7 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool) -> Json:
         "orchestration_mode": scale_set.orchestration_mode,
         "upgrade_mode": scale_set.upgrade_mode,
         "spot": scale_set.spot,
+        "has_model": scale_set.has_model,
         **as_dict(scale_set.notifications),
         "automatic_repairs": repairs.describe(client, resource),
     }

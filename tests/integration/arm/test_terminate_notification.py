@@ -142,11 +142,15 @@ def test_given_many_scale_sets_then_the_playbook_reports_them_all_and_fails_for_
     assert "scale set rg/nowhere: FAILED: " in run.output
     assert "VM rg/db: announced PT5M ahead (changed)" in run.output
     assert "These failed: nowhere" in run.output
-    variables["terminate_notifications_scale_sets"] = [{"name": "web"}]
+    variables["terminate_notifications_scale_sets"] = [{"name": "WEB", "resource_group": "rg"}]
+    # Finds web as well, which the list has, and spot, which it does not have.
+    variables["terminate_notifications_find"] = {"subscriptions": [SUBSCRIPTION], "resource_group": "rg"}
     again = here.run_playbook("foghorn.azure_events.terminate_notifications", ("--extra-vars", json.dumps(variables)))
     assert again.code == 0, again.output
-    assert "scale set rg/web: announced PT10M ahead\n" in again.output.replace("\\n", "\n")
-    assert "changed=0" in again.output
+    told = again.output.replace("\\n", "\n")
+    assert "scale set rg/WEB: announced PT10M ahead\n" in told
+    assert "scale set rg/web:" not in told
+    assert "scale set rg/spot: announced PT10M ahead (changed)" in told
 
 
 def _body(written: tuple[str, str, Any]) -> Any:

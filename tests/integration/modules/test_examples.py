@@ -143,7 +143,13 @@ ESTATE = {
         "operation_seconds": 0.1,
         "instance_seconds": 0.1,
         "retry_after": 1,
-        "scale_sets": [{"name": "web", "properties": {"automaticRepairsPolicy": {"enabled": True}}}],
+        "scale_sets": [
+            {
+                "name": "web",
+                "tags": {"Environment": "production"},
+                "properties": {"automaticRepairsPolicy": {"enabled": True}},
+            }
+        ],
         "maintenance_windows": [{"vms": ["database"]}],
     },
 }
@@ -205,6 +211,8 @@ class TestTheExamplesOfTheControlPlane:
 
     def test_those_of_the_info_module_name_the_instances_that_would_not_be_told(self, run: Examples) -> None:
         found = run.played["Read all scale sets of the subscription"]["scale_sets"]
+        tagged = run.played["Read what those in production announce, but not their instances"]["scale_sets"]
+        assert [(scale_set["name"], "instances" in scale_set) for scale_set in tagged] == [("web", False)]
         untold = run.played["Name the instances that would be deleted without an announcement"]["msg"]
         assert [scale_set["name"] for scale_set in found] == ["web", "workers"]
         # Those of web still have the model with the announcement, which Azure does not show.

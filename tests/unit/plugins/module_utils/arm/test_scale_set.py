@@ -686,6 +686,33 @@ class TestInfo:
         assert [one["terminate_notification"]["enabled"] for one in found] == [False, True]
         assert "instances" not in found[0]
 
+    def test_given_subscriptions_then_the_sets_of_each_are_read(self) -> None:
+        others = ["5b2f6a3c-1111-4c4d-9a51-00000000000%d" % number for number in (2, 3)]
+        with dialogue(ok({"value": [scale_set()]}), ok({"value": []})) as (arm, client, _time):
+            found = describe_all(client, "shop", None, False, others)
+        group = "/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets"
+        assert arm.lines == ["GET /subscriptions/%s%s%s" % (one, group, VERSION) for one in others]
+        assert len(found) == 1
+
+    @pytest.mark.parametrize(
+        ("tags", "count"),
+        [
+            ({}, 2),
+            ({"team": "shop"}, 1),
+            ({"TEAM": "shop", "Tier": "1"}, 1),
+            ({"team": "Shop"}, 0),
+            ({"team": None}, 2),
+            ({"team": "shop", "other": None}, 0),
+            ({"Tier": 1}, 1),
+        ],
+    )
+    def test_given_tags_then_only_sets_that_have_all_of_them_are_described(
+        self, tags: dict[str, Any], count: int
+    ) -> None:
+        rows = [{**scale_set(), "tags": {"Team": "shop", "tier": "1"}}, {**scale_set(), "tags": {"team": "other"}}]
+        with dialogue(ok({"value": rows})) as (_arm, client, _time):
+            assert len(describe_all(client, "shop", None, False, tags=tags)) == count
+
 
 def flexible(mode: str = "Manual", **more: Any) -> dict[str, Any]:
     """The same set, flexible, with notifications of ten minutes."""
