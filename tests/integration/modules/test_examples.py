@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -151,9 +152,16 @@ ESTATE = {
             }
         ],
         "maintenance_windows": [{"vms": ["database"]}],
+        "load_balancers": [{"name": "front", "resource_group": "shop", "pools": {"web": ["web_1"]}}],
     },
 }
+GROUP = "/subscriptions/%s/resourceGroups/shop/providers" % SUBSCRIPTION
+IDS = {
+    "web_3_id": GROUP + "/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/1",
+    "pool_id": GROUP + "/Microsoft.Network/loadBalancers/front/backendAddressPools/web",
+}
 MODULES = [
+    "load_balancer_member",
     "maintenance_window_info",
     "vm_maintenance",
     "vm_redeploy",
@@ -183,7 +191,7 @@ def fixture_run(play: Callable[..., Any]) -> Iterator[Examples]:
     with Simulator(ESTATE) as azure:
         environment = signed_in(azure, "database")
         tasks = "".join(examples("modules/%s.py" % module) for module in MODULES)
-        played = play(tasks, environment=environment)
+        played = play(tasks, options=("--extra-vars", json.dumps(IDS)), environment=environment)
         azure.event("Reboot", "web_2", event_id=NAMED_EVENT)
         azure.event("Reboot", ["web_0", "web_1"])
         tasks = examples("modules/scheduled_event_acknowledge.py") + examples_of_page("terminate_notifications.md")
@@ -227,6 +235,11 @@ class TestTheExamplesOfTheControlPlane:
         restarted = run.played["Let restarts that users ask for happen at once"]
         assert (published["before"]["publish"], published["after"]["publish"]) == (False, True)
         assert restarted["after"]["approve_user_initiated_reboot"] is True
+
+    def test_those_of_the_balancers_module_take_out_and_put_back(self, run: Examples) -> None:
+        removed = run.played["Take a VM out of every pool that it is in"]
+        restored = run.played["Put it back in exactly these"]
+        assert (removed["changed"], restored["changed"]) == (True, True)
 
     def test_those_of_the_modules_on_hosts_leave_them(self, run: Examples) -> None:
         named = run.played["Name the machines whose maintenance may be begun now"]["msg"]
