@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.signature import (
     NONCE_HEADER,
     SIGNATURE_HEADER,
@@ -223,6 +224,12 @@ class TestAgents:
                 await agents.close()
 
         run(check())
+
+    def test_given_aiohttp_is_not_installed_then_that_is_what_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "aiohttp", None)
+
+        with pytest.raises(OptionError, match=r"^source: agents needs the Python library aiohttp"):
+            open_reader(options({"web_0": "http://127.0.0.1:1"}))
 
 
 class TestSecret:
