@@ -8,6 +8,9 @@ the least that can be done. Fails beyond the bounds:
 * resident memory at rest, with the endpoint on and asked
 * processor time of a poll that brings nothing new, threads included
 * from the announcement of an event to its first step, at one poll a second, at the 99th percentile
+* the same of a Preempt, the longest of all, while 14 members drip their answers to a shared event and 64 clients hold
+  their connections to the endpoint
+* the longest that a probe waits while clients connect 10,000 times
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +43,15 @@ MOST_PROCESSOR_TIME = 0.4
 """Milliseconds."""
 MOST_DELAY = 1.1
 """Seconds."""
+MOST_DELAY_UNDER_ATTACK = 1.2
+"""Seconds."""
+MOST_WAIT = 1.0
+"""Seconds: a probe that takes longer than the shortest that a balancer waits has failed."""
+
+HOSTILE_MEMBERS = 14
+HELD_CONNECTIONS = 64
+CONNECTIONS = 10_000
+SECRET = "of-the-members-of-this-bench-" + 32 * "x"
 
 SEED = 20260101
 PATIENCE = 60.0
@@ -76,21 +89,21 @@ class Machine:
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
-    def run_agent(self, program: Path, interval: float) -> None:
-        """Run the agent, with a first step that leaves a mark."""
+    def run_agent(self, program: Path, interval: float, settings: dict[str, Any] | None = None) -> None:
+        """Run the agent, with a first step that leaves a mark, or with other settings."""
         with socket.socket() as chosen:
             chosen.bind(("127.0.0.1", 0))
             port = chosen.getsockname()[1]
         self.url = f"127.0.0.1:{port}"
         config = self.directory / "agent.json"
-        content = {
+        content: dict[str, Any] = {
             "imds": {"endpoint": self.endpoint, "poll_interval": interval},
             "listen": [{"address": "127.0.0.1", "port": port}],
             "hooks_directory": str(self.directory / "hooks.d"),
             "state_directory": str(self.directory / "state"),
             "policies": [{"drain": [{"command": self.step}], "begin_before": 604800}],
         }
-        config.write_text(json.dumps(content), encoding="utf-8")
+        config.write_text(json.dumps(content | (settings or {})), encoding="utf-8")
         config.chmod(0o600)
         self._run([sys.executable, "-IS", str(program), "run", "--config", str(config)])
         wait_for(lambda: self.ask("/status").get("last_answer"), self)
@@ -165,9 +178,16 @@ def wait_for(ask: Callable[[], Any], machine: Machine) -> Any:
 
 
 @contextlib.contextmanager
-def fleet(machines: int) -> Iterator[tuple[ControlClient, list[Machine]]]:
-    """A simulator in a process of its own, whose work counts for nobody, and machines on which nothing runs yet."""
-    vms = [{"name": f"vm_{number}", "address": f"127.0.1.{number + 1}"} for number in range(machines)]
+def fleet(machines: int, are_together: bool = False) -> Iterator[tuple[ControlClient, list[Machine]]]:
+    """A simulator in a process of its own, whose work counts for nobody, and machines on which nothing runs yet.
+
+    :param are_together: whether an event may hit several of them
+    """
+    vms = [
+        {"name": f"vm_{number}", "address": f"127.0.1.{number + 1}"}
+        | ({"availability_set": "bench"} if are_together else {})
+        for number in range(machines)
+    ]
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="foghorn-bench-")))
         directory.chmod(0o755)
@@ -243,6 +263,105 @@ def measure_delay(begin: Callable[[Machine], None], machines: int, rounds: int, 
     return sorted(delays)
 
 
+class Dripping:
+    """Members of a quorum that begin an answer and never end it."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.asked = 0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        clients: list[socket.socket] = []
+        self._listener.settimeout(0.1)
+        while not self._is_over.is_set():
+            with contextlib.suppress(TimeoutError):
+                client = self._listener.accept()[0]
+                client.setblocking(False)
+                client.send(b"HTTP/1.1 200 OK\r\nX: ")
+                clients.append(client)
+                self.asked += 1
+            for client in list(clients):
+                try:
+                    client.send(b"x")
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    clients.remove(client)
+                    client.close()
+        for client in clients:
+            client.close()
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        self._is_over.set()
+        self._thread.join()
+        self._listener.close()
+
+
+def measure_attack(program: Path, rounds: int, rng: random.Random) -> tuple[float, float]:
+    """Seconds from a Preempt to its first step, and seconds that a probe waited; of each the longest."""
+    with fleet(HOSTILE_MEMBERS + 1, are_together=True) as (control, found), contextlib.ExitStack() as stack:
+        machine = found[0]
+        names = [one.name for one in found]
+        dripping = Dripping()
+        stack.callback(dripping.close)
+        secret = machine.directory / "secret"
+        secret.write_text(SECRET, encoding="ascii")
+        secret.chmod(0o600)
+        quorum = {"secret_file": str(secret), "interval": 0.5, "members": dict.fromkeys(names[1:], dripping.url)}
+        shared = {"match": {"event_types": ["Reboot"]}, "drain": [], "approve": "quorum"}
+        evicted = {"drain": [{"command": machine.step}], "begin_before": 604800}
+        machine.run_agent(program, PACE, {"quorum": quorum, "policies": [shared, evicted]})
+        control.event("Reboot", names, notice=3600)
+        wait_for(lambda: dripping.asked >= HOSTILE_MEMBERS, machine)
+        delays = []
+        for _round in range(rounds):
+            with contextlib.ExitStack() as held:
+                for _client in range(HELD_CONNECTIONS):
+                    host, _colon, port = machine.url.partition(":")
+                    client = held.enter_context(socket.create_connection((host, int(port)), PATIENCE))
+                    client.sendall(b"GET /status HTTP/1.1\r\nX: ")
+                time.sleep(rng.uniform(0.0, PACE))
+                announced = time.time()
+                event = control.event("Preempt", [machine.name], notice=30)
+                wait_for(machine.mark.exists, machine)
+                delays.append(machine.mark.stat().st_mtime - announced)
+                machine.mark.unlink()
+                control.withdraw(event["event_id"])
+                wait_for(lambda: withdrawn_events(machine) == len(delays), machine)
+        return max(delays), _longest_wait(machine)
+
+
+def withdrawn_events(machine: Machine) -> int:
+    """How many have gone, of those that the machine is still out for."""
+    return sum(event["phase"] == "withdrawn" for event in machine.ask("/status").get("events", ()))
+
+
+def _longest_wait(machine: Machine) -> float:
+    """The longest that one of the probes waits while others only connect, and hang up when the agent does."""
+    host, _colon, port = machine.url.partition(":")
+    clients: list[socket.socket] = []
+    longest = 0.0
+    try:
+        for number in range(CONNECTIONS):
+            clients.append(socket.create_connection((host, int(port)), PATIENCE))
+            if len(clients) > 2 * HELD_CONNECTIONS:
+                clients.pop(0).close()
+            if number % 100 == 0:
+                began = time.monotonic()
+                if not machine.ask("/readyz"):
+                    raise RuntimeError(f"a probe was not answered after {number} connections")
+                longest = max(longest, time.monotonic() - began)
+    finally:
+        for client in clients:
+            client.close()
+    return longest
+
+
 def percentile(values: list[float], share: float) -> float:
     """The value that this share of the sorted values does not exceed."""
     return values[min(len(values) - 1, int(share * len(values)))]
@@ -270,6 +389,7 @@ def main() -> int:
                 "agent": measure_delay(lambda one: one.run_agent(program, 1.0), options.machines, options.rounds, rng),
                 "bare": measure_delay(lambda one: one.run_bare(1.0), options.machines, options.rounds, rng),
             }
+            evicted, waited = measure_attack(program, options.rounds, rng)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             print(f"could not measure: {error}", file=sys.stderr)
             return 1
@@ -290,6 +410,12 @@ def main() -> int:
         mark = "" if is_good else "  TOO MUCH"
         agent, bare = values["agent"], values["bare"]
         print(f"{name:<48}  {agent:6.2f} {bare:6.2f} {agent / bare:6.2f} {most:8.2f}{mark}")
+    for name, value, most in (
+        ("Preempt to first step under attack, s, longest", evicted, MOST_DELAY_UNDER_ATTACK),
+        (f"a probe's wait among {CONNECTIONS} connections, s, longest", waited, MOST_WAIT),
+    ):
+        good = good and value <= most
+        print(f"{name:<48}  {value:6.2f} {'':6} {'':6} {most:8.2f}{'' if value <= most else '  TOO MUCH'}")
     return 0 if good else 1
 
 
