@@ -2,19 +2,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What does a task of ours cost beside a task of ansible.builtin.ping?
 
-One ansible-playbook run, in which the tasks take turns, against the simulator on loopback. What is compared is the
-time from a task's start to its result. Fails when a task cannot be measured, or costs LIMIT times as much as a ping.
+One ansible-playbook run, in which the tasks take turns, against the simulator on loopback, and a real HAProxy where
+there is one. What is compared is the time from a task's start to its result. Fails when a task cannot be measured, or
+costs LIMIT times as much as a ping.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +39,56 @@ OURS: dict[str, dict[str, dict[str, Any]]] = {
     "scheduled_events_info, vm_name given": {"foghorn.azure_events.scheduled_events_info": {"vm_name": "web_0"}},
     "scheduled_event_approve, nothing to approve": {"foghorn.azure_events.scheduled_event_approve": {"event_ids": []}},
 }
+HAPROXY = {
+    "haproxy_server, reading": {"foghorn.azure_events.haproxy_server": {"server": "web_0"}},
+    "haproxy_server, drained already": {"foghorn.azure_events.haproxy_server": {"server": "web_0", "state": "drain"}},
+}
+"""As above; `socket` is added."""
+
+HAPROXY_CONFIGURATION = """
+global
+    stats socket {directory}/admin.sock mode 600 level admin
+defaults
+    timeout connect 1s
+    timeout client 1s
+    timeout server 1s
+backend web
+    server web_0 127.0.0.1:1
+    server web_1 127.0.0.1:1
+"""
+
 WARM_UP = 1
 """Rounds that do not count: the first finds cold caches."""
 
 PATIENCE_PER_ROUND = 60.0
+
+
+@contextlib.contextmanager
+def haproxy(directory: Path) -> Iterator[str | None]:
+    """The socket of a HAProxy that runs meanwhile; None where there is none to run."""
+    found = ROOT / ".cache" / "haproxy" / "haproxy"
+    program = str(found) if found.exists() else shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
+    if program is None:
+        yield None
+        return
+    configuration = directory / "haproxy.cfg"
+    configuration.write_text(HAPROXY_CONFIGURATION.format(directory=directory), encoding="utf-8")
+    process = subprocess.Popen([program, "-db", "-q", "-f", str(configuration)], stdin=subprocess.DEVNULL)
+    try:
+        limit = time.monotonic() + PATIENCE_PER_ROUND
+        while not _answers(directory / "admin.sock"):
+            if process.poll() is not None or time.monotonic() > limit:
+                raise RuntimeError(f"{program} did not start")
+            time.sleep(0.05)
+        yield str(directory / "admin.sock")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
@@ -45,11 +97,16 @@ def measure(rounds: int) -> dict[str, list[float]]:
         "imds": {"rate_limit": None},  # a limit would be measured, not the modules
         "vms": [{"name": "web_0", "address": "127.0.0.11"}],
     }
-    with Simulator(fleet) as azure, tempfile.TemporaryDirectory(prefix="foghorn-bench-") as name:
+    with (
+        Simulator(fleet) as azure,
+        tempfile.TemporaryDirectory(prefix="foghorn-bench-") as name,
+        haproxy(Path(name)) as admin_socket,
+    ):
         azure.event("Reboot", "web_0", notice=86400)
         directory = Path(name)
         playbook = directory / "playbook.yml"
-        playbook.write_text(json.dumps([_play(rounds + WARM_UP, azure.imds["web_0"])]), encoding="utf-8")
+        play = _play(rounds + WARM_UP, azure.imds["web_0"], admin_socket)
+        playbook.write_text(json.dumps([play]), encoding="utf-8")
         (directory / "ansible.cfg").touch()
         durations = directory / "durations"
         environment = {
@@ -79,8 +136,11 @@ def measure(rounds: int) -> dict[str, list[float]]:
     return {task: seconds[WARM_UP:] for task, seconds in taken.items()}
 
 
-def _play(rounds: int, endpoint: str) -> dict[str, Any]:
+def _play(rounds: int, endpoint: str, admin_socket: str | None) -> dict[str, Any]:
     tasks: dict[str, dict[str, dict[str, Any]]] = {BASELINE: {BASELINE: {}}, **OURS}
+    if admin_socket is not None:
+        for name, task in HAPROXY.items():
+            tasks[name] = {module: {**options, "socket": admin_socket} for module, options in task.items()}
     return {
         "hosts": "all",
         "gather_facts": False,
@@ -107,7 +167,9 @@ def main() -> int:
     print(f"{'task':<{width}}  median s  beside ping   ({options.rounds} rounds)")
     for task, seconds in taken.items():
         print(f"{task:<{width}}  {statistics.median(seconds):8.3f}  {statistics.median(seconds) / baseline:11.2f}")
-    too_dear = [task for task in OURS if statistics.median(taken[task]) > LIMIT * baseline]
+    if not set(HAPROXY) & set(taken):
+        print("haproxy_server was not measured: there is no HAProxy here (make haproxy)")
+    too_dear = [task for task in taken if statistics.median(taken[task]) > LIMIT * baseline]
     for task in too_dear:
         print(f"{task} costs more than {LIMIT:g} times as much as {BASELINE}", file=sys.stderr)
     return 1 if too_dear else 0
