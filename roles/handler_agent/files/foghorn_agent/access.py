@@ -20,6 +20,7 @@ Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 # The platform itself: nobody else can send from there. Without its probe the machine would be out of rotation.
 _AZURE_PROBE = ipaddress.ip_address(AZURE_PROBE_ADDRESS)
 _OPEN = ("/readyz", "/healthz")
+_HEALTH = "/healthz"
 _STATUS = "/status"
 _METRICS = "/metrics"
 _SIGNATURE = SIGNATURE_HEADER.lower()
@@ -70,7 +71,12 @@ class Access:
         ):
             return Response(403, "text/plain; charset=utf-8", _REFUSED)
         answer = self._respond(asked.path)
-        return None if answer is None else Response(*answer)
+        if answer is None:
+            return None
+        if asked.path == _HEALTH and not is_own:
+            # What is wrong names files, addresses and what is in the configuration: the first line will do.
+            return Response(answer[0], answer[1], answer[2].partition(b"\n")[0] + b"\n")
+        return Response(*answer)
 
     def _respond_to_member(self, asked: Asked) -> Optional[Response]:
         nonce, secret = nonce_of_question(asked.headers), None

@@ -8,7 +8,7 @@ slow step, a silent IMDS or a hostile client cannot keep an eviction from being 
 
 import json
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from foghorn_core.document import Document, NameKey, name_key
 from foghorn_core.errors import OutOfTime
@@ -38,7 +38,7 @@ from .decisions import (
     tried,
 )
 from .imds_desk import Heard, Poll
-from .journal import Journal
+from .journal import Journal, JournalError
 from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .members import Job
@@ -48,8 +48,8 @@ from .quorum import STRANGERS, as_text, shared_events, waiting_for
 from .quorum import Heard as HeardOfMembers
 from .readiness import Readiness
 from .running import Running
-from .state import TOLD, Record, State, Tracked, apply, occasion, summarise
-from .status import Health, describe
+from .state import TOLD, Record, State, Tracked, apply, occasion, replay, summarise
+from .status import Health, describe, troubles
 from .steps import StepOutcome
 from .windows import why_closed
 from .workers import Worker
@@ -61,6 +61,7 @@ _LONGEST_RETRY = 30.0
 _ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has not begun
 _LONGEST_OBEDIENCE = 15.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, half is left
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
+_MOST_UNWRITTEN = 1000  # records, then they are condensed to the state that they amount to
 _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
 _STEP_RETRY = 1.0  # seconds after another step that failed
 _SAY_AGAIN = 10.0  # seconds between two lines about whom an event waits for
@@ -87,7 +88,7 @@ class Edges(NamedTuple):
     """What the loop acts through."""
 
     journal: Journal
-    """Opened already."""
+    """Opened already, unless it could not be: then that is tried again, and nothing is approved meanwhile."""
     poll: Worker
     """Around `ImdsDesk.poll`."""
     heard: Heard
@@ -169,7 +170,7 @@ class Agent:
         self._next_members = 0.0
         self._next_write = 0.0
         if boot_id != state.boot_id:
-            self._commit({"kind": "boot", "boot_id": boot_id})
+            self._commit({"kind": "boot" if state.boot_id is not None else "first_start", "boot_id": boot_id})
 
     # --- the loop -----------------------------------------------------------------------------
 
@@ -185,8 +186,11 @@ class Agent:
         self._collect_step()
         self._readiness.turn(self.config.ready_checks, now)
         self._note_time_out(now)
-        if self._edges.journal.unwritten and now >= self._next_write:
-            self._write()
+        if now >= self._next_write:
+            if not self._edges.journal.is_open:
+                self._open_journal()
+            if self._edges.journal.unwritten or not self._edges.journal.is_open or self._health.journal_trouble:
+                self._write()
         self._end_hold()
         self._weigh_approvals(now)
         # A drain by hand has nothing to ask of IMDS; what Azure has announced may be over by now.
@@ -245,7 +249,8 @@ class Agent:
                 return 503, "text/plain; charset=utf-8", failing.encode("utf-8")
             return 200, "text/plain", b"in rotation\n"
         if path == "/healthz":
-            return 200, "text/plain", b"running\n"
+            lines = ["running", *self.troubles]
+            return 200, "text/plain; charset=utf-8", "".join(line + "\n" for line in lines).encode("utf-8")
         if path == "/status":
             return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
         if path == "/metrics":
@@ -280,6 +285,31 @@ class Agent:
                 "broken and replace it. Suspend the repairs, or protect the instance"
                 % (SHORTEST_GRACE_OF_REPAIRS / 60),
             )
+
+    @property
+    def troubles(self) -> List[str]:
+        """What is wrong now with what the agent needs, a line for each thing."""
+        return troubles(self._health)
+
+    # --- how it is run ------------------------------------------------------------------------
+
+    def note_endpoint(self, trouble: Optional[str]) -> None:
+        """Note where the endpoint cannot listen, for whoever asks; None once it can."""
+        self._health = self._health._replace(endpoint_trouble=trouble)
+
+    def note_configuration(self, trouble: Optional[str]) -> None:
+        """Note what is wrong with the configuration's file, so that another one is used; None once it is good."""
+        self._health = self._health._replace(configuration_trouble=trouble)
+
+    def use(self, config: Config) -> None:
+        """Go on with another configuration, from the next turn on. What is running and still wanted goes on."""
+        self.config = config
+        self._settled = None
+        # When each event's work has to be done, and begins, is found anew: both depend on its plan.
+        self._begin_at = {}
+        self._deadlines = {key: left for key, left in self._deadlines.items() if self._starts.get(key) is None}
+        if self._document is not None:
+            self._set_deadlines(self._clocks.monotonic(), self._clocks.wall())
 
     # --- taking in ----------------------------------------------------------------------------
 
@@ -569,9 +599,7 @@ class Agent:
             for event in to_approve(self.state, self.config.rules, self._words, self._silent(now), self._withheld)
             if now >= self._approve_again.get(event.event_id, (0.0, 0.0))[0]
         ]
-        if not due:
-            return
-        if self._edges.journal.unwritten:
+        if not due or self._edges.journal.unwritten or not self._edges.journal.is_open:
             return
         event_ids = [event.event_id for event in due]
         # Written down before it is sent: after a crash it is known that Azure may have heard it.
@@ -698,7 +726,10 @@ class Agent:
             self._answered.clear()
 
     def _write(self, *records: Record) -> None:
-        trouble = self._edges.journal.append(*records)
+        journal = self._edges.journal
+        trouble = journal.append(*records)
+        if len(journal.unwritten) > _MOST_UNWRITTEN:
+            journal.condense(summarise(self.state))
         self._next_write = self._clocks.monotonic() + _WRITE_RETRY
         if trouble != self._health.journal_trouble:
             self._health = self._health._replace(journal_trouble=trouble)
@@ -706,6 +737,17 @@ class Agent:
                 self._edges.log(levels.ERROR, "%s: until it can be, nothing is approved" % trouble)
             else:
                 self._edges.log(levels.NOTICE, "the journal can be written again")
+
+    def _open_journal(self) -> None:
+        journal = self._edges.journal
+        try:
+            records = journal.open()
+        except JournalError:
+            # It says why with each record that it cannot take.
+            return
+        # What it holds was perhaps not known when the agent started. What has been done since comes on top, in memory
+        # as in the file, so that a crash makes no difference.
+        self.state = replay([*records, *journal.unwritten])
 
     def _announce(self, record: Record) -> None:
         if record["kind"] in _UNANNOUNCED:
@@ -730,7 +772,7 @@ class Agent:
             return min(_LONGEST_SLEEP, self._retry.again_at - now)
         if self._edges.poll.is_busy:
             # The next poll has to wait for the answer, which wakes the loop.
-            is_idle = self._is_quiet and not self._edges.journal.unwritten
+            is_idle = self._is_quiet and not self._edges.journal.unwritten and self._edges.journal.is_open
             return _LONGEST_IDLE_SLEEP if is_idle else _LONGEST_SLEEP
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
 
@@ -777,4 +819,6 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
         return as_message(record), fields
     if kind == "boot":
         return "the machine has booted", fields
+    if kind == "first_start":
+        return "the journal begins here", fields
     return "%s %s" % (kind, ", ".join(record.get("event_ids", ()))), fields

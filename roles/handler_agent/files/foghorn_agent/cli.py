@@ -7,16 +7,19 @@ Written without argparse, which would stay in memory for as long as the agent ru
 
 import json
 import os
+import socket
 import sys
 from datetime import datetime, timezone
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
-from foghorn_core.document import format_date
+from foghorn_core.document import format_date, parse_json
 from foghorn_core.errors import DocumentError
 from foghorn_core.text import plain
 
 from . import __version__
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
+from .config_file import directory_of
+from .endpoint import RUNTIME_DIRECTORY, SOCKET_NAME
 from .journal import JournalError, read_history
 from .manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
 from .members import ask_agent
@@ -160,24 +163,47 @@ def _run(asked: Arguments, _output: TextIO) -> int:
     from .service import serve
 
     forget()
-    return serve(load_config(asked.config), os.environ)
+    return serve(asked.config, os.environ)
 
 
 def _status(asked: Arguments, output: TextIO) -> int:
-    url = _url_of_agent(load_config(asked.config))
-    try:
-        status = ask_agent(url, 5.0)
-    except (OSError, DocumentError) as error:
-        raise Failed("no answer from %s: %s. Is it running? systemctl status foghorn-agent" % (url, error)) from None
+    where, status = _ask_here(asked.config) or _ask_by_port(asked.config)
     if asked.json:
         output.write(json.dumps(status, indent=2, sort_keys=True) + "\n")
         return OK
     try:
         table = as_table(status)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise Failed("%s answered, but not as foghorn-agent does: is something else listening there?" % url) from None
+        raise Failed("%s answered, but not as foghorn-agent does: is something else listening there?" % where) from None
     _show(table, output)
     return OK
+
+
+def _ask_here(config: str) -> Optional[Tuple[str, Dict[str, Any]]]:
+    """Ask the service on this machine, if it runs; whoever may not read its configuration may do that, too."""
+    directory = directory_of(os.environ, "RUNTIME_DIRECTORY") or (RUNTIME_DIRECTORY if config == DEFAULT_PATH else None)
+    if directory is None:
+        return None
+    path = os.path.join(directory, SOCKET_NAME)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(_SECONDS_TO_ANSWER)
+        try:
+            client.connect(path)
+            client.sendall(b"GET /status HTTP/1.1\r\n\r\n")
+            with client.makefile("rb") as answer:
+                head, _end, body = answer.read().partition(b"\r\n\r\n")
+            status = parse_json(body) if head.startswith(b"HTTP/1.1 200 ") else None
+        except (OSError, DocumentError):
+            return None
+    return (path, status) if isinstance(status, dict) else None
+
+
+def _ask_by_port(path: str) -> Tuple[str, Dict[str, Any]]:
+    url = _url_of_agent(load_config(path))
+    try:
+        return url, ask_agent(url, 5.0)
+    except (OSError, DocumentError) as error:
+        raise Failed("no answer from %s: %s. Is it running? systemctl status foghorn-agent" % (url, error)) from None
 
 
 def _show(text: str, output: TextIO) -> None:

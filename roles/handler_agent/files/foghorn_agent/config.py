@@ -156,17 +156,25 @@ def load_config(path: str = DEFAULT_PATH) -> Config:
 
     :raises ConfigError: if anything is wrong with it, or others than root could have written it
     """
+    content = read_file(path)
+    return Config() if content is None else read_config(content, path)
+
+
+def read_file(path: str) -> Optional[bytes]:
+    """Read the file that a configuration is in, unparsed; None if there is none.
+
+    :raises ConfigError: if it cannot be read, or others than root could have written it
+    """
     if not os.path.lexists(path):
-        return Config()
+        return None
     try:
         # It names commands that run as root.
         with open(check_path(os.path.abspath(path)), "rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
+            return file.read(_LARGEST_FILE + 1)
     except UnsafePath as error:
         raise ConfigError(path, [str(error)]) from None
     except OSError as error:
         raise ConfigError(path, ["cannot be read: %s" % error.strerror]) from None
-    return read_config(content, path)
 
 
 def read_config(content: bytes, path: str) -> Config:

@@ -5,18 +5,30 @@
 Read-only, within the loop's selector, one request for each connection. A client may be slow or hostile:
 every call here does a bounded piece of work, every connection has an end, and of too many the oldest goes,
 which is never the probe that has just come.
+
+An address that cannot be had is tried again: the machine is brought through its maintenance without it meanwhile.
 """
 
+import contextlib
 import errno
+import os
 import re
 import selectors
 import socket
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+from .activation import Address, is_at
+
+# Where whoever is on the machine can ask, whatever becomes of the port.
+RUNTIME_DIRECTORY = "/run/foghorn"
+SOCKET_NAME = "agent.sock"
 
 _LARGEST_REQUEST = 8 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes
 _ACCEPTS_AT_ONCE = 16
+_BACKLOG = 128
 _PAUSE = 1.0  # seconds
+_LISTEN_AGAIN = 1.0  # seconds; as long as somebody else has our port, the probe hears what is not from us
 # The machine or the process is short of something. The connection stays in the queue, and the selector reports it
 # again and again.
 _SHORTAGES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
@@ -60,8 +72,13 @@ class Response(NamedTuple):
     """Further ones, as they are sent, each with its line end."""
 
 
-class CannotListen(Exception):
-    """An address cannot be listened on. The message says which, why, and what to do."""
+class _Listener(NamedTuple):
+    """Where clients come in."""
+
+    wanted: Optional[Address]
+    """As it was asked for; None for the UNIX socket."""
+    sock: socket.socket
+    is_inherited: bool
 
 
 class _Connection:
@@ -84,18 +101,21 @@ class Endpoint:
     :param most_connections: at the same time
     :param seconds: that a client has for its request, and again for taking the answer
     :param admits: whether a client at an IP address is let in; others are hung up on, and take nobody's place
-    :raises CannotListen: if one of the addresses cannot be had; then none is
+    :param inherited: sockets that listen already, taken in place of new ones where the address is the same
+    :param path: of a UNIX socket that answers the same; what lies there gives way. None: there is none
     """
 
     def __init__(
         self,
-        addresses: Sequence[Tuple[str, int]],
+        addresses: Sequence[Address],
         respond: Callable[[Asked], Optional[Response]],
         selector: selectors.BaseSelector,
         clock: Callable[[], float],
         most_connections: int = 64,
         seconds: float = 10.0,
         admits: Callable[[str], bool] = lambda _host: True,
+        inherited: Sequence[socket.socket] = (),
+        path: Optional[str] = None,
     ) -> None:
         self._respond = respond
         self._admits = admits
@@ -103,28 +123,47 @@ class Endpoint:
         self._clock = clock
         self._most_connections = most_connections
         self._seconds = seconds
-        self._listeners: List[socket.socket] = []
+        self._listeners: List[_Listener] = []
+        self._spare = list(inherited)
+        self._path = path
+        self._missing: Dict[Address, str] = {}
+        """By the address that is not had yet, why."""
+        self._next_try = 0.0
         # In the order in which they came, as dictionaries are.
         self._connections: Dict[int, _Connection] = {}
         self._paused_until: Optional[float] = None
-        try:
-            for host, port in addresses:
-                self._listeners.append(_listen(host, port))
-        except CannotListen:
-            for listener in self._listeners:
-                listener.close()
-            raise
-        self._watch_listeners()
+        if path is not None:
+            with contextlib.suppress(OSError):
+                self._add(_Listener(None, _listen_at(path), False))
+        self.listen(addresses)
 
     @property
-    def addresses(self) -> List[Tuple[str, int]]:
+    def addresses(self) -> List[Address]:
         """Where it listens, with the ports that it was given."""
-        return [listener.getsockname()[:2] for listener in self._listeners]
+        return [one.sock.getsockname()[:2] for one in self._listeners if one.wanted is not None]
+
+    @property
+    def trouble(self) -> Optional[str]:
+        """Which addresses cannot be listened on, why, and what to do; None while there is no such thing."""
+        return "; ".join(self._missing.values()) or None
+
+    def listen(self, addresses: Sequence[Address]) -> None:
+        """Listen on these addresses and on no other. What cannot be had is tried again by `expire`."""
+        for one in [one for one in self._listeners if one.wanted is not None and one.wanted not in addresses]:
+            self._drop(one)
+        have = [one.wanted for one in self._listeners]
+        self._missing = {}
+        for address in addresses:
+            if address in have:
+                have.remove(address)
+            else:
+                self._try_to_listen(address)
+        self._next_try = self._clock() + _LISTEN_AGAIN
 
     @property
     def is_busy(self) -> bool:
         """Whether there is something that `expire` may have to end."""
-        return bool(self._connections) or self._paused_until is not None
+        return bool(self._connections or self._missing) or self._paused_until is not None
 
     def handle(self, key: selectors.SelectorKey, _mask: int) -> None:
         """Do the next piece of work on a socket that the selector found ready."""
@@ -133,8 +172,11 @@ class Endpoint:
         connection = self._connections.get(key.fd)
         if connection is not None:
             self._advance(connection)
-        elif key.fileobj in self._listeners:
-            self._accept(key.fileobj)
+            return
+        for one in self._listeners:
+            if one.sock is key.fileobj:
+                self._accept(one.sock)
+                return
 
     def expire(self) -> None:
         """Close what has had its time. Call it at each turn of the loop."""
@@ -144,17 +186,56 @@ class Endpoint:
         if self._paused_until is not None and now >= self._paused_until:
             self._paused_until = None
             self._watch_listeners()
+        if self._missing and now >= self._next_try:
+            self._next_try = now + _LISTEN_AGAIN
+            for address in list(self._missing):
+                self._try_to_listen(address)
 
     def close(self) -> None:
         """Stop listening and hang up on everyone."""
         for connection in list(self._connections.values()):
             self._close(connection)
-        if self._paused_until is None:
-            self._ignore_listeners()
-        for listener in self._listeners:
-            listener.close()
-        self._listeners = []
+        for one in list(self._listeners):
+            self._drop(one)
+        for sock in self._spare:
+            sock.close()
+        self._spare = []
+        self._missing = {}
         self._paused_until = None
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+
+    def _try_to_listen(self, address: Address) -> None:
+        self._missing.pop(address, None)
+        for sock in self._spare:
+            if is_at(sock, address):
+                self._spare.remove(sock)
+                sock.setblocking(False)
+                self._add(_Listener(address, sock, True))
+                return
+        try:
+            self._add(_Listener(address, _listen(*address), False))
+        except (OSError, OverflowError) as error:
+            self._missing[address] = (
+                "cannot listen on %s port %s: %s. Give an IP address of this machine, and a port that nothing else uses"
+                % (address[0], address[1], error)
+            )
+
+    def _add(self, listener: _Listener) -> None:
+        self._listeners.append(listener)
+        if self._paused_until is None:
+            self._selector.register(listener.sock, selectors.EVENT_READ, self.handle)
+
+    def _drop(self, listener: _Listener) -> None:
+        self._listeners.remove(listener)
+        if self._paused_until is None:
+            self._selector.unregister(listener.sock)
+        if listener.is_inherited:
+            # The service manager holds it open all the same, and it may be wanted again.
+            self._spare.append(listener.sock)
+        else:
+            listener.sock.close()
 
     def _accept(self, listener: socket.socket) -> None:
         for _unused in range(_ACCEPTS_AT_ONCE):
@@ -250,12 +331,12 @@ class Endpoint:
         connection.sock.close()
 
     def _watch_listeners(self) -> None:
-        for listener in self._listeners:
-            self._selector.register(listener, selectors.EVENT_READ, self.handle)
+        for one in self._listeners:
+            self._selector.register(one.sock, selectors.EVENT_READ, self.handle)
 
     def _ignore_listeners(self) -> None:
-        for listener in self._listeners:
-            self._selector.unregister(listener)
+        for one in self._listeners:
+            self._selector.unregister(one.sock)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -269,14 +350,27 @@ def _listen(host: str, port: int) -> socket.socket:
             # So that 0.0.0.0 and :: can stand side by side.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((host, port))
-        listener.listen(128)
+        listener.listen(_BACKLOG)
         listener.setblocking(False)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError):
         listener.close()
-        raise CannotListen(
-            "cannot listen on %s port %s: %s. Give an IP address of this machine, and a port that nothing else uses"
-            % (host, port, error)
-        ) from None
+        raise
+    return listener
+
+
+def _listen_at(path: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        listener.bind(path)
+        # Whoever may ask the port may ask here: it only reads.
+        os.chmod(path, 0o666)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 

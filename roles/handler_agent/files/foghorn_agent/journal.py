@@ -25,10 +25,14 @@ class JournalError(Exception):
     """The journal cannot be written or read. The message names the file and the remedy."""
 
 
+class JournalInUse(JournalError):
+    """Another process has the journal. Two agents on one machine would get in each other's way."""
+
+
 class Journal:
     """Appends records. Only one process may have it open: `open` takes a lock.
 
-    :param directory: must exist
+    :param directory: made if it is not there
     :param largest_size: bytes past which it `is_large`
     """
 
@@ -42,15 +46,32 @@ class Journal:
         self._descriptor = -1
         self._size = 0
         self._size_at_first = 0
+        self._why_closed = "%s has not been opened" % self.path
         self.unwritten: List[Record] = []
         """Records that the disk did not take yet. They are tried again with the next one."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file to append to."""
+        return self._descriptor >= 0
+
+    def read(self) -> List[Record]:
+        """Read what is there, as far as it can be read, where it cannot be opened: on a disk mounted read-only, say."""
+        try:
+            with open(self.path, "rb") as file:
+                content = file.read()
+        except OSError:
+            return []
+        return list(_parse_lines(content[: _length_of_whole_lines(content)]))
 
     def open(self) -> List[Record]:
         """Read what is there, cut off a torn last line, and make ready to append.
 
-        :raises JournalError: if the file cannot be opened, or another process has it
+        :raises JournalInUse: if another process has it
+        :raises JournalError: if the file cannot be opened
         """
         try:
+            os.makedirs(self._directory, mode=0o750, exist_ok=True)
             lock_path = os.path.join(self._directory, LOCK_FILE_NAME)
             self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,10 +84,11 @@ class Journal:
             _sync_directory(self._directory)
         except BlockingIOError:
             self.close()
-            raise JournalError("%s is in use: another foghorn-agent is running" % self.path) from None
+            raise JournalInUse("%s is in use: another foghorn-agent is running" % self.path) from None
         except OSError as error:
             self.close()
-            raise JournalError("%s cannot be used: %s" % (self.path, error)) from None
+            self._why_closed = "%s cannot be used: %s" % (self.path, error)
+            raise JournalError(self._why_closed) from None
         return list(_parse_lines(content[: self._size]))
 
     def append(self, *records: Record) -> Optional[str]:
@@ -76,6 +98,8 @@ class Journal:
             must not keep the machine from being drained
         """
         self.unwritten.extend(records)
+        if not self.is_open:
+            return self._why_closed
         if not self.unwritten:
             return None
         try:
@@ -84,6 +108,10 @@ class Journal:
             return "%s cannot be written: %s" % (self.path, error.strerror or error)
         self.unwritten = []
         return None
+
+    def condense(self, summary: Iterable[Record]) -> None:
+        """Keep the records that rebuild the present state in place of those that the disk did not take."""
+        self.unwritten = list(summary)
 
     @property
     def is_large(self) -> bool:

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counts what happens and writes it in the text format of Prometheus."""
 
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from foghorn_core.text import plain
 
+from .status import TROUBLES
+
 Labels = Tuple[Tuple[str, str], ...]
+Sample = Tuple[str, Labels, float]
 
 _HELP = {
     "foghorn_in_rotation": ("gauge", "Whether the machine is in rotation."),
@@ -17,6 +20,7 @@ _HELP = {
     "foghorn_member_errors_total": ("counter", "Members that gave no status that could be used, by reason."),
     "foghorn_last_answer_timestamp_seconds": ("gauge", "When IMDS last gave a document."),
     "foghorn_journal_unwritten": ("gauge", "Journal records that the disk has not taken."),
+    "foghorn_trouble": ("gauge", "Whether something is wrong with what the agent needs; /healthz says what."),
     "foghorn_polls_total": ("counter", "Documents asked for, by result."),
     "foghorn_steps_total": ("counter", "Steps that ended, by stage and result."),
     "foghorn_approvals_total": ("counter", "Approvals sent, by result."),
@@ -39,7 +43,7 @@ class Counters:
 
 def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counters: Counters) -> str:
     """Write all metrics. `status` is what `/status` answers."""
-    samples: List[Tuple[str, Labels, float]] = [
+    samples: List[Sample] = [
         ("foghorn_in_rotation", (), float(status["in_rotation"])),
         ("foghorn_last_answer_timestamp_seconds", (), last_answer),
         ("foghorn_journal_unwritten", (), float(unwritten)),
@@ -73,6 +77,14 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
         ]
     samples += [("foghorn_events", labels, float(count)) for labels, count in by_kind.items()]
     samples += [(name, labels, value) for (name, labels), value in counters.values.items()]
+    samples += [
+        ("foghorn_trouble", (("with", name),), float(status[key] is not None)) for key, name in TROUBLES.items()
+    ]
+    return as_text(samples)
+
+
+def as_text(samples: Sequence[Sample]) -> str:
+    """Write samples as Prometheus reads them."""
     lines = []
     for name in sorted({name for name, _labels, _value in samples}):
         kind, text = _HELP[name]

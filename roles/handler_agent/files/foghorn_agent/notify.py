@@ -4,6 +4,7 @@
 
 import os
 import socket
+import time
 from typing import Callable, Mapping, Optional
 
 
@@ -29,6 +30,10 @@ class Notifier:
     def ready(self) -> None:
         """The agent does its work now."""
         self._send("READY=1")
+
+    def reloading(self) -> None:
+        """The agent reads its configuration again; `ready` says when it has."""
+        self._send("RELOADING=1\nMONOTONIC_USEC=%d" % (time.monotonic() * 1e6))
 
     def stopping(self) -> None:
         """The agent is about to end."""

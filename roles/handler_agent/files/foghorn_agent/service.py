@@ -6,28 +6,31 @@ import contextlib
 import json
 import os
 import selectors
-import signal
+import socket
 import sys
 import time
 from datetime import datetime, timezone
-from typing import Mapping, Optional, Tuple
+from typing import List, Mapping, Optional, Sequence, Tuple
 
 from foghorn_core.document import parse_event
 
 from . import log as levels
 from .access import Access
+from .activation import inherited_sockets
 from .agent import Agent, Edges
 from .clock import Clocks, boot_id
-from .config import Config, Webhook
+from .config import Config, ConfigError, Webhook
+from .config_file import ConfigFile, directory_of
 from .control import Control
-from .endpoint import CannotListen, Endpoint
+from .endpoint import SOCKET_NAME, Endpoint
 from .imds_desk import ImdsDesk
-from .journal import Journal, JournalError
+from .journal import Journal, JournalError, JournalInUse
 from .log import Log, open_log
 from .members import MembersDesk
 from .notify import Notifier
 from .running import Running, Surroundings
 from .secrets import NoSecret, read_members_secrets
+from .signals import Signals
 from .state import Record, State, occasion, replay
 from .webhooks import (
     CLOUD_EVENT,
@@ -47,68 +50,123 @@ _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
 _LOOK_AFTER_CLIENTS = 1.0  # seconds
 _PAUSE_AFTER_ERROR = 0.2  # seconds
 _SAY_AGAIN = 60.0  # seconds until the same error is logged again
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class CannotStart(Exception):
     """The agent cannot do its work. The message says why, and what to do."""
 
 
-def serve(config: Config, environment: Mapping[str, str]) -> int:
+def serve(path: str, environment: Mapping[str, str]) -> int:
     """Run the agent until SIGTERM or SIGINT.
 
+    :param path: of the configuration
     :returns: the exit status
     """
     log = open_log(dict(environment))
-    try:
-        service = Service(config, environment, log)
-    except CannotStart as error:
-        log(levels.ERROR, "cannot start: %s" % error)
-        return 1
-    try:
-        service.run()
-    finally:
-        service.close()
+    with contextlib.ExitStack() as opened:
+        signals = Signals()
+        opened.callback(signals.close)
+        sockets = [opened.enter_context(sock) for sock in inherited_sockets(environment)]
+        # The directory is that of the unit: what the configuration says of one cannot be read when it is needed.
+        kept_in = directory_of(environment, "STATE_DIRECTORY")
+        file = ConfigFile(path, kept_in)
+        try:
+            config, error = _first_config(file, environment, log, signals, sockets, kept_in)
+            while config is not None:
+                service = Service(config, environment, log, signals, sockets, file, error)
+                try:
+                    config, error = service.run(), None
+                finally:
+                    service.close()
+        except CannotStart as reason:
+            log(levels.ERROR, "cannot start: %s" % reason)
+            return 1
     return 0
+
+
+def _first_config(
+    file: ConfigFile,
+    environment: Mapping[str, str],
+    log: Log,
+    signals: Signals,
+    sockets: Sequence[socket.socket],
+    kept_in: Optional[str],
+) -> Tuple[Optional[Config], Optional[ConfigError]]:
+    """The configuration to begin with, and what is wrong with the file's if it is another one."""
+    try:
+        return file.load(), None
+    except ConfigError as error:
+        last_good = file.load_last_good()
+        if last_good is not None:
+            return last_good, error
+        # Only here: most agents never need it.
+        from .waiting import wait_for_config
+
+        is_out = kept_in is not None and replay(Journal(kept_in).read()).is_out
+        return wait_for_config(file, error, environment, log, signals, _again(sockets), is_out), None
+
+
+def _again(sockets: Sequence[socket.socket]) -> List[socket.socket]:
+    return [sock.dup() for sock in sockets]
 
 
 class Service:
     """The agent with all that it needs to run as a process of its own.
 
-    :raises CannotStart: if it cannot have its state directory, its journal or an address to listen on
+    Without a journal and without an endpoint it runs all the same: both are tried again.
+
+    :param signals: what the process is told
+    :param sockets: those that the service manager holds open for the endpoint
+    :param file: where another configuration may come from
+    :param error: what is wrong with the one that is there, if this is not it
+    :raises CannotStart: if another agent is running
     """
 
-    def __init__(self, config: Config, environment: Mapping[str, str], log: Log) -> None:
+    def __init__(
+        self,
+        config: Config,
+        environment: Mapping[str, str],
+        log: Log,
+        signals: Signals,
+        sockets: Sequence[socket.socket] = (),
+        file: Optional[ConfigFile] = None,
+        error: Optional[ConfigError] = None,
+    ) -> None:
         self._opened = contextlib.ExitStack()
+        self._signals = signals
+        self._file = file
+        self._next: Optional[Config] = None
+        """What to begin anew with."""
         try:
-            self._open(config, environment, log)
+            self._open(config, environment, log, sockets)
         except CannotStart:
             self.close()
             raise
+        if error is not None:
+            self._note_config_error(error)
 
-    def _open(self, config: Config, environment: Mapping[str, str], log: Log) -> None:
+    def _open(self, config: Config, environment: Mapping[str, str], log: Log, sockets: Sequence[socket.socket]) -> None:
         self._config = config
         self._log = log
         self._clocks = Clocks(time.monotonic, time.time)
         self._selector = selectors.DefaultSelector()
         self._opened.callback(self._selector.close)
-        self._wake_reader, self._wake_writer = os.pipe()
-        for descriptor in (self._wake_reader, self._wake_writer):
-            os.set_blocking(descriptor, False)
-            self._opened.callback(os.close, descriptor)
-        self._selector.register(self._wake_reader, selectors.EVENT_READ)
+        self._selector.register(self._signals, selectors.EVENT_READ)
         self._watched = -1
-        self._stop_asked = False
+        self._config_error: Optional[ConfigError] = None
+        self._endpoint_trouble: Optional[str] = None
         self._last_error = ("", 0.0)
         """What it was, and when it may be said again."""
         self._journal = Journal(config.state_directory)
         self._opened.callback(self._journal.close)
         try:
-            os.makedirs(config.state_directory, mode=0o750, exist_ok=True)
-            state = replay(self._journal.open())
-        except (OSError, JournalError) as error:
+            records = self._journal.open()
+        except JournalInUse as error:
             raise CannotStart(str(error)) from None
-        around = Surroundings(config.hooks_directory, self._clocks.monotonic)
+        except JournalError:
+            # The agent says so with its first record, and tries again.
+            records = self._journal.read()
+        state = replay(records)
         self._webhooks = WebhookQueue([sys.executable, "-E", "-s", program(), "send-webhook"], self._clocks.monotonic)
         self._desk = ImdsDesk(config, self._clocks)
         edges = Edges(
@@ -117,7 +175,7 @@ class Service:
             heard=self._desk.heard,
             approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
             members=Worker(MembersDesk().ask, "members"),
-            start_step=lambda work, vm_name: Running(work, vm_name, around),
+            start_step=lambda work, vm_name: Running(work, vm_name, self._surroundings()),
             watch=self._watch,
             log=log,
             tell=self._tell,
@@ -132,12 +190,16 @@ class Service:
             lambda: self.agent.state.vm_name,
             lambda: self.agent.config,
         )
-        try:
-            self._endpoint = Endpoint(
-                config.listen, access.respond, self._selector, self._clocks.monotonic, admits=access.admits
-            )
-        except CannotListen as error:
-            raise CannotStart(str(error)) from None
+        runtime = directory_of(environment, "RUNTIME_DIRECTORY")
+        self._endpoint = Endpoint(
+            config.listen,
+            access.respond,
+            self._selector,
+            self._clocks.monotonic,
+            admits=access.admits,
+            inherited=_again(sockets),
+            path=None if runtime is None else os.path.join(runtime, SOCKET_NAME),
+        )
         self._opened.callback(self._endpoint.close)
         self._control = self._open_control()
         self._notifier = Notifier(environment, self._clocks.monotonic)
@@ -162,14 +224,17 @@ class Service:
         self._opened.callback(control.close)
         return control
 
-    def run(self) -> None:
-        """Run until a signal says to stop; then end what is running, and leave the rest to the next start."""
-        self._catch_signals()
+    def run(self) -> Optional[Config]:
+        """Run until a signal says to stop; then end what is running, and leave the rest to the next start.
+
+        :returns: the configuration to begin anew with at once; None for none
+        """
         self._log(levels.NOTICE, "watching %s" % self._config.imds.endpoint)
         self._notifier.ready()
-        while not self._stop_asked:
+        while not self._signals.stop_asked and self._next is None:
             self._turn()
-        self._notifier.stopping()
+        if self._next is None:
+            self._notifier.stopping()
         self._desk.close()
         self.agent.stop()
         self._webhooks.close()
@@ -177,7 +242,8 @@ class Service:
         ends = self._clocks.monotonic() + _STOPPING_TIME
         while self._clocks.monotonic() < ends and not (self.agent.is_idle() and self._webhooks.is_idle()):
             time.sleep(0.05)
-        self._log(levels.NOTICE, "stopped")
+        self._log(levels.NOTICE, "stopped" if self._next is None else "beginning anew with another configuration")
+        return self._next
 
     def close(self) -> None:
         """Give back all that was opened: files, sockets, threads."""
@@ -188,9 +254,13 @@ class Service:
             seconds = self.agent.turn()
         except Exception as error:  # noqa: BLE001 - whatever it is: the machine is better off with the next turn
             seconds = self._note_error(error)
-        self._notifier.sign_of_life()
-        self._notifier.status("in rotation" if not self.agent.state.is_out else "out of rotation")
+        self._look_at_config()
         self._endpoint.expire()
+        self._note_endpoint()
+        self._notifier.sign_of_life()
+        self._notifier.status(
+            "; ".join(["out of rotation" if self.agent.state.is_out else "in rotation", *self.agent.troubles])
+        )
         if len(self._webhooks):
             for report in self._webhooks.poll():
                 self._note_webhook(report)
@@ -202,8 +272,57 @@ class Service:
                     self._control.handle(key, mask)
                 except Exception as error:  # noqa: BLE001 - whatever it is: one request is lost, and not the agent
                     self._note_error(error)
-            elif key.fd == self._wake_reader:
-                _empty(self._wake_reader)
+            elif key.fileobj is self._signals:
+                self._signals.empty()
+
+    def _look_at_config(self) -> None:
+        if self._file is None:
+            return
+        is_spoilt = self._config_error is not None and self._file.has_changed
+        if not self._signals.reload_asked and not is_spoilt:
+            return
+        self._signals.reload_asked = False
+        self._notifier.reloading()
+        try:
+            config = self._file.load()
+        except ConfigError as error:
+            self._note_config_error(error)
+        else:
+            self._config_error = None
+            self.agent.note_configuration(None)
+            self._use(config)
+        self._notifier.ready()
+
+    def _use(self, config: Config) -> None:
+        before, self._config = self._config, config
+        if config == before:
+            self._log(levels.NOTICE, "the configuration is read again: it is the same")
+        elif (config.imds, config.state_directory) != (before.imds, before.state_directory):
+            # The connections, the journal and what is known of IMDS are others: that is another agent.
+            self._next = config
+        else:
+            self._log(levels.NOTICE, "the configuration is another from now on")
+            self._endpoint.listen(config.listen)
+            self.agent.use(config)
+
+    def _note_config_error(self, error: ConfigError) -> None:
+        if str(error) != str(self._config_error):
+            self._log(levels.ERROR, "the configuration cannot be used, and the last good one stays: %s" % error)
+        self._config_error = error
+        self.agent.note_configuration(str(error))
+
+    def _note_endpoint(self) -> None:
+        trouble = self._endpoint.trouble
+        if trouble != self._endpoint_trouble:
+            if trouble is not None:
+                self._log(levels.ERROR, "%s. It is tried again; events are handled meanwhile" % trouble)
+            else:
+                self._log(levels.NOTICE, "the endpoint listens on all of its addresses")
+            self._endpoint_trouble = trouble
+            self.agent.note_endpoint(trouble)
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(self._config.hooks_directory, self._clocks.monotonic)
 
     def _note_error(self, error: Exception) -> float:
         """Count and log what should not have happened; give the seconds until the next turn."""
@@ -269,16 +388,6 @@ class Service:
         if trouble is not None:
             self._log(levels.WARNING, "webhook to %s: %s: %s" % (shown_url(report.request.url), result, trouble))
 
-    def _catch_signals(self) -> None:
-        self._opened.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(self._wake_writer))
-        for number in _SIGNALS:
-            signal.signal(number, self._ask_to_stop)
-        # Only to be woken: a child that closed its output long ago has ended.
-        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-
-    def _ask_to_stop(self, _number: int, _frame: object) -> None:
-        self._stop_asked = True
-
 
 def _body_of(webhook: Webhook, stage: str, record: Record, state: State) -> Tuple[str, str]:
     """What a webhook is sent, and of which type that is."""
@@ -305,11 +414,3 @@ def program() -> str:
     here = os.path.dirname(os.path.abspath(__file__))
     parent = os.path.dirname(here)
     return parent if os.path.isfile(parent) else here
-
-
-def _empty(descriptor: int) -> None:
-    try:
-        while os.read(descriptor, 4096):
-            pass
-    except BlockingIOError:
-        pass

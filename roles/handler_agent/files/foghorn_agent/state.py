@@ -465,6 +465,7 @@ _CHANGES = {
     "tracked": _tracked,
     "identity": _identity,
     "boot": _boot,
+    "first_start": _boot,
     "incarnation": _incarnation,
     "doubt": _doubt,
     "survived": _survived,

@@ -4,7 +4,7 @@
 
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.document import event_as_dict, format_date, same_name
 from foghorn_core.text import plain
@@ -17,6 +17,14 @@ from .state import BEGUN, MANUAL_ID, State, Tracked
 
 JsonObject = Dict[str, Any]
 
+# The fields of `/status`, and of `Health`, that say what is wrong with what the agent needs, and what that is.
+TROUBLES = {
+    "trouble": "IMDS",
+    "journal_trouble": "journal",
+    "endpoint_trouble": "endpoint",
+    "configuration_trouble": "configuration",
+}
+
 
 class Health(NamedTuple):
     """How the agent itself is doing. Times are in seconds since the epoch."""
@@ -27,6 +35,11 @@ class Health(NamedTuple):
     trouble: Optional[str] = None
     """What is wrong with IMDS now."""
     journal_trouble: Optional[str] = None
+    """Why nothing can be written to it now."""
+    endpoint_trouble: Optional[str] = None
+    """Where it cannot listen now."""
+    configuration_trouble: Optional[str] = None
+    """Why another configuration is used than the one that is in the file."""
 
 
 def phase(one: Tracked, rules: Sequence[Rule]) -> str:
@@ -80,6 +93,8 @@ def describe(
         "last_answer": _as_date(health.last_answer),
         "trouble": health.trouble,
         "journal_trouble": health.journal_trouble,
+        "endpoint_trouble": health.endpoint_trouble,
+        "configuration_trouble": health.configuration_trouble,
         "step": None
         if work is None
         else {"event_id": work.event.event_id, "stage": work.stage, "name": work.step.name, "seconds": work.seconds},
@@ -139,8 +154,10 @@ def as_table(status: Mapping[str, Any]) -> str:
         for check in status["checks"]
         if not check["ready"]
     ]
-    if status["journal_trouble"]:
-        lines.append("journal  %s" % plain(status["journal_trouble"]))
+    # With an agent of another version, some may be missing.
+    lines += [
+        "%s  %s" % (name, plain(status[key])) for key, name in TROUBLES.items() if name != "IMDS" and status.get(key)
+    ]
     if status["drained_by_hand"]:
         drained = status["drained_by_hand"]
         lines.append("by hand  drained since %s: drain %s" % (plain(drained["since"]), plain(drained["drain"])))
@@ -175,6 +192,12 @@ def as_table(status: Mapping[str, Any]) -> str:
     if status["step"]:
         lines.append("running  " + plain("%(stage)s: %(name)s" % status["step"]))
     return "\n".join(lines) + "\n"
+
+
+def troubles(health: Health) -> List[str]:
+    """What is wrong now with what the agent needs, a line for each thing."""
+    found = [(name, getattr(health, field)) for field, name in TROUBLES.items()]
+    return ["%s: %s" % (name, plain(trouble)) for name, trouble in found if trouble is not None]
 
 
 def _as_start(event: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from foghorn_agent.clock import Clocks
 from foghorn_agent.config import parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import Heard, Poll
+from foghorn_agent.journal import JournalError
 from foghorn_agent.members import Job, MemberError
 from foghorn_agent.policy import CHECK, DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.quorum import ANOTHER_MACHINE
@@ -254,9 +255,21 @@ class Journal:
     def __init__(self, rehearsal: "Rehearsal") -> None:
         self._rehearsal = rehearsal
         self.unwritten: List[Any] = []
+        self.is_open = not rehearsal.journal_is_away
+
+    def open(self) -> List[Any]:
+        if self._rehearsal.journal_is_away:
+            raise JournalError("the journal is away")
+        self.is_open = True
+        return list(self._rehearsal.records)
+
+    def condense(self, summary: List[Any]) -> None:
+        self.unwritten = list(summary)
 
     def append(self, *records: Any) -> Optional[str]:
         self.unwritten.extend(records)
+        if not self.is_open:
+            return "the journal is away"
         if self._rehearsal.disk_is_full:
             return "the journal cannot be written: No space left on device"
         records, self.unwritten = tuple(self.unwritten), []
@@ -325,6 +338,8 @@ class Rehearsal:
         self.step_seconds = dict(STEP_SECONDS)
         self.failing: Set[str] = set()
         self.disk_is_full = False
+        self.journal_is_away = False
+        """Whether the journal can neither be read nor written when the agent starts."""
         self.dying_seconds = 0.0
         """How long a step goes on that was told to end, unless it is killed."""
         self.silent = False
@@ -471,7 +486,8 @@ class Rehearsal:
             tell=lambda record, _state: self.told.append(record),
         )
         clocks = Clocks(lambda: self.now, self.wall)
-        self.agent = Agent(self.config, clocks, edges, replay(self.records), "boot-%d" % self.boots)
+        known = [] if self.journal_is_away else self.records
+        self.agent = Agent(self.config, clocks, edges, replay(known), "boot-%d" % self.boots)
 
     def wall(self) -> float:
         return EPOCH.timestamp() + self.now + self.wall_step

@@ -19,7 +19,7 @@ STATUS = b'{"vm_name": "web_0", "events": []}'
 def respond(path: str) -> Optional[Tuple[int, str, bytes]]:
     return {
         "/readyz": (503, "text/plain", b"out of rotation\n"),
-        "/healthz": (200, "text/plain", b"running\n"),
+        "/healthz": (200, "text/plain", b"running\njournal: /var/lib/foghorn is read-only\n"),
         "/status": (200, "application/json", STATUS),
         "/metrics": (200, "text/plain", b"metrics\n"),
     }.get(path)
@@ -67,6 +67,14 @@ def test_given_a_path_when_asked_for_then_others_learn_only_whether_the_machine_
 ) -> None:
     assert status_for(Asked(path, "127.0.0.1", True), access()) == own
     assert status_for(from_elsewhere(path), access()) == others
+
+
+def test_given_trouble_when_others_ask_for_health_then_they_learn_that_the_agent_runs_and_no_more() -> None:
+    own, others = access().respond(Asked("/healthz", "127.0.0.1", True)), access().respond(from_elsewhere("/healthz"))
+    assert own is not None
+    assert others is not None
+    assert own.body == b"running\njournal: /var/lib/foghorn is read-only\n"
+    assert others.body == b"running\n"
 
 
 def test_given_a_refusal_when_it_is_read_then_it_says_who_may_ask_and_nothing_of_the_machine() -> None:

@@ -18,6 +18,7 @@ from foghorn_agent import log as levels
 from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.imds_desk import ImdsDesk
+from foghorn_agent.state import replay
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, format_date
 from foghorn_core.errors import DocumentError, Refused
@@ -677,7 +678,122 @@ def test_given_a_journal_that_is_large_when_it_begins_anew_then_a_kill_after_it_
     assert len(rehearsal.records) <= 5 < len(rehearsal.history)
 
 
+AWAY = "the journal is away"
+
+
+def test_given_a_journal_that_cannot_be_had_when_an_event_comes_then_it_is_handled_and_approved_once_it_can() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
+    rehearsal.journal_is_away = True
+    rehearsal.run_until(100.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    assert rehearsal.approve_worker.jobs == []
+    status = status_of(rehearsal)
+    assert status["journal_trouble"] == AWAY
+    assert [event["ready"] for event in status["events"]] == [False]
+    assert messages(rehearsal, levels.ERROR) == [AWAY + ": until it can be, nothing is approved"]
+    assert rehearsal.agent is not None
+    answer = rehearsal.agent.respond("/healthz")
+    assert answer == (200, "text/plain; charset=utf-8", b"running\njournal: the journal is away\n")
+    metrics = rehearsal.agent.respond("/metrics")
+    assert metrics is not None
+    assert b'foghorn_trouble{with="journal"} 1.0\n' in metrics[2]
+
+    rehearsal.journal_is_away = False
+    rehearsal.run_until(101.0)
+    assert status_of(rehearsal)["journal_trouble"] is None
+    assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
+    assert [record["kind"] for record in rehearsal.history].count("seen") == 1
+
+
+def test_given_a_machine_out_of_rotation_when_its_journal_comes_back_late_then_it_is_restored_all_the_same() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0, linger=30.0)])
+    rehearsal.run_until(20.0)
+    assert rehearsal.state.is_out
+    rehearsal.back_after = 100.0
+    rehearsal.kill()
+    rehearsal.journal_is_away = True
+    rehearsal.run_until(140.0)
+    assert rehearsal.azure.is_over
+    assert rehearsal.restored == 0
+    rehearsal.journal_is_away = False
+    rehearsal.tick_until(lambda: rehearsal.restored)
+    assert not rehearsal.state.is_out
+    rehearsal.tick(1.0)
+    assert replay(rehearsal.records) == rehearsal.state
+
+
+def test_given_a_journal_that_stays_away_when_much_happens_then_what_is_kept_for_it_stays_bounded() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
+    rehearsal.journal_is_away = True
+    rehearsal.run_until(20.0)
+    assert rehearsal.agent is not None
+    journal = rehearsal.agent._edges.journal
+    for _time in range(3):
+        journal.unwritten.extend({"kind": "of no consequence"} for _record in range(900))
+        rehearsal.azure.incarnation += 1
+        rehearsal.tick()
+    assert len(journal.unwritten) <= 1000
+    assert replay(journal.unwritten) == rehearsal.state
+
+
+# --- another configuration --------------------------------------------------------------------------
+
+
+def test_given_a_drain_under_way_when_another_configuration_is_used_then_what_is_still_wanted_runs_on() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
+    rehearsal.run_until(4.0)
+    assert rehearsal.steps() == ["deregister"]
+    assert rehearsal.agent is not None
+    flush = {"command": ["/bin/flush"], "name": "flush"}
+    shutdown = [*POLICY["shutdown"], flush]
+    rehearsal.agent.use(parse_config({"policies": [dict(POLICY, approve="when_ready", shutdown=shutdown)]}))
+    rehearsal.run_until(30.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop", "flush"]
+    assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
+
+
+def test_given_a_drain_put_off_when_the_new_configuration_wants_it_at_once_then_it_begins() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=3000.0)], policy=dict(POLICY, begin_before=300))
+    rehearsal.run_until(20.0)
+    assert rehearsal.steps() == []
+    assert rehearsal.agent is not None
+    rehearsal.agent.use(parse_config({"policies": [dict(POLICY, approve="when_ready")]}))
+    rehearsal.run_until(22.0)
+    assert rehearsal.steps() == ["deregister"]
+
+
+def test_given_a_longer_margin_when_the_configuration_is_used_then_what_is_running_ends_the_sooner() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=UNAPPROVED)
+    rehearsal.step_seconds["deregister"] = 1000.0
+    rehearsal.run_until(10.0)
+    assert rehearsal.agent is not None
+    rehearsal.agent.use(parse_config({"policies": [dict(UNAPPROVED, margin=80)]}))
+    rehearsal.run_until(45.0)
+    assert "wait" in rehearsal.steps()
+
+
+def test_given_no_document_yet_when_another_configuration_is_used_then_it_is_for_what_comes() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.silent = True
+    rehearsal.run_until(3.0)
+    assert rehearsal.agent is not None
+    config = parse_config({"policies": []})
+    rehearsal.agent.use(config)
+    assert rehearsal.agent.config is config
+
+
 # --- who this machine is ----------------------------------------------------------------------------
+
+
+def test_given_a_first_start_when_it_is_told_then_nobody_hears_of_a_boot() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(5.0)
+    assert "the machine has booted" not in messages(rehearsal)
+    assert [record["kind"] for record in rehearsal.told] == ["identity"]
+    rehearsal.reboot(2.0)
+    rehearsal.run_until(10.0)
+    assert messages(rehearsal).count("the machine has booted") == 1
+    assert [record["kind"] for record in rehearsal.told] == ["identity", "boot"]
 
 
 def test_given_a_clone_when_it_boots_with_an_event_then_the_boot_is_noticed() -> None:
@@ -863,7 +979,7 @@ def test_given_an_event_when_it_goes_its_way_then_each_change_is_told_and_logged
     rehearsal.run()
     told = [record.get("stage", record["kind"]) for record in rehearsal.told]
     assert told == [
-        "boot", "identity", "seen", "drain", "drain", "shutdown", "shutdown", "approving", "approved", "changed",
+        "identity", "seen", "drain", "drain", "shutdown", "shutdown", "approving", "approved", "changed",
         "over", "restore", "restore",
     ]  # fmt: skip
     assert "Freeze of %s is announced: Scheduled" % VM_NAME in messages(rehearsal)

@@ -8,7 +8,6 @@ Runs on Python 3.6 and later.
 import io
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -184,7 +183,7 @@ def test_given_a_configuration_on_standard_input_when_checked_then_no_file_is_ne
     assert bool(said.err) is bool(errors)
 
 
-@pytest.mark.parametrize("command", ["run", "status", "history"])
+@pytest.mark.parametrize("command", ["status", "history"])
 def test_given_a_configuration_that_others_can_write_when_any_command_runs_then_it_is_refused(
     command: str, machine: RealAgent
 ) -> None:
@@ -354,21 +353,12 @@ def test_given_mistakes_or_no_journal_when_run_within_this_process_then_the_exit
 ) -> None:
     assert main(["history", "--config", str(machine.config)]) == 1
     assert "the agent has not run here yet" in capsys.readouterr().err
-    (machine.directory / "state").write_text("")
-    assert main(["run", "--config", str(machine.config)]) == 1
     machine.config.write_text("[]")
-    assert main(["run", "--config", str(machine.config)]) == 3
+    assert main(["history", "--config", str(machine.config)]) == 3
     assert capsys.readouterr().err.endswith(": configuration: expected an object, got []\n")
 
 
 # --- run --------------------------------------------------------------------------------------------
-
-
-def test_given_a_state_directory_that_cannot_be_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
-    (machine.directory / "state").write_text("")
-    run = machine.run("run")
-    assert run.returncode == 1
-    assert b"cannot start: " in run.stderr
 
 
 def test_given_a_journal_in_use_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
@@ -379,15 +369,6 @@ def test_given_a_journal_in_use_when_run_then_it_says_so_and_fails(machine: Real
     other.close()
     assert run.returncode == 1
     assert b"is in use: another foghorn-agent is running" in run.stderr
-
-
-def test_given_an_address_in_use_when_run_then_it_says_so_and_fails(machine: RealAgent) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", int(machine.url.rpartition(":")[2])))
-        taken.listen(1)
-        run = machine.run("run")
-    assert run.returncode == 1
-    assert b"cannot listen on 127.0.0.1" in run.stderr
 
 
 def test_given_a_webhook_to_send_when_the_program_is_told_then_it_does_and_says_how_it_went(program: Path) -> None:

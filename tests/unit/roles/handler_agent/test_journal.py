@@ -5,6 +5,8 @@
 Runs on Python 3.6 and later.
 """
 
+import errno
+import fcntl
 import json
 import os
 import subprocess
@@ -148,9 +150,58 @@ def test_given_a_journal_that_begins_anew_when_another_opens_it_at_any_point_of_
     assert reread(tmp_path) == SUMMARY
 
 
-def test_given_no_directory_when_opened_then_the_error_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=r"nowhere/journal\.jsonl cannot be used: .*No such file"):
-        Journal(str(tmp_path / "nowhere")).open()
+def test_given_no_directory_when_opened_then_it_is_made(tmp_path: Path) -> None:
+    assert reread(tmp_path / "new" / "state") == []
+    assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o750
+
+
+def test_given_a_directory_that_cannot_be_when_opened_then_the_error_names_the_file_and_every_record_is_kept(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "state").write_text("")
+    journal = Journal(str(tmp_path / "state"))
+    assert "has not been opened" in str(journal.append(RECORDS[0]))
+    with pytest.raises(JournalError, match=r"state/journal\.jsonl cannot be used: .*File exists"):
+        journal.open()
+    assert (journal.is_open, journal.read()) == (False, [])
+    assert "cannot be used" in str(journal.append(RECORDS[1]))
+
+    (tmp_path / "state").unlink()
+    assert journal.open() == []
+    assert journal.append() is None
+    journal.close()
+    assert reread(tmp_path / "state") == RECORDS[:2]
+
+
+def test_given_a_journal_that_cannot_be_opened_when_it_is_read_then_what_it_holds_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    journal.append(*RECORDS)
+    journal.close()
+    with (tmp_path / FILE_NAME).open("ab") as file:
+        file.write(b'{"kind": "torn')
+
+    def is_read_only(*_arguments: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    # Root may write anywhere, but on a disk that is mounted read-only.
+    monkeypatch.setattr(fcntl, "flock", is_read_only)
+    with pytest.raises(JournalError, match="Read-only file system"):
+        journal.open()
+    assert journal.read() == RECORDS
+
+
+def test_given_records_that_the_disk_did_not_take_when_condensed_then_the_summary_goes_in_their_place(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(str(tmp_path))
+    journal.append(*RECORDS)
+    journal.condense(SUMMARY)
+    journal.open()
+    assert journal.append() is None
+    journal.close()
+    assert reread(tmp_path) == SUMMARY
 
 
 # --- a full disk ------------------------------------------------------------------------------------

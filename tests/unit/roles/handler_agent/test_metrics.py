@@ -9,6 +9,7 @@ from typing import Any, Dict, List
 
 from edge_helpers import SAMPLE
 from foghorn_agent.metrics import Counters, render
+from foghorn_agent.status import TROUBLES
 
 
 def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str = "Reboot") -> Dict[str, Any]:
@@ -23,9 +24,9 @@ def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str
 
 
 def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = True, checks: Any = ()) -> List[str]:
-    return render(
-        {"in_rotation": in_rotation, "events": events, "checks": checks}, 1767225600.5, 2, counters
-    ).splitlines()
+    status = dict(dict.fromkeys(TROUBLES), in_rotation=in_rotation, events=events, checks=checks)
+    status["endpoint_trouble"] = "taken"
+    return render(status, 1767225600.5, 2, counters).splitlines()
 
 
 def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> None:
@@ -39,6 +40,12 @@ def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> Non
         "# HELP foghorn_last_answer_timestamp_seconds When IMDS last gave a document.",
         "# TYPE foghorn_last_answer_timestamp_seconds gauge",
         "foghorn_last_answer_timestamp_seconds 1767225600.5",
+        "# HELP foghorn_trouble Whether something is wrong with what the agent needs; /healthz says what.",
+        "# TYPE foghorn_trouble gauge",
+        'foghorn_trouble{with="IMDS"} 0.0',
+        'foghorn_trouble{with="configuration"} 0.0',
+        'foghorn_trouble{with="endpoint"} 1.0',
+        'foghorn_trouble{with="journal"} 0.0',
     ]
 
 

@@ -10,17 +10,22 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import urllib.request
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, Generator, List
+from typing import Any, Callable, Dict, Generator, List
 
 import pytest
-from edge_helpers import PATIENCE, wait_until
+from edge_helpers import PATIENCE, environment_of_agent, wait_until
 from foghorn_agent import log as levels
 from foghorn_agent.config import Config, parse_config
+from foghorn_agent.config_file import ConfigFile
+from foghorn_agent.journal import Journal
 from foghorn_agent.service import CannotStart, Service, serve
+from foghorn_agent.signals import Signals
 from foghorn_agent.state import State, Tracked
 from foghorn_agent.webhooks import Report, Request
 from foghorn_core.document import Event, event_as_azure
@@ -29,25 +34,32 @@ from real_agent import free_port
 NOBODY = "http://127.0.0.1:9"
 
 
-@pytest.fixture(autouse=True)
-def signals() -> Generator[None, None, None]:
-    """The signals that a service catches, as they were before."""
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
-    before = [signal.getsignal(number) for number in numbers]
-    yield
-    signal.set_wakeup_fd(-1)
-    for number, handler in zip(numbers, before):
-        signal.signal(number, handler)
+@pytest.fixture
+def signals() -> Generator[Signals, None, None]:
+    one = Signals()
+    yield one
+    one.close()
 
 
-def config(directory: Path, **more: Any) -> Config:
-    content: Dict[str, Any] = {
+def content(directory: Path, **more: Any) -> Dict[str, Any]:
+    chosen: Dict[str, Any] = {
         "imds": {"endpoint": NOBODY, "first_timeout": 0.1},
         "listen": [{"address": "127.0.0.1", "port": free_port()}],
         "state_directory": str(directory / "state"),
         "hooks_directory": str(directory / "hooks.d"),
     }
-    return parse_config(dict(content, **more))
+    return dict(chosen, **more)
+
+
+def config(directory: Path, **more: Any) -> Config:
+    return parse_config(content(directory, **more))
+
+
+def write(path: Path, chosen: Any) -> str:
+    path.parent.chmod(0o755)
+    path.write_text(chosen if isinstance(chosen, str) else json.dumps(chosen))
+    path.chmod(0o644)
+    return str(path)
 
 
 def answer_of(port: int) -> str:
@@ -59,7 +71,8 @@ def answer_of(port: int) -> str:
 def test_given_a_service_manager_when_the_agent_runs_until_it_is_told_to_stop_then_it_says_how_it_is(
     tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
-    chosen = config(tmp_path)
+    chosen = content(tmp_path)
+    port = chosen["listen"][0]["port"]
     path = str(tmp_path / "notify")
     heard: List[str] = []
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -67,46 +80,167 @@ def test_given_a_service_manager_when_the_agent_runs_until_it_is_told_to_stop_th
         manager.settimeout(PATIENCE)
 
         def ask_and_stop() -> None:
-            heard.append(wait_until(lambda: answer_of(chosen.listen[0][1])))
+            heard.append(wait_until(lambda: answer_of(port)))
             os.kill(os.getpid(), signal.SIGTERM)
 
         thread = threading.Thread(target=ask_and_stop)
         thread.start()
-        assert serve(chosen, {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "20000000"}) == 0
+        file = write(tmp_path / "agent.json", chosen)
+        assert serve(file, {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "20000000"}) == 0
         thread.join(PATIENCE)
         said = [manager.recv(1000).decode("ascii")]
         while said[-1] != "STOPPING=1":
             said.append(manager.recv(1000).decode("ascii"))
-    assert heard == ["running\n"]
+    assert heard[0].startswith("running\n")
     assert said[:3] == ["READY=1", "WATCHDOG=1", "STATUS=in rotation"]
     lines = capfd.readouterr().err.splitlines()
     assert "<5>watching " + NOBODY in lines
     assert lines[-1] == "<5>stopped"
 
 
+def meanwhile(do: Callable[[], Any]) -> threading.Thread:
+    """Do something while the agent runs, and then tell it to stop."""
+
+    def run() -> None:
+        try:
+            do()
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def health_at(path: Path) -> str:
+    """What the agent says at its UNIX socket."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(PATIENCE)
+        client.connect(str(path))
+        client.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+        with client.makefile("rb") as answer:
+            return answer.read().partition(b"\r\n\r\n")[2].decode("ascii")
+    return ""
+
+
+def status_at(runtime: Path) -> str:
+    """What `foghorn-agent status` says to somebody who may not read the configuration, nor reach the port."""
+    run = subprocess.run(
+        [sys.executable, "-m", "foghorn_agent", "status", "--config", "/dev/null/nowhere"],
+        env=dict(environment_of_agent(), RUNTIME_DIRECTORY=str(runtime)),
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return run.stdout.decode("ascii")
+
+
 @pytest.mark.parametrize("what", ["directory", "address"])
-def test_given_something_that_it_cannot_have_when_served_then_it_says_what_and_fails(
+def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_runs_until_it_can(
     what: str, tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
-    chosen = config(tmp_path)
+    chosen = content(tmp_path)
+    state = tmp_path / "state"
+    runtime = tmp_path / "run"
+    runtime.mkdir()
+    said: List[str] = []
     with socket.socket() as taken:
         if what == "directory":
-            (tmp_path / "state").write_text("")
+            state.write_text("")
         else:
-            taken.bind(chosen.listen[0])
+            taken.bind(("127.0.0.1", chosen["listen"][0]["port"]))
             taken.listen(1)
-        assert serve(chosen, {}) == 1
+
+        def look() -> None:
+            said.append(wait_until(lambda: health_at(runtime / "agent.sock")))
+            said.append(status_at(runtime))
+            taken.close()
+            if what == "directory":
+                state.unlink()
+            trouble = "journal: " if what == "directory" else "endpoint: "
+            wait_until(lambda: trouble not in (health_at(runtime / "agent.sock") or trouble))
+
+        thread = meanwhile(look)
+        assert serve(write(tmp_path / "agent.json", chosen), {"RUNTIME_DIRECTORY": str(runtime)}) == 0
+        thread.join(PATIENCE)
+    lines = capfd.readouterr().err.splitlines()
+    if what == "directory":
+        assert "\njournal: " in said[0]
+        assert "\njournal  " in said[1]
+        assert [line for line in lines if "until it can be, nothing is approved" in line]
+        assert (state / "journal.jsonl").stat().st_size
+    else:
+        assert "\nendpoint: cannot listen on 127.0.0.1" in said[0]
+        assert "\nendpoint  cannot listen on 127.0.0.1" in said[1]
+        assert [line for line in lines if "It is tried again; events are handled meanwhile" in line]
+        assert "<5>the endpoint listens on all of its addresses" in lines
+
+
+def test_given_a_spoilt_configuration_when_served_then_it_waits_for_a_good_one(
+    tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
+) -> None:
+    path = tmp_path / "agent.json"
+    write(path, "{")
+    chosen = content(tmp_path)
+
+    def correct() -> None:
+        write(path, chosen)
+        wait_until(lambda: answer_of(chosen["listen"][0]["port"]))
+
+    thread = meanwhile(correct)
+    assert serve(str(path), {}) == 0
+    thread.join(PATIENCE)
+    said = capfd.readouterr().err.splitlines()
+    assert said[-1] == "<5>stopped"
+
+
+def test_given_a_configuration_that_was_good_when_it_is_spoilt_at_the_next_start_then_the_last_good_one_is_used(
+    tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
+) -> None:
+    path = tmp_path / "agent.json"
+    (tmp_path / "state").mkdir(mode=0o750)
+    environment = {"STATE_DIRECTORY": str(tmp_path / "state")}
+    chosen = content(tmp_path)
+    port = chosen["listen"][0]["port"]
+    thread = meanwhile(lambda: wait_until(lambda: answer_of(port)))
+    assert serve(write(path, chosen), environment) == 0
+    thread.join(PATIENCE)
+
+    write(path, "{")
+    answers: List[str] = []
+
+    def look_and_correct() -> None:
+        answers.append(wait_until(lambda: answer_of(port)))
+        write(path, dict(chosen, margin=3))
+        wait_until(lambda: "configuration: " not in (answer_of(port) or "configuration: "))
+
+    thread = meanwhile(look_and_correct)
+    assert serve(str(path), environment) == 0
+    thread.join(PATIENCE)
+    assert "\nconfiguration: %s: is not JSON" % path in answers[0]
+    said = capfd.readouterr().err
+    assert "the last good one stays" in said
+    assert "the configuration is another from now on" in said
+
+
+def test_given_another_agent_on_the_machine_when_served_then_it_says_so_and_fails(
+    tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
+) -> None:
+    other = Journal(str(tmp_path / "state"))
+    other.open()
+    assert serve(write(tmp_path / "agent.json", content(tmp_path)), {}) == 1
+    other.close()
     assert capfd.readouterr().err.splitlines()[-1].startswith("<3>cannot start: ")
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Generator[Any, None, None]:
+def service(tmp_path: Path, signals: Signals) -> Generator[Any, None, None]:
     """What makes a service, and closes what it has opened."""
     made: List[Service] = []
     said: List[Any] = []
 
     def make(**more: Any) -> Any:
-        made.append(Service(config(tmp_path, **more), {}, lambda *what, **_fields: said.append(what)))
+        made.append(Service(config(tmp_path, **more), {}, lambda *what, **_fields: said.append(what), signals))
         return made[-1], said
 
     yield make
@@ -218,6 +352,78 @@ def test_given_a_journal_in_use_when_another_service_starts_then_it_cannot(servi
     service()
     with pytest.raises(CannotStart, match="is in use: another foghorn-agent is running"):
         service()
+
+
+@pytest.fixture
+def reloading(tmp_path: Path, signals: Signals) -> Generator[Any, None, None]:
+    """A service whose configuration's file can be changed; what it says; and what has it look at the file."""
+    path = tmp_path / "agent.json"
+    chosen = content(tmp_path)
+    write(path, chosen)
+    file = ConfigFile(str(path))
+    said: List[Any] = []
+    one = Service(file.load(), {}, lambda _priority, message, **_fields: said.append(message), signals, (), file)
+
+    def change(changed: Any, is_told: bool = True) -> None:
+        write(path, changed if isinstance(changed, str) else dict(chosen, **changed))
+        signals.reload_asked = is_told
+        one._look_at_config()
+
+    yield one, said, change
+    one.close()
+
+
+def test_given_a_good_configuration_when_told_to_reload_then_it_is_used(reloading: Any) -> None:
+    one, said, change = reloading
+    port = free_port()
+    changed = {"margin": 7, "listen": [{"address": "127.0.0.1", "port": port}], "hooks_directory": "/etc/other"}
+    change(changed)
+    assert said[-1] == "the configuration is another from now on"
+    assert one.agent.config.margin == 7.0
+    assert one._endpoint.addresses == [("127.0.0.1", port)]
+    assert one._surroundings().hooks_directory == "/etc/other"
+    assert one._next is None
+    change(changed)
+    assert said[-1] == "the configuration is read again: it is the same"
+
+
+def test_given_a_good_configuration_when_nobody_tells_to_reload_then_it_is_not_used(reloading: Any) -> None:
+    one, _said, change = reloading
+    change({"margin": 7}, is_told=False)
+    assert one.agent.config.margin == 10.0
+
+
+def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays_until_it_is_corrected(
+    reloading: Any,
+) -> None:
+    one, said, change = reloading
+    before = one.agent.config
+    change('{"margin": ')
+    assert one.agent.config is before
+    assert "the last good one stays" in said[-1]
+    assert [line for line in one.agent.troubles if line.startswith("configuration: ")]
+    count = len(said)
+    one._look_at_config()
+    assert len(said) == count
+    # Nobody tells it to: as long as the file is spoilt, it looks by itself.
+    change({"margin": 7}, is_told=False)
+    assert one.agent.config.margin == 7.0
+    assert one.agent.troubles == []
+
+
+def test_given_another_metadata_service_when_told_to_reload_then_the_agent_begins_anew(reloading: Any) -> None:
+    one, _said, change = reloading
+    change({"imds": {"endpoint": NOBODY, "vm_name": "web_7"}})
+    chosen = one.run()
+    assert chosen.imds.vm_name == "web_7"
+
+
+def test_given_no_file_when_told_to_reload_then_nothing_happens(service: Any, signals: Signals) -> None:
+    one, said = service()
+    count = len(said)
+    signals.reload_asked = True
+    one._look_at_config()
+    assert len(said) == count
 
 
 def test_given_an_error_that_nobody_foresaw_when_a_turn_ends_in_it_then_it_is_counted_and_the_next_turn_comes(

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The configuration's file while the agent runs: what it says, what it said when it was good, whether it changes."""
+
+import contextlib
+import os
+from typing import Mapping, Optional, Tuple
+
+from .config import Config, ConfigError, read_config, read_file
+
+_LAST_GOOD_NAME = "agent.last_good.json"
+_NEW_SUFFIX = ".new"
+
+
+class ConfigFile:
+    """Where the configuration is read from.
+
+    :param path: of the file
+    :param keep_in: a directory for a copy of what was good last, for a start that finds the file spoilt; None: none
+    """
+
+    def __init__(self, path: str, keep_in: Optional[str] = None) -> None:
+        self.path = path
+        self._copy = None if keep_in is None else os.path.join(keep_in, _LAST_GOOD_NAME)
+        self._seen: Optional[Tuple[int, ...]] = None
+
+    def load(self) -> Config:
+        """Read the file. What is good is kept for another time.
+
+        :raises ConfigError: if it cannot be used
+        """
+        self._seen = self._look()
+        content = read_file(self.path)
+        config = Config() if content is None else read_config(content, self.path)
+        self._keep(content)
+        return config
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file is another than at the last `load`."""
+        return self._look() != self._seen
+
+    def load_last_good(self) -> Optional[Config]:
+        """What the file said when it was good last, as far as that is known."""
+        if self._copy is None:
+            return None
+        try:
+            content = read_file(self._copy)
+            return None if content is None else read_config(content, self._copy)
+        except ConfigError:
+            # Of a later version perhaps, or somebody else's.
+            return None
+
+    def _look(self) -> Optional[Tuple[int, ...]]:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        # The last is what chown and chmod change, which may be the remedy.
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+    def _keep(self, content: Optional[bytes]) -> None:
+        if self._copy is None:
+            return
+        # It is of use one day, perhaps; nothing depends on it.
+        with contextlib.suppress(OSError):
+            if content is None:
+                os.unlink(self._copy)
+                return
+            with contextlib.suppress(FileNotFoundError), open(self._copy, "rb") as file:
+                if file.read() == content:
+                    return
+            _write(self._copy, content)
+
+
+def directory_of(environment: Mapping[str, str], name: str) -> Optional[str]:
+    """A directory that the service manager has made for this service, as it tells; the first of several."""
+    return environment.get(name, "").partition(":")[0] or None
+
+
+def _write(path: str, content: bytes) -> None:
+    unfinished = path + _NEW_SUFFIX
+    # As the configuration, it may hold what not everybody is to know.
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(unfinished, path)

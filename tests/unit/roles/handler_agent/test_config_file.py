@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is in force when the configuration is good, spoilt, corrected, gone?
+
+Runs on Python 3.6 and later.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+import pytest
+from foghorn_agent.config import Config, ConfigError
+from foghorn_agent.config_file import ConfigFile, directory_of
+
+COPY = "agent.last_good.json"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o755)
+    (tmp_path / "kept").mkdir(mode=0o750)
+    return tmp_path / "agent.json"
+
+
+def write(path: Path, content: Any) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text)
+    path.chmod(0o644)
+
+
+def kept_in(path: Path) -> str:
+    return str(path.parent / "kept")
+
+
+def test_given_a_good_file_when_it_is_spoilt_at_the_next_start_then_what_was_good_last_is_known(path: Path) -> None:
+    write(path, {"margin": 7})
+    assert ConfigFile(str(path), kept_in(path)).load().margin == 7.0
+    assert (path.parent / "kept" / COPY).stat().st_mode & 0o777 == 0o600
+    write(path, '{"margin": ')
+    file = ConfigFile(str(path), kept_in(path))
+    with pytest.raises(ConfigError, match="is not JSON"):
+        file.load()
+    assert file.load_last_good() == Config(margin=7.0, rules=file.load_last_good().rules)  # type: ignore[union-attr]
+
+
+def test_given_a_file_that_changes_when_it_is_good_then_the_newest_is_kept_and_no_more_is_written_than_needed(
+    path: Path,
+) -> None:
+    file = ConfigFile(str(path), kept_in(path))
+    copy = path.parent / "kept" / COPY
+    write(path, {"margin": 7})
+    file.load()
+    first = copy.stat().st_ino
+    file.load()
+    assert copy.stat().st_ino == first
+    write(path, {"margin": 8})
+    file.load()
+    assert json.loads(copy.read_text()) == {"margin": 8}
+    path.unlink()
+    # No file is good as well, and means the defaults.
+    assert file.load() == Config()
+    assert not copy.exists()
+    assert file.load_last_good() is None
+    assert file.load() == Config()
+
+
+@pytest.mark.parametrize("copy", [None, "[]", '{"of a later version": 1}'])
+def test_given_nothing_good_of_before_when_asked_for_then_there_is_nothing(copy: Optional[str], path: Path) -> None:
+    if copy is not None:
+        write(path.parent / "kept" / COPY, copy)
+    assert ConfigFile(str(path), kept_in(path)).load_last_good() is None
+
+
+def test_given_a_copy_that_others_could_have_written_when_asked_for_then_it_is_not_used(path: Path) -> None:
+    write(path.parent / "kept" / COPY, {"margin": 7})
+    (path.parent / "kept" / COPY).chmod(0o666)
+    assert ConfigFile(str(path), kept_in(path)).load_last_good() is None
+
+
+@pytest.mark.parametrize("directory", [None, "/dev/null/nowhere"])
+def test_given_nowhere_to_keep_it_when_loaded_then_it_is_loaded_all_the_same(
+    directory: Optional[str], path: Path
+) -> None:
+    write(path, {"margin": 7})
+    file = ConfigFile(str(path), directory)
+    assert file.load().margin == 7.0
+    assert file.load_last_good() is None
+
+
+def test_given_a_file_when_it_changes_in_any_way_that_may_be_the_remedy_then_it_has_changed(path: Path) -> None:
+    write(path, {"margin": 7})
+    file = ConfigFile(str(path))
+    assert file.has_changed
+    file.load()
+    assert not file.has_changed
+    os.utime(str(path), (1, 1))
+    assert file.has_changed
+    file.load()
+    other = path.with_name("other")
+    write(other, {"margin": 8})
+    other.replace(path)
+    assert file.has_changed
+    file.load()
+    path.unlink()
+    assert file.has_changed
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"X": ""}, None),
+        ({"X": "/var/lib/a"}, "/var/lib/a"),
+        ({"X": "/var/lib/a:/var/lib/b"}, "/var/lib/a"),
+    ],
+)
+def test_given_what_the_service_manager_tells_when_asked_for_the_directory_then_it_is_the_first(
+    environment: Dict[str, str], expected: Optional[str]
+) -> None:
+    assert directory_of(environment, "X") == expected
