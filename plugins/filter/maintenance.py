@@ -31,6 +31,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
@@ -79,6 +80,11 @@ def maintenance_status(hosts: list[Mapping[str, Any]]) -> list[str]:
         for host in hosts
         for line in describe_status(host["name"], host["found"], host.get("agent"), host.get("traces") or ())
     ]
+
+
+def maintenance_mistakes(hosts: Iterable[Mapping[str, Any]], arguments: Mapping[str, Any] | None = None) -> list[str]:
+    """Name what is wrong with the variables of hosts."""
+    return [plain(mistake) for mistake in mistakes(list(hosts), dict(arguments or {}))]
 
 
 def maintenance_approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict[str, list[str]]:
@@ -132,6 +138,7 @@ class FilterModule:
         return {
             "maintenance_approvals": untrusted(maintenance_approvals),
             "maintenance_claims": untrusted(maintenance_claims),
+            "maintenance_mistakes": untrusted(maintenance_mistakes),
             "maintenance_plan": untrusted(maintenance_plan),
             "maintenance_progress": untrusted(maintenance_progress),
             "maintenance_report": untrusted(maintenance_report),

@@ -349,17 +349,21 @@ def test_given_a_host_that_does_not_answer_when_run_then_the_others_are_handled_
     assert "FAILED: Read the events" in run.report(silent)
 
 
-def test_given_a_minimum_that_is_no_number_when_run_then_it_is_named_before_anything_is_touched(
+def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_host_is_asked(
     make_fleet: MakeFleet,
 ) -> None:
-    fleet = make_fleet(1)
-    fleet.event("Reboot", fleet.hosts[0])
+    fleet = make_fleet(2)
+    fleet.hosts[1].variables["handle_events_margin"] = "soon"
 
-    status, run = fleet.run("handle_events", handle_events_minimum_in_service="most")
+    status, run = fleet.run(
+        "handle_events", handle_events_minimun_in_service=1, load_balancer_removal_methods=["haproxi"]
+    )
 
     assert status != 0
-    assert "handle_events_minimum_in_service: 'most' is neither a number of hosts nor a percentage" in run.output
-    assert fleet.hosts[0].is_back()
+    assert "did you mean handle_events_minimum_in_service? (host0, host1)" in run.text
+    assert "handle_events_margin: 'soon': write a number, 0 or more (host1)" in run.text
+    assert "haproxi" in run.text
+    assert fleet.looks(fleet.hosts[0]) == 0
 
 
 def test_given_the_playbook_when_its_syntax_is_checked_without_any_variable_then_it_is_right(tmp_path: Path) -> None:

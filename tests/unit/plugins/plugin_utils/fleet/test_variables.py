@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with the variables of a fleet, before the first host is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.errors import AnsibleError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
+
+PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
+OWN = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__handle_events_arguments"]
+
+
+def host(name: str = "web1", **variables: Any) -> dict[str, Any]:
+    """The variables of a host."""
+    return {"inventory_hostname": name, "ansible_user": "azureuser", **variables}
+
+
+def test_given_variables_as_they_ought_to_be_then_nothing_is_said() -> None:
+    right = host(
+        handle_events_minimum_in_service="50%",
+        handle_events_approve=True,
+        handle_events_endpoint="http://10.0.0.5:8080",
+        load_balancer_removal_ports=[443],
+        graceful_shutdown_services=[{"name": "nginx", "timeout": "60"}],
+        handled_by="somebody",
+    )
+
+    assert mistakes([right, host("web2")], OWN) == []
+
+
+def test_given_answers_of_a_survey_then_text_is_as_good_as_numbers_and_empty_ones_count_as_not_given() -> None:
+    answers = host(
+        handle_events_max_failed="10",
+        handle_events_approve="true",
+        handle_events_minimum_in_service="50%",
+        handle_events_margin="",
+        handle_events_approve_between="",
+        handle_events_poll_interval=" ",
+        load_balancer_removal_connections_timeout="120",
+        load_balancer_removal_haproxy_shutdown_sessions="true",
+    )
+
+    assert mistakes([answers], OWN) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("handle_events_minimun_in_service", "handle_events_minimum_in_service"),
+        ("handle_events_endpiont", "handle_events_endpoint"),
+        ("load_balancer_removal_port", "load_balancer_removal_ports"),
+        ("graceful_shutdown_service", "graceful_shutdown_services"),
+    ],
+)
+def test_given_a_name_that_is_misspelt_then_it_is_told_with_the_one_that_was_meant(name: str, meant: str) -> None:
+    assert mistakes([host(**{name: 1})], OWN) == [f"{name}: there is no such variable: did you mean {meant}? (web1)"]
+
+
+def test_given_a_name_that_is_like_no_other_then_it_is_told_alone() -> None:
+    assert mistakes([host(handle_events_xyzzyxyzzyxyzzy=1)], OWN) == [
+        "handle_events_xyzzyxyzzyxyzzy: there is no such variable (web1)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"handle_events_max_failed": "few"}, ["handle_events_max_failed", "int"]),
+        ({"handle_events_margin": -1}, ["handle_events_margin: -1: write a number, 0 or more"]),
+        ({"handle_events_approve_between": [{"from": "9"}]}, ["handle_events_approve_between[0].from: '9' is no time"]),
+        ({"load_balancer_removal_methods": ["haproxi"]}, ["load_balancer_removal_methods", "haproxi"]),
+        ({"load_balancer_removal_connections_timeout": ""}, ["load_balancer_removal_connections_timeout"]),
+        ({"load_balancer_removal_ports": ["https"]}, ["load_balancer_removal_ports", "https"]),
+    ],
+)
+def test_given_a_value_that_cannot_be_then_its_variable_is_named(variables: dict[str, Any], words: list[str]) -> None:
+    told = mistakes([host(**variables)], OWN)
+
+    assert told
+    assert all(word in told[0] for word in words)
+
+
+def test_given_a_mistake_on_many_hosts_then_it_is_told_once() -> None:
+    hosts = [host(f"web{number}", handle_events_xyzzyxyzzyxyzzy=number) for number in range(5)]
+
+    assert mistakes(hosts, OWN) == [
+        "handle_events_xyzzyxyzzyxyzzy: there is no such variable (web0, web1, web2 and 2 more hosts)"
+    ]
+
+
+class Templates(Mapping[str, Any]):
+    """Variables as Ansible has them: a value is worked out when it is asked for, which may fail."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = ["inventory_hostname", *names]
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "inventory_hostname":
+            return "web1"
+        raise AnsibleError("'mistyped' is undefined")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def test_given_a_template_that_fails_then_its_variable_is_named() -> None:
+    assert mistakes([Templates(["handle_events_margin"])], OWN) == [
+        "handle_events_margin: 'mistyped' is undefined (web1)"
+    ]
+
+
+def test_given_variables_of_others_then_they_are_not_even_looked_at() -> None:
+    assert mistakes([Templates(["vault_password"])], OWN) == []
