@@ -117,17 +117,22 @@ def maintenance_report(
     plan: Mapping[str, Any],
     results: Mapping[str, Mapping[str, Any]] | None = None,
     now: float | None = None,
-) -> dict[str, list[str]]:
+) -> dict[str, Any]:
     """Tell a plan, or what became of it."""
     if results is None:
-        return _as_plain({"lines": describe_plan(read_plan(plan), time.time() if now is None else now), "failures": []})
+        told = describe_plan(read_plan(plan), time.time() if now is None else now)
+        return {"lines": _as_plain(told), "failures": [], "by_host": {}, "hosts": {}}
     # A host that was lost on the way has none.
-    told = {name: read_result(result) for name, result in results.items() if result}
-    return _as_plain(describe_results(read_plan(plan), told))
+    became = {name: read_result(result) for name, result in results.items() if result}
+    return {name: _as_plain(part) for name, part in describe_results(read_plan(plan), became)._asdict().items()}
 
 
-def _as_plain(report: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {name: [plain(line) for line in lines] for name, lines in report.items()}
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {name: _as_plain(one) for name, one in value.items()}
+    return [_as_plain(one) for one in value] if isinstance(value, list) else value
 
 
 class FilterModule:

@@ -79,6 +79,9 @@ def read_result(content: Mapping[str, Any]) -> Result:
         restored=bool(content.get("restored")),
         unprepared=bool(content.get("unprepared")),
         failures=tuple(content.get("failures") or ()),
+        remaining=tuple(content.get("remaining") or ()),
+        still_out=str(content.get("still_out") or ""),
+        predicted=bool(content.get("predicted")),
     )
 
 

@@ -4,8 +4,8 @@
 """What is told to the operator: lines of text."""
 
 import itertools
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.document import Event
 from .plan import Case, Entry, Plan
@@ -28,6 +28,25 @@ class Result(NamedTuple):
     """Whether it was in service when its event started."""
     failures: tuple[str, ...] = ()
     """What went wrong."""
+    remaining: tuple[str, ...] = ()
+    """Where connections or sessions remained when there was no more time to wait for them."""
+    still_out: str = ""
+    """Who else keeps it out of rotation, in words; empty if nobody does."""
+    predicted: bool = False
+    """Whether this is what would have become of it, in check mode."""
+
+
+class Report(NamedTuple):
+    """What is told at the end."""
+
+    lines: list[str]
+    """One for each host."""
+    failures: list[str]
+    """One for each thing that went wrong, with its host."""
+    by_host: dict[str, list[str]]
+    """What went wrong on each host on which anything did."""
+    hosts: dict[str, dict[str, Any]]
+    """The same for programs: what became of each host, by its name."""
 
 
 def describe_plan(plan: Plan, now: float) -> list[str]:
@@ -57,15 +76,15 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
     return lines or ["Nothing is announced for these hosts."]
 
 
-def describe_results(plan: Plan, results: Mapping[str, Result]) -> dict[str, list[str]]:
+def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
     """Tell what became of each host.
 
     :param results: by host, for the planned hosts and those that did not answer. A planned host without any was lost on
         the way
-    :returns: `lines`, one for each host; `failures`, one line for each
     """
     lines = []
-    failures = []
+    by_host: dict[str, list[str]] = {}
+    hosts: dict[str, dict[str, Any]] = {}
     planned = [name for batch in plan.batches for name in batch]
     held = [name for name in plan.held if name not in planned]
     named = {*planned, *held, *plan.passed_over}
@@ -73,22 +92,48 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> dict[str, lis
     for name in [*planned, *held, *(name for name in results if name not in named)]:
         if name in held:
             lines.append("%s: FAILED: left in service: %s" % (name, plan.held[name]))
-            failures.append("%s: left in service: %s" % (name, plan.held[name]))
+            by_host[name] = ["left in service: %s" % plan.held[name]]
+            hosts[name] = _as_record((), Result(), by_host[name])
             continue
         result = results.get(name) or Result(failures=("lost on the way: it may still be out of rotation. Run again",))
         events = plan.hosts[name].events if name in plan.hosts else ()
         ids = {event.event_id.lower() for event in events}
         wrong = list(result.failures) + ([result.outcome] if result.gave_up else [])
         wrong += ["hit while in service: its event started before it was made ready"] if result.unprepared else []
+        approved = {event_id: left for event_id, left in result.approved.items() if event_id.lower() in ids}
         told = list(result.steps)
-        told += [_describe_approval(left) for event_id, left in result.approved.items() if event_id.lower() in ids]
+        told += ["connections remained: %s" % ", ".join(result.remaining)] if result.remaining else []
+        told += [_describe_approval(left, result.predicted) for left in approved.values()]
         told += [result.outcome] if result.outcome and not result.gave_up else []
         told += [_describe_return(plan.hosts[name])] if result.restored else []
+        told += _predict_return(plan.hosts[name]) if result.predicted and name in plan.hosts else []
+        told += ["still out: %s" % result.still_out] if result.still_out else []
         told += ["FAILED: %s" % text for text in wrong]
         what = ", ".join("%s %s" % (event.event_type, event.event_id) for event in events)
         lines.append("%s: %s: %s" % (name, what or "no event", "; ".join(told) or "nothing done"))
-        failures += ["%s: %s" % (name, text) for text in wrong]
-    return {"lines": lines or ["Nothing had to be done."], "failures": failures}
+        if wrong:
+            by_host[name] = wrong
+        hosts[name] = _as_record(events, result._replace(approved=approved), wrong)
+    return Report(
+        lines=lines or ["Nothing had to be done."],
+        failures=["%s: %s" % (name, text) for name, wrong in by_host.items() for text in wrong],
+        by_host=by_host,
+        hosts=hosts,
+    )
+
+
+def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str]) -> dict[str, Any]:
+    return {
+        "events": [{"event_id": event.event_id, "event_type": event.event_type} for event in events],
+        "steps": list(result.steps),
+        "approved": [{"event_id": name, "seconds_until_start": left} for name, left in result.approved.items()],
+        "outcome": result.outcome,
+        "put_back": result.restored,
+        "connections_remained": list(result.remaining),
+        "still_out": result.still_out,
+        "hit_unprepared": result.unprepared,
+        "failures": list(failures),
+    }
 
 
 def _describe_host(name: str, entry: Entry) -> str:
@@ -119,5 +164,12 @@ def _describe_return(entry: Entry) -> str:
     return "in rotation, its agent says" if entry.agent else "put back"
 
 
-def _describe_approval(left: int | None) -> str:
-    return "approved" if left is None else "approved with %d s of notice left" % left
+def _predict_return(entry: Entry) -> list[str]:
+    if entry.agent or entry.final:
+        return []
+    return ["would be put back when it is over" if entry.events else "would be put back"]
+
+
+def _describe_approval(left: int | None, predicted: bool) -> str:
+    done = "would be approved" if predicted else "approved"
+    return done if left is None else "%s with %d s of notice left" % (done, left)

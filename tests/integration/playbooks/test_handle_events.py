@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -320,7 +322,8 @@ def test_given_check_mode_when_run_then_it_predicts_and_changes_nothing(make_fle
     assert fleet.hosts[0].is_back()
     assert '+{"means": "present"' in run.output
     assert "Scheduled, approved" in run.output
-    assert "would be made ready" in run.report(fleet.hosts[0])
+    assert "would be made ready; would be approved with" in run.report(fleet.hosts[0])
+    assert "would be put back when it is over" in run.report(fleet.hosts[0])
 
 
 def test_given_nothing_announced_when_run_then_it_asks_and_ends(make_fleet: MakeFleet) -> None:
@@ -340,13 +343,22 @@ def test_given_a_host_that_does_not_answer_when_run_then_the_others_are_handled_
     host, silent = fleet.hosts
     reboot = fleet.event("Reboot", host)
     fleet.take_down(silent)
-    run = fleet.start("handle_events", handle_events_minimum_in_service=0)
+    report = fleet.path / "report.json"
+    run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_report_file=str(report))
     run.wait_until(lambda: fleet.is_approved(reboot))
     fleet.azure.advance(LONG)
 
     assert run.finish() == 2, run.output
     assert host.is_back()
     assert "FAILED: Read the events" in run.report(silent)
+    told = json.loads(report.read_text())["hosts"]
+    assert told[host.name]["put_back"]
+    assert told[host.name]["approved"][0]["event_id"] == reboot
+    assert told[host.name]["failures"] == []
+    assert told[silent.name]["failures"][0].startswith("Read the events")
+    # The one that is to blame, and no other.
+    assert re.search(rf"^{host.name} .* failed=0 ", run.output, re.MULTILINE)
+    assert re.search(rf"^{silent.name} .* failed=1 ", run.output, re.MULTILINE)
 
 
 def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_host_is_asked(

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import (
+    Report,
     Result,
     describe_plan,
     describe_results,
@@ -66,7 +68,7 @@ def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
     plan = make_plan([Host("web1", "vm_0")], Policy(), now)
 
     assert describe_plan(plan, now) == ["Nothing is announced for these hosts."]
-    assert describe_results(plan, {}) == {"lines": ["Nothing had to be done."], "failures": []}
+    assert describe_results(plan, {}) == Report(["Nothing had to be done."], [], {}, {})
 
 
 def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(event: MakeEvent, now: float) -> None:
@@ -83,17 +85,76 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
         },
     )
 
-    assert told["lines"] == [
+    assert told.lines == [
         "web0: Reboot E0: ready; approved with 871 s of notice left; over; put back",
         "web1: Reboot E1: FAILED: no stop; FAILED: still not over",
         "web2: Reboot E2: FAILED: lost on the way: it may still be out of rotation. Run again",
         "web3: no event: FAILED: no answer",
     ]
-    assert told["failures"] == [
+    assert told.failures == [
         "web1: no stop",
         "web1: still not over",
         "web2: lost on the way: it may still be out of rotation. Run again",
         "web3: no answer",
+    ]
+    assert told.by_host == {
+        "web1": ["no stop", "still not over"],
+        "web2": ["lost on the way: it may still be out of rotation. Run again"],
+        "web3": ["no answer"],
+    }
+    assert told.hosts["web0"] == {
+        "events": [{"event_id": "E0", "event_type": "Reboot"}],
+        "steps": ["ready"],
+        "approved": [{"event_id": "e0", "seconds_until_start": 871}],
+        "outcome": "over",
+        "put_back": True,
+        "connections_remained": [],
+        "still_out": "",
+        "hit_unprepared": False,
+        "failures": [],
+    }
+    assert [host["failures"] for host in told.hosts.values()][1:] == list(told.by_host.values())
+
+
+def test_given_connections_that_remained_and_a_host_that_stays_out_when_told_then_both_are_named(
+    event: MakeEvent, now: float
+) -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),)), Host("web2", "vm_1")], Policy(), now)
+
+    told = describe_results(
+        plan,
+        {
+            "web1": Result(steps=("made ready",), remaining=("0.0.0.0 port 443",), outcome="over", restored=True),
+            "web2": Result(still_out="drained by hand"),
+        },
+    )
+
+    assert told.lines == [
+        "web1: Reboot A: made ready; connections remained: 0.0.0.0 port 443; over; put back",
+        "web2: no event: still out: drained by hand",
+    ]
+    assert told.failures == []
+    assert told.hosts["web1"]["connections_remained"] == ["0.0.0.0 port 443"]
+    assert told.hosts["web2"]["still_out"] == "drained by hand"
+
+
+@pytest.mark.parametrize(
+    ("event_type", "predicted"),
+    [
+        ("Reboot", "would be approved with 871 s of notice left; would be put back when it is over"),
+        ("Terminate", "would be approved with 871 s of notice left"),
+    ],
+)
+def test_given_a_mere_check_when_told_then_it_says_what_would_be_approved_and_put_back(
+    event: MakeEvent, now: float, event_type: str, predicted: str
+) -> None:
+    hosts = [Host("web1", "vm_0", (event(event_type, event_id="A"),)), Host("web2", "vm_1", was_left=True)]
+    plan = make_plan(hosts, Policy(), now)
+    result = Result(steps=("would be made ready",), approved={"A": 871}, predicted=True)
+
+    assert describe_results(plan, {"web1": result, "web2": Result(predicted=True)}).lines[-2:] == [
+        "web2: no event: would be put back",
+        f"web1: {event_type} A: would be made ready; {predicted}",
     ]
 
 
@@ -112,7 +173,7 @@ def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(ev
         "Batch 1 leaves 0 of 2 hosts in service, fewer than 1, because the platform or an agent takes web2 and web1",
     ]
     result = Result(steps=("left to its agent",), outcome="over", restored=True)
-    assert describe_results(plan, {"web1": result, "web2": result})["lines"] == [
+    assert describe_results(plan, {"web1": result, "web2": result}).lines == [
         "web2: Redeploy B: left to its agent; over; in rotation, its agent says",
         "web1: Reboot A: left to its agent; over; in rotation, its agent says",
     ]
@@ -125,7 +186,7 @@ def test_given_a_host_that_stays_in_service_for_others_when_told_then_it_fails_t
 
     reason = "1 of 1 hosts are in service, and 1 must stay: stays in service until less than 300 s of notice are left"
     assert describe_plan(plan, now) == [f"Reboot A: web1, starts in 900 s: left alone, {reason}"]
-    assert describe_results(plan, {})["failures"] == [f"web1: left in service: {reason}"]
+    assert describe_results(plan, {}).failures == [f"web1: left in service: {reason}"]
 
 
 def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_run(
@@ -135,4 +196,4 @@ def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_
 
     told = describe_results(plan, {"web1": Result(outcome="over", restored=True, unprepared=True)})
 
-    assert told["failures"] == ["web1: hit while in service: its event started before it was made ready"]
+    assert told.failures == ["web1: hit while in service: its event started before it was made ready"]

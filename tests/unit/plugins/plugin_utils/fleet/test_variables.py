@@ -17,9 +17,9 @@ PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
 OWN = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__handle_events_arguments"]
 
 
-def host(name: str = "web1", **variables: Any) -> dict[str, Any]:
+def host(host_name: str = "web1", /, **variables: Any) -> dict[str, Any]:
     """The variables of a host."""
-    return {"inventory_hostname": name, "ansible_user": "azureuser", **variables}
+    return {"inventory_hostname": host_name, "ansible_user": "azureuser", **variables}
 
 
 def test_given_variables_as_they_ought_to_be_then_nothing_is_said() -> None:
