@@ -74,6 +74,13 @@ vm_name:
   returned: success
   type: str
   sample: web_0
+scale_set:
+  description:
+    - The name of the scale set that this VM is in, empty if it is in none.
+    - V(none) if O(vm_name) was given, because nothing was asked then.
+  returned: success
+  type: str
+  sample: web
 document_incarnation:
   description:
     - Changes whenever the events of this VM's set change.

@@ -16,7 +16,7 @@ import random
 import socket
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .deadline import Deadline
@@ -51,6 +51,14 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 _LONGEST_QUOTE = 300  # characters
 _LONGEST_VERSION = 20  # characters
 _MOST_VERSIONS = 10
+
+
+class Identity(NamedTuple):
+    """Which VM this is."""
+
+    vm_name: str
+    scale_set: str
+    """The name of its scale set; empty if it is in none."""
 
 
 class ImdsClient:
@@ -134,14 +142,14 @@ class ImdsClient:
         except DocumentError as error:
             raise self._unusable(error) from None
 
-    def read_vm_name(self, deadline: Deadline) -> str:
-        """Ask for the Azure name of this VM, which events use. It is not the hostname.
+    def read_identity(self, deadline: Deadline) -> Identity:
+        """Ask for the Azure name of this VM, which events use, and is not the hostname; and for its scale set.
 
         :raises ImdsError: if there is no answer that can be used within the deadline
         :raises DocumentError: if the answer has no name in it
         """
         try:
-            name = self.read_compute(deadline).get("name")
+            compute = self.read_compute(deadline)
         except Refused as error:
             raise Refused(
                 "%s. The name of this VM is not known: set vm_name" % error,
@@ -149,9 +157,10 @@ class ImdsClient:
                 error.last_outcome,
                 error.status,
             ) from None
+        name, scale_set = compute.get("name"), compute.get("vmScaleSetName")
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS at %s does not say the name of this VM: set vm_name" % self.endpoint)
-        return harmless_word(name)
+        return Identity(harmless_word(name), harmless_word(scale_set) if isinstance(scale_set, str) else "")
 
     def _unusable(self, error: DocumentError) -> DocumentError:
         return DocumentError("The answer of IMDS at %s cannot be used: %s" % (self.endpoint, error))

@@ -47,6 +47,8 @@ class Listing(NamedTuple):
     """The events that were chosen, as they are returned."""
 
     vm_name: str
+    scale_set: Optional[str]
+    """The name of its scale set, empty if it is in none; None if the VM was not asked who it is."""
     document_incarnation: int
     events: List[EventDict]
 
@@ -85,11 +87,12 @@ def list_events(
     :param vm_names: only events that hit one of these; none: all
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
-    vm_name, document = _read(client, connection, Deadline(connection.timeout, clocks.monotonic))
+    identity, document = _read(client, connection, Deadline(connection.timeout, clocks.monotonic))
+    vm_name, scale_set = identity
     events = _choose(document, selection, vm_name)
     if vm_names:
         events = affecting_any_of(events, vm_names)
-    return Listing(vm_name, document.incarnation, _as_dicts(events, vm_name, clocks.utc_now()))
+    return Listing(vm_name, scale_set, document.incarnation, _as_dicts(events, vm_name, clocks.utc_now()))
 
 
 def approve_events(
@@ -113,7 +116,7 @@ def approve_events(
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
     deadline = Deadline(connection.timeout, clocks.monotonic)
-    vm_name, document = _read(client, connection, deadline)
+    (vm_name, _scale_set), document = _read(client, connection, deadline)
     chosen = _choose(document, selection, vm_name)
     judgement = judge(chosen, for_vm(vm_name), scope)
     if judgement.refused:
@@ -167,9 +170,11 @@ def approve_events(
     return result
 
 
-def _read(client: ImdsClient, connection: ConnectionOptions, deadline: Deadline) -> Tuple[str, Document]:
-    vm_name = connection.vm_name or client.read_vm_name(deadline)
-    return vm_name, client.read_document(deadline)
+def _read(
+    client: ImdsClient, connection: ConnectionOptions, deadline: Deadline
+) -> Tuple[Tuple[str, Optional[str]], Document]:
+    identity = (connection.vm_name, None) if connection.vm_name else client.read_identity(deadline)
+    return identity, client.read_document(deadline)
 
 
 def _choose(document: Document, selection: Selection, vm_name: str) -> List[Event]:

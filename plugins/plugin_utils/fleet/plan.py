@@ -239,6 +239,13 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
     members: dict[str, list[Host]] = {}
     for host in hosts:
         members.setdefault(host.group, []).append(host)
+    if len(members) > 1:
+        # One that did not answer may be of any group, and is out of service in each.
+        lost = [host for host in members.get("", ()) if _may_be_of_any_group(host)]
+        answered = [host for host in members.pop("", ()) if not _may_be_of_any_group(host)]
+        members = {name: [*of_group, *lost] for name, of_group in members.items()}
+        if answered:
+            members[""] = [*answered, *lost]
     groups = {}
     for name, of_group in members.items():
         texts = {str(policy.minimum_in_service if host.minimum is None else host.minimum): host for host in of_group}
@@ -253,6 +260,10 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
         minimum = _minimum_in_service(next(iter(texts)), len(of_group), name)
         groups[name] = _Group(name, len(of_group), minimum, len(of_group) - len(away), away)
     return groups
+
+
+def _may_be_of_any_group(host: Host) -> bool:
+    return host.vm_name is None and not host.group
 
 
 def _minimum_in_service(text: str, count: int, group: str) -> int:
@@ -471,7 +482,9 @@ class _Room:
     def take(self, names: Iterable[str]) -> None:
         """Count these as out."""
         for name in names:
-            self._out[self._by_name[name].group].add(name)
+            host = self._by_name[name]
+            for out in self._out.values() if _may_be_of_any_group(host) else [self._out[host.group]]:
+                out.add(name)
 
     def shortage(self, unit: _Unit, is_empty: bool) -> _Group | None:
         """The first group that cannot spare its hosts of this unit.

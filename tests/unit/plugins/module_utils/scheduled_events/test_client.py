@@ -122,10 +122,15 @@ class TestTheRequest:
         assert request.headers.get_all("Content-Type") == ["application/json"]
         assert json.loads(request.body.decode("ascii")) == {"StartRequests": [{"EventId": "aB-1"}, {"EventId": "CD-2"}]}
 
+    @pytest.mark.parametrize(("value", "scale_set"), [("web", "web"), ("", ""), (None, ""), (["web"], "")])
+    def test_the_scale_set_comes_with_the_name(self, clock: FakeClock, value: Any, scale_set: str) -> None:
+        with dialogue(clock, ok({"name": "web_0", "vmScaleSetName": value})) as (_imds, client):
+            assert client.read_identity(limit(clock)).scale_set == scale_set
+
     def test_who_this_vm_is_comes_from_the_instance_metadata(self, clock: FakeClock) -> None:
         with dialogue(clock, compute("web_0"), compute("web_0")) as (imds, client):
             assert client.read_compute(limit(clock)) == {"name": "web_0", "location": "westeurope"}
-            assert client.read_vm_name(limit(clock)) == "web_0"
+            assert client.read_identity(limit(clock)) == ("web_0", "")
 
         assert imds.requests[0].target == "/metadata/instance/compute?api-version=2021-12-13"
         assert imds.requests[0].headers.get_all("Metadata") == ["true"]
@@ -166,7 +171,7 @@ class TestTheRequest:
             for name in ("http_proxy", "https_proxy", "all_proxy"):
                 monkeypatch.setenv(name.upper() if upper else name, proxy.url)
             with client_of(imds.url, clock) as client:
-                client.read_vm_name(limit(clock))
+                client.read_identity(limit(clock))
                 client.read_document(limit(clock))
                 client.approve(["A"], limit(clock))
 
@@ -178,7 +183,7 @@ class TestTheConnection:
     def test_given_many_requests_then_one_connection_serves_them_all(self, clock: FakeClock) -> None:
         script = (compute("web_0"), events(), ok(""), status(503), chunked(document()), events())
         with dialogue(clock, *script) as (imds, client):
-            client.read_vm_name(limit(clock))
+            client.read_identity(limit(clock))
             client.read_document(limit(clock))
             client.approve(["A"], limit(clock))
             client.read_document(limit(clock))
@@ -428,7 +433,7 @@ class TestTheTimeLimit:
     def test_given_several_requests_under_one_limit_then_it_holds_for_all_together(self, clock: FakeClock) -> None:
         with dialogue(clock, status(503), compute("web_0"), status(503)) as (_imds, client):
             deadline = limit(clock, 1)
-            client.read_vm_name(deadline)
+            client.read_identity(deadline)
             with pytest.raises(OutOfTime) as caught:
                 client.read_document(deadline)
 
@@ -627,7 +632,7 @@ class TestRefusals:
     def test_given_the_name_of_this_vm_cannot_be_asked_then_the_error_says_how_to_do_without(
         self, clock: FakeClock
     ) -> None:
-        error = self.refusal(clock, status(404), ImdsClient.read_vm_name)
+        error = self.refusal(clock, status(404), ImdsClient.read_identity)
 
         assert str(error).endswith(". The name of this VM is not known: set vm_name")
         assert (error.status, error.attempts, error.last_outcome) == (404, 1, "404 Not Found")
@@ -650,7 +655,7 @@ class TestAnswersThatCannotBeUsed:
         with ScriptedImds(ok(body)) as imds, client_of(imds.url, clock) as client, pytest.raises(
             DocumentError
         ) as error:
-            client.read_vm_name(limit(clock))
+            client.read_identity(limit(clock))
 
         assert str(error.value).startswith("The answer of IMDS at %s cannot be used: not " % imds.url)
 
@@ -661,14 +666,14 @@ class TestAnswersThatCannotBeUsed:
         with ScriptedImds(ok(body)) as imds, client_of(imds.url, clock) as client, pytest.raises(
             DocumentError
         ) as error:
-            client.read_vm_name(limit(clock))
+            client.read_identity(limit(clock))
 
         assert str(error.value) == "IMDS at %s does not say the name of this VM: set vm_name" % imds.url
 
     def test_given_a_name_that_could_lead_a_reader_astray_then_it_is_read_without(self, clock: FakeClock) -> None:
         answers = [ok({"name": "web_0\n\x1b[2J\ud800", "__ansible_type": {"tags": ["\x9b"]}})] * 2
         with dialogue(clock, *answers) as (_imds, client):
-            assert client.read_vm_name(limit(clock)) == "web_0\ufffd\ufffd[2J\ufffd"
+            assert client.read_identity(limit(clock)).vm_name == "web_0\ufffd\ufffd[2J\ufffd"
             assert client.read_compute(limit(clock))["\ufffd_ansible_type"] == {"tags": ["\ufffd"]}
 
     def test_given_instance_metadata_nested_beyond_reason_then_they_cannot_be_used(self, clock: FakeClock) -> None:
@@ -676,7 +681,7 @@ class TestAnswersThatCannotBeUsed:
             _imds,
             client,
         ), pytest.raises(DocumentError, match="tags: nested deeper than 32 levels"):
-            client.read_vm_name(limit(clock))
+            client.read_identity(limit(clock))
 
     @pytest.mark.parametrize("length", ["Content-Length: %d\r\n" % MIB, ""])
     def test_given_an_answer_of_1_mib_then_it_is_read(self, clock: FakeClock, length: str) -> None:

@@ -546,6 +546,21 @@ def test_given_groups_then_each_keeps_its_own_minimum(event: MakeEvent, now: flo
     assert make_plan(hosts, Policy(minimum_in_service="50%"), now).batches == [["h0", "h1", "h2"]]
 
 
+def test_given_groups_and_a_host_that_does_not_answer_then_it_is_out_of_service_in_each(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = [
+        host._replace(group="web" if number < 2 else "db")
+        for number, host in enumerate(fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 2)), count=4))
+    ]
+
+    assert make_plan(hosts, Policy(minimum_in_service="1"), now).batches == [["h0", "h2"]]
+    plan = make_plan([*hosts, Host("h4")], Policy(minimum_in_service="2"), now)
+    assert plan.batches == []
+    assert plan.held["h0"].startswith("2 of 3 hosts of web are in service, and 2 must stay")
+    assert make_plan([*hosts, Host("h4", group="cache")], Policy(minimum_in_service="1"), now).batches == [["h0", "h2"]]
+
+
 def test_given_two_minimums_in_one_group_then_both_hosts_and_values_are_named(now: float) -> None:
     hosts = [Host("h0", "vm_0", minimum="1"), Host("h1", "vm_1", minimum="50%")]
 
