@@ -177,6 +177,7 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Rolled]:
                 }
             ],
             load_balancer_removal_ports=[],
+            handle_events_approve_within=86400,
             load_balancer_removal_health_probe_file=str(marker),
             handle_events_state_directory=f"{directory}/{{{{ inventory_hostname }}}}",
         )
