@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from foghorn_core.text import plain
 
+from .state import ENDED, WITHDRAWN
 from .status import TROUBLES
 
 Labels = Tuple[Tuple[str, str], ...]
@@ -59,7 +60,8 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
             ("type", event["event_type"]),
         )
         by_kind[labels] = by_kind.get(labels, 0) + 1
-        if event["seconds_until_start"] is not None:
+        # What is over and kept in mind, until the machine is restored or for good, starts no more.
+        if event["seconds_until_start"] is not None and event["phase"] not in (ENDED, WITHDRAWN):
             samples.append(
                 (
                     "foghorn_seconds_until_start",

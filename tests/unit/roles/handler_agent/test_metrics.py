@@ -7,6 +7,7 @@ Runs on Python 3.6 and later.
 
 from typing import Any, Dict, List
 
+import pytest
 from edge_helpers import SAMPLE
 from foghorn_agent.metrics import Counters, render
 from foghorn_agent.status import TROUBLES
@@ -66,6 +67,13 @@ def test_given_members_that_an_event_waits_for_when_rendered_then_each_is_there_
     assert 'foghorn_waiting_for_member{event_id="A",member="web_1",reason="refused"} 1.0' in text
     assert 'foghorn_waiting_for_member{event_id="A",member="a\\"b",reason="not configured"} 1.0' in text
     assert len([line for line in text if line.startswith("foghorn_waiting_for_member{")]) == 2
+
+
+@pytest.mark.parametrize("phase", ["ended", "withdrawn"])
+def test_given_an_event_that_is_over_when_rendered_then_nobody_is_told_when_it_starts(phase: str) -> None:
+    text = lines([event("A", phase, 0), event("B", "started", 0)], Counters())
+    shown = [line for line in text if line.startswith("foghorn_seconds_until_start{")]
+    assert shown == ['foghorn_seconds_until_start{event_id="B",type="Reboot"} 0.0']
 
 
 def test_given_things_that_happen_when_counted_then_each_kind_grows_by_itself() -> None:
