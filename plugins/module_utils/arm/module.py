@@ -108,6 +108,11 @@ def policy_arguments() -> ArgumentSpec:
     }
 
 
+def policy_choice_arguments() -> ArgumentSpec:
+    """Options that say whose policies are read."""
+    return {"resource_group": {"type": "str"}, **{kind: {"type": "str"} for kind in policy.KINDS}}
+
+
 def acknowledgement_arguments() -> ArgumentSpec:
     """Options that choose events, and say for which VMs."""
     return {
@@ -290,6 +295,23 @@ def run_policy(module: AnsibleModule) -> None:
                 "id": outcome.resource.get("id"),
                 **_before_and_after(module, outcome.before, outcome.after),
             }
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_policy_info(module: AnsibleModule) -> None:
+    """Do the work of scheduled_events_policy_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        group = read_name(options, "resource_group") if options["resource_group"] is not None else None
+        option = next((kind for kind in policy.KINDS if options[kind] is not None), None)
+        name = read_name(options, option) if option is not None else None
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {"changed": False, "resources": policy.describe_all(client, group, option, name)}
 
         return work
 

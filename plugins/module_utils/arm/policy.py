@@ -161,6 +161,27 @@ def set_policy(
     return PolicyChange(wanted != before, resource, before, after, _warnings(kind, resource))
 
 
+def describe_all(
+    client: ArmClient, resource_group: str | None = None, option: str | None = None, name: str | None = None
+) -> list[Json]:
+    """Read the policy of one resource, or those of all of a resource group or the subscription.
+
+    :param option: which kind `name` is of, a key of `KINDS`
+    :raises ArmError: if that fails; a single one that does not exist is `NotFound`
+    """
+    client.need_compute(SINCE, "policies of scheduled events")
+    if option is not None and name is not None:
+        path = client.compute_id(str(resource_group), KINDS[option].path, name)
+        return [_describe(option, client.get(path, KINDS[option].read))]
+    group = "/resourceGroups/%s" % resource_group if resource_group else ""
+    start = "/subscriptions/%s%s/providers/Microsoft.Compute/" % (client.subscription_id, group)
+    return [
+        _describe(one, resource)
+        for one, kind in KINDS.items()
+        for resource in client.list_all(start + kind.path, kind.read)
+    ]
+
+
 def policy_of(resource: Mapping[str, Any]) -> Json:
     """The `scheduledEventsPolicy` of a resource; empty if it has none."""
     policy = (resource.get("properties") or {}).get("scheduledEventsPolicy")
@@ -235,13 +256,28 @@ def _publishes(policy: Mapping[str, Any]) -> tuple[bool, str | None]:
     return target.get("enable") is True, target.get("scheduledEventsApiVersion")
 
 
+def _describe(option: str, resource: Mapping[str, Any]) -> Json:
+    return {
+        "kind": option,
+        "id": resource.get("id"),
+        "name": resource.get("name"),
+        "location": resource.get("location"),
+        "policy": as_dict(policy_of(resource)),
+        "follows": _owner_of(resource),
+    }
+
+
+def _owner_of(resource: Mapping[str, Any]) -> str | None:
+    """The id of the set that a VM is a member of, whose policy counts; None: it is in none."""
+    properties = resource.get("properties") or {}
+    owners = ((properties.get(name) or {}).get("id") for name in ("virtualMachineScaleSet", "availabilitySet"))
+    return next((str(owner) for owner in owners if owner), None)
+
+
 def _warnings(kind: Kind, resource: Mapping[str, Any]) -> tuple[str, ...]:
-    if kind is KINDS[VIRTUAL_MACHINE]:
-        for name in ("virtualMachineScaleSet", "availabilitySet"):
-            owner = ((resource.get("properties") or {}).get(name) or {}).get("id")
-            if owner:
-                return (
-                    "%s is a member of %s, whose policy counts and not its own"
-                    % (resource.get("name"), str(owner).rsplit("/", 1)[-1]),
-                )
-    return ()
+    owner = _owner_of(resource) if kind is KINDS[VIRTUAL_MACHINE] else None
+    if owner is None:
+        return ()
+    return (
+        "%s is a member of %s, whose policy counts and not its own" % (resource.get("name"), owner.rsplit("/", 1)[-1]),
+    )

@@ -169,6 +169,7 @@ MODULES = [
     "vmss_terminate_notification_info",
     "vm_terminate_notification",
     "scheduled_events_policy",
+    "scheduled_events_policy_info",
     "simulate_eviction",
     "vmss_automatic_repairs",
     "vmss_instance_protection",
@@ -258,6 +259,10 @@ class TestTheExamplesOfTheControlPlane:
         protected = run.played["Have nothing done to an instance while it is drained"]["instances"]
         unprotected = run.played["Treat it like the others again"]["instances"]
         assert [one["after"]["scale_set_actions"] for one in protected + unprotected] == [True, False]
+
+    def test_those_of_the_policy_info_module_name_what_publishes_nothing(self, run: Examples) -> None:
+        told = run.played["Name what publishes no events, and follows nothing that could"]["msg"]
+        assert told == ["database"]
 
     def test_those_of_the_eviction_module_evict(self, run: Examples) -> None:
         assert {vm for vm, event in run.events.items() if event["event_type"] == "Preempt"} == {"worker-7", "workers_3"}

@@ -27,6 +27,7 @@ GROUPS = {
         "maintenance_window_info",
         "scheduled_event_acknowledge",
         "scheduled_events_policy",
+        "scheduled_events_policy_info",
         "simulate_eviction",
         "vm_maintenance",
         "vm_redeploy",

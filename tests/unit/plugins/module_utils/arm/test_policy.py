@@ -19,12 +19,14 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy im
     KINDS,
     PolicyChange,
     Wish,
+    describe_all,
     read_wish,
     set_policy,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
+    SUBSCRIPTION,
     VERSION,
     FakeTime,
     ScriptedArm,
@@ -297,3 +299,33 @@ def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
 def test_given_options_that_cannot_be_meant_then_they_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read_wish(options)
+
+
+def described(*script: Step, **options: Any) -> tuple[ScriptedArm, list[dict[str, Any]]]:
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        return arm, describe_all(client, **options)
+
+
+@pytest.mark.parametrize("group", ["shop", None])
+def test_given_no_name_then_the_policies_of_all_three_kinds_are_read_with_azures_defaults(group: str | None) -> None:
+    owner = COMPUTE + "/virtualMachineScaleSets/api"
+    member = resource(VM, None, virtualMachineScaleSet={"id": owner})
+    rows = [[member, resource(VM)], [resource(AVSET, PUBLISHED)], []]
+    arm, found = described(*(ok({"value": each}) for each in rows), resource_group=group)
+    start = COMPUTE if group else "/subscriptions/%s/providers/Microsoft.Compute" % SUBSCRIPTION
+    assert arm.lines == ["GET %s/%s%s" % (start, kind.path, VERSION) for kind in (VM, AVSET, VMSS)]
+    assert [(one["kind"], one["follows"], one["policy"]["publish"]) for one in found] == [
+        ("virtual_machine", owner, False),
+        ("virtual_machine", None, False),
+        ("availability_set", None, True),
+    ]
+    assert found[1]["policy"]["approve_all_instances_down"] is True
+    assert found[1]["policy"]["approve_user_initiated_reboot"] is False
+
+
+def test_given_a_name_then_that_one_is_read() -> None:
+    arm, found = described(ok(resource(VMSS, PUBLISHED)), resource_group="shop", option="scale_set", name="it")
+    assert arm.lines == ["GET %s/virtualMachineScaleSets/it%s" % (COMPUTE, VERSION)]
+    assert [(one["kind"], one["id"]) for one in found] == [("scale_set", COMPUTE + "/virtualMachineScaleSets/it")]
+    with pytest.raises(NotFound):
+        described(refused(404, "ResourceNotFound"), resource_group="shop", option="virtual_machine", name="it")

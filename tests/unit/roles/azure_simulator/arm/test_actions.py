@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError
 
+from .conftest import SUBSCRIPTION
+
 Start = Callable[..., Any]
 Ask = Callable[..., Any]
 
@@ -243,3 +245,26 @@ class TestPlannedMaintenance:
         for vm in ("db", "app_0"):
             with azure.refuses(409, "OperationNotAllowed"):
                 azure.compute.virtual_machines.begin_perform_maintenance("rg", vm)
+
+
+class TestWhatIsAskedForBesides:
+    def test_given_the_status_of_all_vms_then_each_has_its_view_and_little_else(self, cloud: Start) -> None:
+        azure = cloud()
+        rows = list(azure.compute.virtual_machines.list_all(status_only="true"))
+        assert {row.name for row in rows} >= {"db", "app_0", "api_0a2b3c4d"}
+        assert all(row.instance_view.statuses[1].code == "PowerState/running" for row in rows)
+        assert all(row.os_profile is None for row in rows)
+
+    def test_given_what_would_narrow_a_list_and_is_not_known_then_it_is_refused_and_not_ignored(
+        self, cloud: Start
+    ) -> None:
+        azure = cloud()
+        vms = azure.compute.virtual_machine_scale_set_vms
+        for unknown in ({"filter": "startswith(instanceView/statuses/code, 'PowerState')"}, {"select": "instanceView"}):
+            with azure.refuses(400, "InvalidParameter"):
+                list(vms.list("rg", "web", **unknown))
+        for query in ("statusOnly=false", "statusOnly=true&$expand=instanceView", "$expand=instanceView", "$top=1"):
+            path = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/virtualMachines?api-version=2026-04-01"
+            assert azure.raw("GET", f"{path}&{query}").code == "InvalidParameter"
+        with azure.refuses(400, "InvalidParameter"):
+            azure.compute.virtual_machines.get("rg", "db", expand="userData")

@@ -1,0 +1,136 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module scheduled_events_policy_info."""
+
+DOCUMENTATION = r"""
+module: scheduled_events_policy_info
+short_description: Read which events Azure approves by itself, and which it publishes
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads the C(scheduledEventsPolicy) of one VM, availability set or scale set, or of all in a resource group or a
+    subscription.
+  - What a policy does not show is returned as what Azure does then.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group. If not set, all resources of the subscription are read.
+    type: str
+  virtual_machine:
+    description: The name of a VM. Needs O(resource_group).
+    type: str
+  availability_set:
+    description: The name of an availability set. Needs O(resource_group).
+    type: str
+  scale_set:
+    description: The name of a scale set. Needs O(resource_group).
+    type: str
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+seealso:
+  - module: foghorn.azure_events.scheduled_events_policy
+"""
+
+EXAMPLES = r"""
+- name: Read the policies of a resource group
+  foghorn.azure_events.scheduled_events_policy_info:
+    resource_group: shop
+  delegate_to: localhost
+  register: policies
+
+- name: Name what publishes no events, and follows nothing that could
+  ansible.builtin.debug:
+    msg: >-
+      {{ policies.resources | rejectattr('policy.publish') | selectattr('follows', 'none') | map(attribute='name') }}
+"""
+
+RETURN = r"""
+resources:
+  description: VMs, then availability sets, then scale sets. Instances of uniform sets are none of these.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - kind: scale_set
+      id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+      name: web
+      location: westeurope
+      policy:
+        approve_user_initiated_reboot: false
+        approve_user_initiated_redeploy: false
+        approve_all_instances_down: true
+        publish: true
+        publish_api_version: "2020-07-01"
+      follows: null
+  contains:
+    kind:
+      description: V(virtual_machine), V(availability_set) or V(scale_set).
+      type: str
+      returned: always
+    id:
+      description: Its id.
+      type: str
+      returned: always
+    name:
+      description: Its name.
+      type: str
+      returned: always
+    location:
+      description: The region.
+      type: str
+      returned: always
+    policy:
+      description: Its policy, in the words of the options of M(foghorn.azure_events.scheduled_events_policy).
+      type: dict
+      returned: always
+    follows:
+      description: The id of the set that a VM is a member of, whose policy counts in place of its own.
+      type: str
+      returned: always
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import policy_choice_arguments, run_policy_info, sign_in_arguments
+from ..module_utils.arm.policy import KINDS
+
+
+def main() -> None:
+    """Run the module."""
+    run_policy_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **policy_choice_arguments()},
+            mutually_exclusive=[tuple(KINDS)],
+            required_by={kind: ["resource_group"] for kind in KINDS},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
