@@ -132,7 +132,7 @@ class Run:
         """End it without warning, its children too, which may be in sessions of their own."""
         if self._process.poll() is not None:
             return
-        for pid in _with_descendants(self._process.pid):
+        for pid in with_descendants(self._process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
@@ -156,7 +156,7 @@ def _end_with_the_tests() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _with_descendants(pid: int) -> list[int]:
+def with_descendants(pid: int) -> list[int]:
     """A process, and all that it has started directly or through others."""
     found = [pid]
     for parent in found:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -23,7 +24,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
-from tests.integration.playbooks.fleet import Fleet  # noqa: E402 - found on the path set above
+from tests.integration.playbooks.fleet import Fleet, with_descendants  # noqa: E402 - found on the path set above
 
 BIN = ROOT / ".cache" / "venv-rulebook" / "bin"
 RULEBOOKS = ROOT / "extensions" / "eda" / "rulebooks"
@@ -122,10 +123,12 @@ class Rulebook:
             assert time.monotonic() < limit, f"waited in vain:\n{self.output}"
             time.sleep(0.25)
 
-    def stop(self) -> None:
-        """End it as an operator does."""
+    def kill(self) -> None:
+        """End it, and the playbooks that it has started: these are in sessions of their own, and would go on."""
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGTERM)
+            for pid in with_descendants(self._process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         self._process.wait(PATIENCE)
 
 
@@ -165,7 +168,7 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
                 lambda: {"/chat", "/api/v2/silences", LAUNCH} <= {path for path, _ in receiver.received}
             )
         finally:
-            rulebook.stop()
+            rulebook.kill()
 
         assert not (tmp_path / "hacked").exists()
         assert rebooted.is_back()
