@@ -19,7 +19,6 @@ Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 
 # The platform itself: nobody else can send from there. Without its probe the machine would be out of rotation.
 _AZURE_PROBE = ipaddress.ip_address(AZURE_PROBE_ADDRESS)
-_OPEN = ("/readyz", "/healthz")
 _HEALTH = "/healthz"
 _STATUS = "/status"
 _METRICS = "/metrics"
