@@ -77,6 +77,7 @@ def read_result(content: Mapping[str, Any]) -> Result:
         outcome=progress.get("outcome", ""),
         gave_up=bool(progress.get("gave_up")),
         restored=bool(content.get("restored")),
+        stays_out=str(content.get("stays_out") or ""),
         unprepared=bool(content.get("unprepared")),
         failures=tuple(content.get("failures") or ()),
         remaining=tuple(content.get("remaining") or ()),

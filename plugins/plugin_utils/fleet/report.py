@@ -24,6 +24,8 @@ class Result(NamedTuple):
     gave_up: bool = False
     """Whether that wait took too long."""
     restored: bool = False
+    stays_out: str = ""
+    """Who else wants it out of rotation, so that it was not put back, in words."""
     unprepared: bool = False
     """Whether it was in service when its event started."""
     failures: tuple[str, ...] = ()
@@ -105,6 +107,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         told += ["connections remained: %s" % ", ".join(result.remaining)] if result.remaining else []
         told += [_describe_approval(left, result.predicted) for left in approved.values()]
         told += [result.outcome] if result.outcome and not result.gave_up else []
+        told += ["still out %s" % result.stays_out] if result.stays_out else []
         told += [_describe_return(plan.hosts[name])] if result.restored else []
         told += _predict_return(plan.hosts[name]) if result.predicted and name in plan.hosts else []
         told += ["still out: %s" % result.still_out] if result.still_out else []

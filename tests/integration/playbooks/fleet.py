@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 from azure_simulator.testing import Simulator
 
 from tests.integration.playbooks import web_server
@@ -81,6 +82,19 @@ class Host:
         """Stop the web server."""
         subprocess.run(self.service("stop"), check=True)
 
+    def claim(self, owner: str, **details: Any) -> None:
+        """Have an owner want it out of rotation, as if a run had noted so some minutes ago."""
+        self.state.mkdir()
+        since = time.time() - 300
+        noted = {"since": since, "noted_at": since, "by": "alice on ctl2", "boot_id": claims.boot_id()} | details
+        (self.state / claims.FILE).write_text(json.dumps({"lease": None, "claims": {owner: noted}}))
+
+    def claimed(self) -> dict[str, Any]:
+        """Who wants it out of rotation, and what was noted."""
+        state = claims.read(str(self.state))
+        assert state.lease is None
+        return dict(state.claims)
+
     def is_back(self) -> bool:
         """Whether it is in rotation and serving, with nothing left to be undone."""
         return not self.marker.exists() and not self.state.exists() and self.is_serving()
@@ -119,6 +133,15 @@ class Run:
             assert self._process.poll() is None, f"the run ended early:\n{self.output}"
             assert time.monotonic() < limit, f"waited in vain:\n{self.output}"
             time.sleep(0.25)
+
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
+    def wait_a_little(self) -> None:
+        """Let it run for a while, or to its end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
 
     def finish(self) -> int:
         """Wait for its end; return its exit status."""
@@ -235,6 +258,10 @@ class Fleet:
         body = {"StartRequests": [{"EventId": event["EventId"]} for event in self.ask(host)]}
         request = urllib.request.Request(url, json.dumps(body).encode(), {"Metadata": "true"})
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE).close()
+
+    def lose_connection(self, host: Host, after: str) -> None:
+        """Have the answer of the next module of this name be lost on its way from the machine."""
+        (self._down / f"{host.name}.faults").write_text(f"after lost {after}")
 
     def take_down(self, host: Host) -> None:
         """Make the machine unreachable."""

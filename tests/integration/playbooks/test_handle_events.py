@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+import email.utils
+import http.server
 import json
 import re
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
 from tests.integration.playbooks.fleet import Fleet, Host, Run
 
@@ -59,6 +64,17 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     assert host.marker.exists()
     assert not host.is_serving()
 
+    # Neither another run nor somebody by hand touches it meanwhile.
+    status, second = fleet.run("handle_events")
+    assert status == 0, second.output
+    assert re.search(r"left alone: handle_events of .+ is at work on it, and leased it until", second.report(host))
+    status, by_hand = fleet.run("restore", "-e", f"restore_hosts={host.name}")
+    assert status == 2, by_hand.output
+    assert "is at work on it, and leased it until" in by_hand.text
+    assert host.marker.exists()
+    assert not host.is_serving()
+    assert "handle_events" in claims.read(str(host.state)).claims
+
     fleet.azure.advance(LONG)
     assert run.finish() == 0, run.output
     assert host.is_back()
@@ -67,6 +83,41 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     assert not other.marker.exists()
     # The operator's tasks ran for this host alone, while it was in rotation, each at its time.
     assert (tmp_path / "noted").read_text() == "before host0 1\nafter host0 1\nafter_batch host0 1\n"
+
+
+class _SlowDeletion(http.server.BaseHTTPRequestHandler):
+    """The metadata service of a machine whose deletion is approved, starts, is no longer listed, and lets it run on."""
+
+    left: tuple[str, ...] = ("Scheduled", "Started", "Started")
+
+    def do_GET(self) -> None:
+        """Answer the name of the VM, or the document."""
+        if "/instance/" in self.path:
+            self._answer({"name": "gone"})
+            return
+        event = {"EventId": "D", "EventType": "Terminate", "Resources": ["gone"], "NotBefore": ""}
+        if self.left[:1] == ("Scheduled",):
+            event["NotBefore"] = email.utils.formatdate(time.time() + 900, usegmt=True)
+        events = [event | {"EventStatus": status} for status in self.left[:1]]
+        self._answer({"DocumentIncarnation": 1, "Events": events})
+        if self.left[:1] != ("Scheduled",):
+            type(self).left = self.left[1:]
+
+    def do_POST(self) -> None:
+        """Take the approval."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        type(self).left = self.left[1:]
+        self._answer({})
+
+    def _answer(self, content: object) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        """Keep quiet."""
 
 
 class _Everything(NamedTuple):
@@ -78,6 +129,7 @@ class _Everything(NamedTuple):
     status: int
     unready_at_approval: list[str]
     pid_before: str
+    told: Run
 
     def host(self, number: int) -> Host:
         return self.fleet.hosts[number]
@@ -88,9 +140,18 @@ class _Everything(NamedTuple):
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Everything]:
-    """Host 0 and 1 share a redeployment, 2 is frozen, 3 shortly; 4 does not stop; 5 shares with 6, which is no host."""
-    with Fleet(tmp_path_factory.mktemp("everything"), 32, 7) as fleet:
+    """Host 0 and 1 share a redeployment, 2 is frozen, 3 shortly; 4 does not stop; 5 shares with 6, which is no host.
+
+    Host 2 was drained by hand, and 7 is to be deleted.
+    """
+    with (
+        Fleet(tmp_path_factory.mktemp("everything"), 32, 8) as fleet,
+        http.server.ThreadingHTTPServer((fleet.hosts[7].address, 0), _SlowDeletion) as server,
+    ):
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
         hosts = fleet.hosts
+        hosts[7].variables["handle_events_endpoint"] = f"http://{hosts[7].address}:{server.server_port}"
         events = {
             "shared": fleet.event("Redeploy", hosts[0], hosts[1]),
             "freeze": fleet.event("Freeze", hosts[2], duration=-1),
@@ -98,12 +159,15 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Everything
             "unstoppable": fleet.event("Reboot", hosts[4], notice=600),
             "with an outsider": fleet.event("Reboot", hosts[5], hosts[6], notice=600),
         }
-        # Somebody else has taken this one out.
+        hosts[2].claim("by_hand", reason="a new disk")
         hosts[2].marker.touch()
+        (hosts[2].state / "health_probe.json").write_text(
+            json.dumps({"means": "present", "file": str(hosts[2].marker)}) + "\n"
+        )
         hosts[4].breaks_at_stop = True
         pid_before = (hosts[2].directory / "web_server.pid").read_text()
 
-        run = fleet.start("handle_events", hosts=hosts[:6], handle_events_minimum_in_service=0)
+        run = fleet.start("handle_events", hosts=hosts[:6] + hosts[7:], handle_events_minimum_in_service=0)
         run.wait_until(lambda: fleet.is_approved(events["shared"]) and fleet.is_approved(events["freeze"]))
         unready = [host.name for host in hosts[:2] if not host.marker.exists() or host.is_serving()]
         # These end long before the two that were not approved begin.
@@ -114,7 +178,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Everything
         run.wait_until(lambda: hosts[4].marker.exists() and hosts[5].marker.exists())
         fleet.azure.advance(LONG)
         status = run.finish()
-        yield _Everything(fleet, events, run, status, unready, pid_before)
+        _status, told = fleet.run("status", hosts=hosts)
+        yield _Everything(fleet, events, run, status, unready, pid_before, told)
+        server.shutdown()
+        thread.join()
 
 
 def test_given_a_shared_event_when_handled_then_it_is_approved_once_after_all_its_hosts_are_ready(
@@ -131,11 +198,31 @@ def test_given_a_freeze_when_handled_then_its_services_go_on(everything: _Everyt
     assert (everything.host(2).directory / "web_server.pid").read_text() == everything.pid_before
 
 
-def test_given_a_host_that_somebody_else_took_out_when_its_event_is_over_then_it_stays_out(
+def test_given_a_host_that_was_drained_by_hand_when_its_event_is_over_then_it_stays_out_and_it_is_said_why(
     everything: _Everything,
 ) -> None:
     assert everything.host(2).marker.exists()
-    assert not everything.host(2).state.exists()
+    assert list(everything.host(2).claimed()) == ["by_hand"]
+    assert re.search(r"over; still out by hand since .+, by alice on ctl2: a new disk", everything.run.output)
+
+
+def test_given_a_deletion_that_is_no_longer_listed_then_its_host_is_left_out_and_that_is_noted(
+    everything: _Everything,
+) -> None:
+    assert everything.host(7).marker.exists()
+    assert "no longer listed after it had started: left out" in everything.run.report(everything.host(7))
+    claim = everything.host(7).claimed()["handle_events"]
+    assert claim["left_out_at"] >= claim["since"]
+    assert claim["is_final"]
+
+
+def test_given_hosts_that_are_in_and_out_when_their_status_is_asked_then_it_says_for_whom_and_why(
+    everything: _Everything,
+) -> None:
+    assert "host0: in rotation, as far as these playbooks know" in everything.told.output
+    assert re.search(r"host2: out by hand since .+, by alice on ctl2: a new disk", everything.told.output)
+    assert re.search(r"host7: out for maintenance since .+ on .+: Terminate D", everything.told.output)
+    assert everything.told.changes(everything.host(0)) == 0
 
 
 def test_given_a_freeze_of_a_few_seconds_when_handled_then_it_is_left_alone(everything: _Everything) -> None:
@@ -172,7 +259,10 @@ def test_given_an_event_that_hits_a_vm_outside_the_play_then_it_is_never_approve
 
 def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_put_back(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(2)
-    host = fleet.hosts[0]
+    host, left_out = fleet.hosts
+    # By an earlier run.
+    left_out.claim("handle_events", is_final=True, left_out_at=time.time())
+    left_out.marker.touch()
     termination = fleet.event("Terminate", host)
     run = fleet.start("handle_events")
     run.wait_until(lambda: fleet.is_approved(termination))
@@ -182,6 +272,9 @@ def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_pu
     assert host.marker.exists()
     assert not host.is_serving()
     assert "deleted: it no longer answers" in run.report(host)
+    assert "left alone: its deletion is no longer listed" in run.report(left_out)
+    assert left_out.marker.exists()
+    assert list(left_out.claimed()) == ["handle_events"]
 
 
 def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(make_fleet: MakeFleet) -> None:
@@ -203,32 +296,31 @@ def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_
     assert "withdrawn; put back" in run.report(evicted)
 
 
-def test_given_a_run_that_died_and_an_event_under_way_when_run_again_then_everything_is_put_back(
+def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of_it_is_put_back_while_it_starts(
     make_fleet: MakeFleet,
 ) -> None:
     fleet = make_fleet(2)
-    left, started = fleet.hosts
-    fleet.event("Reboot", left)
-    died = fleet.start("handle_events")
-    died.wait_until(lambda: left.marker.exists() and not left.is_serving())
-    died.kill()
-    fleet.azure.advance(LONG)
-    assert left.marker.exists()
+    first, second = fleet.hosts
+    # Nobody would have to be out for it, if it were not approved.
+    shared = fleet.event("Redeploy", first, second, notice=3000, impact=0)
+    fleet.lose_connection(first, after="scheduled_event_approve")
+    run = fleet.start("handle_events", handle_events_minimum_in_service=0)
+    run.wait_until(lambda: fleet.is_approved(shared))
+    looks = [fleet.looks(host) for host in fleet.hosts]
+    run.wait_until(lambda: all(fleet.looks(host) >= seen + 2 for host, seen in zip(fleet.hosts, looks, strict=True)))
 
-    # The other host's event was never announced.
-    under_way = fleet.event("Reboot", started, status="Started", impact=0)
-    run = fleet.start("handle_events")
-    run.wait_until(started.marker.exists)
-    run.wait_until(left.is_back)
-    assert started.is_serving()
+    for host in (first, second):
+        assert host.marker.exists()
+        assert not host.is_serving()
+        (event_id,) = claims.read(str(host.state)).claims["handle_events"]["approving"]
+        assert event_id.upper() == shared.upper()
     fleet.azure.advance(LONG)
 
     assert run.finish() == 2, run.output
-    assert started.is_back()
-    assert fleet.record(under_way)["approvals"] == []
-    assert "hit while in service: its event started before it was made ready" in run.report(started)
-    assert "nothing is ahead any more; put back" in run.report(left)
-    assert "FAILED" not in run.report(left)
+    assert first.is_back()
+    assert second.is_back()
+    assert "FAILED: Approve: The host could not be reached" in run.report(first)
+    assert "FAILED" not in run.report(second)
 
 
 def test_given_a_minimum_in_service_when_more_are_hit_then_each_waits_for_room_but_never_until_its_event_begins(
@@ -336,20 +428,33 @@ def test_given_nothing_announced_when_run_then_it_asks_and_ends(make_fleet: Make
     assert "Nothing had to be done." in run.output
 
 
-def test_given_a_host_that_does_not_answer_when_run_then_the_others_are_handled_and_the_run_fails_naming_it(
+def test_given_hosts_that_do_not_answer_when_run_then_nobody_waits_for_them_and_they_are_asked_again(
     make_fleet: MakeFleet,
 ) -> None:
-    fleet = make_fleet(2)
-    host, silent = fleet.hosts
+    fleet = make_fleet(3)
+    host, silent, slow = fleet.hosts
     reboot = fleet.event("Reboot", host)
+    freeze = fleet.event("Freeze", slow, duration=-1)
     fleet.take_down(silent)
+    fleet.azure.fault("silence", slow.vm.lower())
     report = fleet.path / "report.json"
-    run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_report_file=str(report))
+    run = fleet.start(
+        "handle_events",
+        handle_events_minimum_in_service=0,
+        handle_events_first_timeout=2,
+        handle_events_report_file=str(report),
+    )
     run.wait_until(lambda: fleet.is_approved(reboot))
+    assert not fleet.is_approved(freeze)
+    fleet.azure.clear_faults()
+    fleet.azure.advance(800)
+    run.wait_until(lambda: fleet.is_approved(freeze))
+    assert host.is_back()
     fleet.azure.advance(LONG)
 
     assert run.finish() == 2, run.output
-    assert host.is_back()
+    assert slow.is_back()
+    assert "s of notice left; over; put back" in run.report(slow)
     assert "FAILED: Read the events" in run.report(silent)
     told = json.loads(report.read_text())["hosts"]
     assert told[host.name]["put_back"]

@@ -11,6 +11,7 @@ to show.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -38,7 +39,11 @@ class Connection(LocalConnection):
         self._check()
         # Modules, and nothing else, come this way.
         if in_data:
-            return _run_here(in_data)
+            fault = self._next_fault(in_data)
+            _strike(fault, "before")
+            answer = _run_here(in_data)
+            _strike(fault, "after")
+            return answer
         status, stdout, stderr = super().exec_command(cmd, in_data=in_data, sudoable=sudoable)
         return status, stdout, stderr
 
@@ -47,9 +52,35 @@ class Connection(LocalConnection):
         self._check()
         return super().put_file(*args, **kwargs)
 
+    def _next_fault(self, module: bytes) -> list[str]:
+        """What the test wants to go wrong with this module on this machine: one line for each that is run there, or a
+        line that names the module that it is for.
+        """
+        faults = os.path.join(os.environ["FLEET_DOWN"], self._play_context.remote_addr + ".faults")
+        if not os.path.exists(faults):
+            return []
+        with open(faults) as stream:
+            first, *rest = stream.read().splitlines() or [""]
+        if len(first.split()) > len(("moment", "what")) and first.split()[-1].encode() not in module:
+            return []
+        with open(faults, "w") as stream:
+            stream.write("\n".join(rest))
+        return first.split()
+
     def _check(self) -> None:
         if os.path.exists(os.path.join(os.environ["FLEET_DOWN"], self._play_context.remote_addr)):
             raise AnsibleConnectionFailure("connection refused")
+
+
+def _strike(fault: list[str], moment: str) -> None:
+    """Lose the connection, or the controller, before or after a module has run."""
+    if not fault or fault[0] != moment:
+        return
+    if fault[1] == "lost":
+        raise AnsibleConnectionFailure("connection lost")
+    # Workers are children of the run.
+    os.kill(os.getppid(), getattr(signal, fault[1]))
+    signal.pause()
 
 
 def _run_here(program: bytes) -> tuple[int, bytes, bytes]:

@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Connections and controllers are lost before and after any module runs; another run brings everything back.
+
+Every host of a run has a trouble of its own, so that few runs try many. Which ones is drawn with a seed. All of them
+are tried with INTERRUPTIONS=all in the environment, which takes a while.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.playbooks.fleet import Fleet, Host, Run
+
+# More modules are not run on a host from the first look to the last.
+MOST_MODULES = 34
+LOST = [(number, moment, "lost") for number in range(MOST_MODULES) for moment in ("before", "after")]
+KILLED = [
+    (number, moment, signal)
+    for number in range(MOST_MODULES)
+    for moment in ("before", "after")
+    for signal in ("SIGINT", "SIGKILL")
+]
+AT_A_TIME = 4
+
+Trouble = tuple[int, str, str]
+
+
+def drawn() -> list[list[Trouble]]:
+    """For each test, what happens to one host after the other."""
+    lost, killed = list(LOST), list(KILLED)
+    chance = random.Random(8)
+    chance.shuffle(lost)
+    chance.shuffle(killed)
+    if os.environ.get("INTERRUPTIONS") == "all":
+        groups = [lost[start : start + AT_A_TIME] for start in range(0, len(lost), AT_A_TIME)]
+        return groups + [[end] for end in killed]
+    # Late, so that the others come before it.
+    end = next(end for end in killed if end[0] > MOST_MODULES // 2)
+    return [[*lost[: AT_A_TIME - 1], end]]
+
+
+def plan_trouble(fleet: Fleet, host: Host, trouble: Trouble) -> None:
+    """Have this happen to a host."""
+    number, moment, what = trouble
+    lines = [""] * number + [f"{moment} {what}"]
+    (fleet.path / "down" / f"{host.name}.faults").write_text("\n".join(lines))
+
+
+def forget_trouble(fleet: Fleet) -> None:
+    """Have nothing happen any more."""
+    for path in (fleet.path / "down").glob("*.faults"):
+        path.unlink()
+
+
+def finish(fleet: Fleet, run: Run) -> int:
+    """Let time pass until a run ends."""
+    while run.is_running():
+        fleet.azure.advance(60)
+        run.wait_a_little()
+    return run.finish()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    """Hosts that are all hit."""
+    with Fleet(tmp_path, 37, AT_A_TIME) as running:
+        for host in running.hosts:
+            running.event("Reboot", host, impact=0, notice=600)
+        yield running
+
+
+@pytest.mark.parametrize("troubles", drawn(), ids=str)
+def test_given_any_interruption_when_run_again_then_everything_is_back(fleet: Fleet, troubles: list[Trouble]) -> None:
+    for host, trouble in zip(fleet.hosts, troubles, strict=False):
+        plan_trouble(fleet, host, trouble)
+    first = fleet.start("handle_events", handle_events_minimum_in_service=0)
+    finish(fleet, first)
+    out = [host.name for host in fleet.hosts if not host.is_back()]
+    assert not out or first.finish() != 0, first.output
+    forget_trouble(fleet)
+
+    second = fleet.start("handle_events", handle_events_minimum_in_service=0)
+    status = finish(fleet, second)
+
+    assert status == 0, second.output
+    assert [host.name for host in fleet.hosts if not host.is_back()] == [], first.output + second.output
