@@ -23,6 +23,8 @@ needs ip iproute2
 needs ssh openssh-client
 needs ssh-keygen openssh-client
 needs systemd-nspawn systemd-container
+# Not every distribution has it any more; the scenario image_build does without, and says so.
+if command -v packer >/dev/null || ! apt-cache show packer >/dev/null 2>&1; then :; else needs packer packer; fi
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
 [ -n "$missing" ] || exit 0
 

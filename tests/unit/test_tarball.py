@@ -36,7 +36,18 @@ TOP = {
 }
 # This may be there as well.
 OPTIONAL = {"extensions"}
-WHOLE = ("docs", "meta", "playbooks", "plugins", "roles", "LICENSES", "extensions/awx", "extensions/eda")
+WHOLE = (
+    "docs",
+    "meta",
+    "playbooks",
+    "plugins",
+    "roles",
+    "LICENSES",
+    "extensions/awx",
+    "extensions/eda",
+    "extensions/packer",
+    "extensions/image_builder",
+)
 
 
 def in_the_checkout() -> set[str]:
