@@ -43,6 +43,17 @@ def test_given_a_file_of_the_page_when_it_is_read_then_its_variables_are_known(f
     assert set(yaml.safe_load(file)) <= set(load("controller_setup.yml")["__controller_setup_arguments"])
 
 
+@pytest.mark.parametrize("rulebook", sorted((ROOT / "extensions" / "eda" / "rulebooks").glob("*_job.yml")))
+def test_given_a_rulebook_when_it_names_a_job_template_then_it_is_one_that_controller_setup_sets_up(
+    rulebook: Path,
+) -> None:
+    named = re.findall(r"_job_template \| default\('([^']*)'\)", rulebook.read_text(encoding="utf-8"))
+    known = {f"Azure events: {template['name']}" for template in load("job_templates.yml")["job_templates"].values()}
+
+    assert named
+    assert set(named) <= known
+
+
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
 def test_given_a_guide_when_it_shows_handle_events_then_never_limited(page: str) -> None:
     commands = (ROOT / "docs" / page).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
