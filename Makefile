@@ -40,8 +40,10 @@ INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__py
 VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons sanity
 # Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
 # for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
+# The playbooks' tests are two steps, for one alone would take longer than any lane.
 POOL := unit-rest integration-arm unit-plugins integration-demo integration-agent integration-rulebooks
-STEPS := $(LINT) -- integration-playbooks -- -- ++ $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
+STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- ++ $(POOL) \
+  $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -130,7 +132,12 @@ awx-collection: $(VENV)/.test
 	@tools/get_awx_collection.sh $(BIN)/python requirements/awx.txt $(CACHE)/awx
 
 $(INTEGRATION): integration-%: $(VENV)/.test
-	@$(BIN)/python -m pytest tests/integration/$*
+	@$(BIN)/python -m pytest tests/integration/$* $(IGNORED)
+
+HANDLE_EVENTS := tests/integration/playbooks/test_handle_events.py
+integration-playbooks: IGNORED := --ignore $(HANDLE_EVENTS)
+integration-handle-events: $(VENV)/.test
+	@$(BIN)/python -m pytest $(HANDLE_EVENTS)
 
 # With the oldest ansible-core that is supported, and with the newest where there is a Python for it.
 integration-oldest integration-newest: integration-%: $(VENV)/.run
