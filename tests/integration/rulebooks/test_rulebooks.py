@@ -41,7 +41,7 @@ LAUNCH = "/api/v2/job_templates/7/launch/"
 
 
 class Receiver(ThreadingHTTPServer):
-    """A chat, an Alertmanager, and a controller that has the job template Handle events."""
+    """A chat, an Alertmanager, and a controller that has the job template of controller_setup."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         asks = {"ask_%s_on_launch" % what: False for what in ("inventory", "labels", "limit", "variables")}
-        template = {"id": 7, "type": "job_template", "name": "Handle events", "related": {"launch": LAUNCH}, **asks}
+        template = {"id": 7, "type": "job_template", "name": "Azure events: Handle maintenance", "related": {"launch": LAUNCH}, **asks}
         job = {"id": 1, "type": "job", "url": "/api/v2/jobs/1/", "status": "successful", "created": "", "artifacts": {}}
         found = template if self.path.startswith(TEMPLATE) else job
         self._answer({"version": "24.6.1", "results": [found], "next": None, **job})
