@@ -392,6 +392,8 @@ class _Unit(NamedTuple):
     """Whether the platform, or an agent, takes one of them before a turn could come."""
     is_quick: bool
     """Whether hosts beside them would have to keep pace with what begins soon."""
+    deadline: float
+    """When the first of its events starts, less the margin; seconds since the epoch."""
     begins_by: float
     """When its preparation must begin, or an event would start before it is done; seconds since the epoch."""
 
@@ -434,7 +436,8 @@ def _unit(
     members: Sequence[Host], cases: list[Case], policy: Policy, now: float, patient: Mapping[str, float]
 ) -> _Unit:
     least = max(member.settle_seconds + min(_for_ending(member), _LEAST_FOR_ENDING) for member in members)
-    begins_by = min(deadline_of(case.event, policy, now) for case in cases) - least
+    deadline = min(deadline_of(case.event, policy, now) for case in cases)
+    begins_by = deadline - least
     is_patient = all(member.name in patient for member in members)
     if is_patient:
         # The margin shrinks with the notice: what was said at first holds.
@@ -446,6 +449,7 @@ def _unit(
         # Agents do not wait for a turn either, nor does what has been approved.
         does_not_wait=bool(forced) or any(case.agents or case.may_begin for case in cases),
         is_quick=any(case.event.is_scheduled and bool(set(case.hosts).difference(case.agents)) for case in forced),
+        deadline=deadline,
         begins_by=begins_by,
     )
 
@@ -621,7 +625,11 @@ def _this_batch(
     """
     everybody = dict(by_name, **{host.name: host for host in rest})
     room = _Room(everybody, groups, [name for group in groups.values() for name in group.away])
-    first = [unit for unit in units if unit.does_not_wait]
+    # One whose time has come goes whatever the room, and must not take it from one that would be hit before it.
+    pressing = max(
+        (unit.deadline for unit in units if unit.does_not_wait and set(unit.hosts).issubset(patient)), default=-math.inf
+    )
+    first = [unit for unit in units if unit.does_not_wait or unit.deadline <= pressing]
     for unit in first:
         room.take(unit.hosts)
     failed = [host.name for host in rest if host.failed]
@@ -630,7 +638,7 @@ def _this_batch(
     is_empty = not first
     is_hurried = any(unit.is_quick for unit in first)
     for unit in units:
-        if unit.does_not_wait:
+        if unit in first:
             continue
         is_patient = set(unit.hosts).issubset(patient)
         shortage = room.shortage(unit, is_empty)

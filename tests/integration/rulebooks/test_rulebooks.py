@@ -57,7 +57,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         asks = {"ask_%s_on_launch" % what: False for what in ("inventory", "labels", "limit", "variables")}
-        template = {"id": 7, "type": "job_template", "name": "Azure events: Handle maintenance", "related": {"launch": LAUNCH}, **asks}
+        template = {
+            "id": 7,
+            "type": "job_template",
+            "name": "Azure events: Handle maintenance",
+            "related": {"launch": LAUNCH},
+            **asks,
+        }
         job = {"id": 1, "type": "job", "url": "/api/v2/jobs/1/", "status": "successful", "created": "", "artifacts": {}}
         found = template if self.path.startswith(TEMPLATE) else job
         self._answer({"version": "24.6.1", "results": [found], "next": None, **job})

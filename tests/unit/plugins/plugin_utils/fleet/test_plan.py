@@ -728,6 +728,18 @@ def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it(even
     assert (plan.batches, plan.patient) == ([["h0", "h2"]], {"h1": now + 600})
 
 
+@pytest.mark.parametrize(("notice", "batch"), [(78, ["h0", "h1"]), (900, ["h1"])])
+def test_given_one_whose_time_has_come_when_another_would_be_hit_before_it_then_that_goes_too_and_no_later_one(
+    event: MakeEvent, now: float, notice: float, batch: list[str]
+) -> None:
+    hosts = fleet(event(resources=("vm_0",), notice=notice), event(resources=("vm_1",), notice=80), count=4)
+    policy = Policy(minimum_in_service="3", urgent_within=1)
+
+    plan = make_plan(hosts[:2], policy, now, rest=hosts[2:], patient={"h1": now})
+
+    assert plan.batches == [batch]
+
+
 def test_given_others_that_wait_then_connections_have_only_as_long_as_lets_the_host_be_back_in_time(
     event: MakeEvent, now: float
 ) -> None:
