@@ -129,7 +129,8 @@ def carry_out(client: ArmClient, order: Order, dry_run: bool = False) -> Members
     """
     if order.restore is not None:
         return _restore(client, order, dry_run)
-    assert order.vm_id is not None
+    if order.vm_id is None:
+        raise AssertionError("an order names a VM, or restores a record that does")
     before = _find(client, order)
     if order.remove and not dry_run:
         _remove(client, before)

@@ -171,7 +171,7 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
             rulebook.wait_until(lambda: re.search(r"^PLAY RECAP", rulebook.output, re.MULTILINE))
             fleet.event("Preempt", evicted)
             rulebook.wait_until(
-                lambda: {"/chat", "/api/v2/silences", LAUNCH} <= {path for path, _ in receiver.received}
+                lambda: {"/chat", "/api/v2/silences", LAUNCH} <= {path for path, _body in receiver.received}
             )
         finally:
             rulebook.kill()

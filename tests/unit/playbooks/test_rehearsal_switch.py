@@ -16,7 +16,7 @@ from jinja2.nativetypes import NativeEnvironment
 
 PLAYBOOKS = Path(__file__).parents[3] / "playbooks"
 OWN = yaml.safe_load((PLAYBOOKS / "vars" / "rehearse.yml").read_text())
-(_, INSTALL, START) = yaml.safe_load((PLAYBOOKS / "tasks" / "rehearse" / "set_switch.yml").read_text())
+(_CLOCK, INSTALL, START) = yaml.safe_load((PLAYBOOKS / "tasks" / "rehearse" / "set_switch.yml").read_text())
 
 
 def rendered(value: Any, **variables: Any) -> Any:

@@ -128,8 +128,8 @@ class ImpactCommands:
     ) -> tuple[str | None, str]:
         """Run one command; returns what went wrong, if anything, and its last output."""
         tail, write_end = await self._open_tail()
-        try:
-            process = await asyncio.create_subprocess_exec(
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=write_end,
@@ -138,8 +138,18 @@ class ImpactCommands:
                 cwd=self._directory,
                 start_new_session=True,
             )
+        )
+        try:
+            # Cancelled while it starts, asyncio would end the process alone, and leave what that has started.
+            process = await asyncio.shield(starting)
         except OSError as error:
             return f"cannot be run: {error}", ""
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError):
+                process = await starting
+                _kill_group(process)
+                await process.wait()
+            raise
         finally:
             os.close(write_end)
         mistake: str | None = None

@@ -69,7 +69,7 @@ def describe(
     work: Optional[Work],
     health: Health,
     now: datetime,
-    withheld: Mapping[str, str] = {},
+    withheld: Mapping[str, str] = MappingProxyType({}),
     waiting: Mapping[str, Sequence[Tuple[str, str]]] = MappingProxyType({}),
     checks: Sequence[JsonObject] = (),
 ) -> JsonObject:

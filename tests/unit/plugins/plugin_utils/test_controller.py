@@ -32,7 +32,7 @@ def test_given_a_template_when_it_is_launched_then_variables_come_through(key: s
 
 @pytest.mark.parametrize("key", TEMPLATES)
 def test_given_a_template_for_a_fleet_when_it_is_launched_then_nothing_makes_it_smaller(key: str) -> None:
-    (made, *_) = make_job_templates(TEMPLATES, SITE, only=[key])
+    (made,) = make_job_templates(TEMPLATES, SITE, only=[key])
     prompts = ("ask_inventory_on_launch", "ask_job_slice_count_on_launch", "ask_tags_on_launch")
 
     assert [made[prompt] for prompt in prompts] == [False, False, False]

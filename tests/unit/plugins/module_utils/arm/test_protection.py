@@ -40,10 +40,10 @@ def instance(scale_in: bool | None = None, actions: bool | None = None, **more: 
 
 
 def run(
-    *script: Step, instances: Sequence[str] = ("1",), wish: Mapping[str, bool] = ACTIONS, dry_run: bool = False
+    *script: Step, instances: Sequence[str] = ("1",), wish: Mapping[str, bool] | None = None, dry_run: bool = False
 ) -> tuple[ProtectionChange, ScriptedArm]:
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
-        return protect(client, "shop", "web", instances, wish, dry_run), arm
+        return protect(client, "shop", "web", instances, ACTIONS if wish is None else wish, dry_run), arm
 
 
 def test_given_an_instance_when_it_is_protected_then_only_the_documented_body_is_put_if_nobody_was_faster() -> None:

@@ -299,7 +299,7 @@ def rotation(azure: Any) -> set[str]:
 def served_by(azure: Any) -> set[str]:
     """Who answers eight requests, each with a connection of its own."""
     seen = set()
-    for _ in range(8):
+    for _request in range(8):
         address, port = azure.azure.load_balancers["data-path"]
         connection = http.client.HTTPConnection(address, port, timeout=30)
         connection.request("GET", "/")
