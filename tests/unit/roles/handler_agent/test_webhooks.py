@@ -115,7 +115,9 @@ class Tunnel:
     def _serve(self) -> None:
         client, _address = self._listener.accept()
         with client, socket.create_connection(self._target, PATIENCE) as server:
-            self.asked = client.recv(65536)
+            # Python 3.6 sends it piece by piece.
+            while not self.asked.endswith(b"\r\n\r\n"):
+                self.asked += client.recv(65536)
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             others = {client: server, server: client}
             while True:
