@@ -37,7 +37,7 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
-VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons sanity
+VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest -- unit-other-pythons
 # Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
 # for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
 # The playbooks' tests are two steps, for one alone would take longer than any lane.
@@ -58,7 +58,7 @@ demo: $(VENV)/.run collection ## a simulated fleet through maintenance under tra
 test: $(VENV)/.gates ## lint, unit and integration tests, without root, on one Python and one ansible-core
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)
 
-test-versions: $(VENV)/.run ## ansible-test's sanity tests, and what depends on versions on the oldest and the newest of them
+test-versions: $(VENV)/.run ## sanity tests, modules and agent, on the oldest and the newest versions that are supported
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(VERSIONS)
 
 lab: lab-needs $(VENV_LAB)/.lab build ## real machines, as root on Debian or Ubuntu (SCENARIO="agent reboot": only these)
