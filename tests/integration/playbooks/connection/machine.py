@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from typing import Any, BinaryIO
 
@@ -78,9 +79,12 @@ def _strike(fault: list[str], moment: str) -> None:
         return
     if fault[1] == "lost":
         raise AnsibleConnectionFailure("connection lost")
-    # Workers are children of the run.
-    os.kill(os.getppid(), getattr(signal, fault[1]))
-    signal.pause()
+    # Workers are children of the run. One that is killed leaves them behind.
+    controller = os.getppid()
+    os.kill(controller, getattr(signal, fault[1]))
+    while os.getppid() == controller:
+        time.sleep(0.05)
+    os._exit(1)
 
 
 def _run_here(program: bytes) -> tuple[int, bytes, bytes]:
