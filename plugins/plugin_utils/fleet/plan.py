@@ -630,6 +630,7 @@ def _this_batch(
         (unit.deadline for unit in units if unit.does_not_wait and set(unit.hosts).issubset(patient)), default=-math.inf
     )
     first = [unit for unit in units if unit.does_not_wait or unit.deadline <= pressing]
+    others = [unit for unit in units if not unit.does_not_wait and unit.deadline > pressing]
     for unit in first:
         room.take(unit.hosts)
     failed = [host.name for host in rest if host.failed]
@@ -637,9 +638,7 @@ def _this_batch(
     waiting: dict[str, float] = {}
     is_empty = not first
     is_hurried = any(unit.is_quick for unit in first)
-    for unit in units:
-        if unit in first:
-            continue
+    for unit in others:
         is_patient = set(unit.hosts).issubset(patient)
         shortage = room.shortage(unit, is_empty)
         reason = shortage.describe() if shortage is not None else ""
