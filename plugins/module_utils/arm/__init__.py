@@ -16,7 +16,7 @@ only when a request is made, so that everything else here works, and is tested, 
 * Which VM does somebody mean, where names repeat? `machines`
 * Which hosts of the inventory do they hit? `inventory`
 * What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`,
-  `protection`, `repairs`, `maintenance`
+  `protection`, `repairs`, `rolling_upgrade`, `maintenance`
 * Which pools of load balancers is a VM in, and how does it leave them? `membership`
 * Which machine is acted on? `target`
 * What may a user set? `options`

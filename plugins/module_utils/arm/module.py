@@ -24,6 +24,7 @@ from . import (
     policy,
     protection,
     repairs,
+    rolling_upgrade,
     scale_set,
     virtual_machine,
 )
@@ -180,6 +181,22 @@ def repairs_arguments() -> ArgumentSpec:
         "name": {"type": "str", "required": True},
         "state": {"type": "str", "required": True, "choices": list(repairs.STATES)},
     }
+
+
+def rolling_upgrade_arguments() -> ArgumentSpec:
+    """Options that say what becomes of a scale set's rolling upgrade."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "default": rolling_upgrade.STARTED, "choices": list(rolling_upgrade.STATES)},
+        "upgrade": {"type": "str", "default": rolling_upgrade.OS_IMAGE, "choices": list(rolling_upgrade.WHAT)},
+        "wait": {"type": "bool", "default": True},
+    }
+
+
+def rolling_upgrade_choice_arguments() -> ArgumentSpec:
+    """Options that say which scale set's upgrades are read."""
+    return {"resource_group": {"type": "str", "required": True}, "name": {"type": "str", "required": True}}
 
 
 def membership_arguments() -> ArgumentSpec:
@@ -463,6 +480,54 @@ def run_repairs(module: AnsibleModule) -> None:
         return work
 
     _run(module, prepare)
+
+
+def run_rolling_upgrade(module: AnsibleModule) -> None:
+    """Do the work of vmss_rolling_upgrade."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        group, name = read_name(options, "resource_group"), read_name(options, "name")
+        state, what, wait = options["state"], options["upgrade"], options["wait"]
+        if state == rolling_upgrade.FINISHED and not wait:
+            raise OptionError(
+                "wait: false does not go with state: %s, which is to wait. Look with vmss_rolling_upgrade_info" % state
+            )
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            try:
+                outcome = rolling_upgrade.bring_to(client, group, name, state, what, wait, module.check_mode)
+            except Unfinished as error:
+                module.fail_json(msg=str(error), **_said_by(client), **_report_rolling_upgrade(module, error.outcome))
+            return _report_rolling_upgrade(module, outcome)
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_rolling_upgrade_info(module: AnsibleModule) -> None:
+    """Do the work of vmss_rolling_upgrade_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        group, name = read_name(module.params, "resource_group"), read_name(module.params, "name")
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {"changed": False, **rolling_upgrade.describe(client, group, name)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def _report_rolling_upgrade(module: AnsibleModule, outcome: rolling_upgrade.UpgradeChange) -> dict[str, Any]:
+    _warn(module, outcome.warnings)
+    return {
+        "changed": outcome.changed,
+        "id": outcome.scale_set_id,
+        "reason": outcome.reason,
+        "upgrade": rolling_upgrade.as_dict(outcome.upgrade),
+    }
 
 
 def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChange) -> dict[str, Any]:

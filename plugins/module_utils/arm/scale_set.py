@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from . import repairs, virtual_machine
+from . import repairs, rolling_upgrade, virtual_machine
 from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission
 from .errors import ArmError, Busy, NotFound, OperationFailed, Unfinished
 from .notification import (
@@ -52,11 +52,8 @@ READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
 READ_INSTANCES = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
 READ_MEMBERS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
-READ_UPGRADES = Permission("Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades/read", "Reader")
 UPGRADE = Permission("Microsoft.Compute/virtualMachineScaleSets/manualUpgrade/action", "Virtual Machine Contributor")
 
-# How a rolling upgrade ends without having updated everything.
-_BROKEN_OFF = frozenset(["faulted", "cancelled", "canceled"])
 _MOST_NAMED = 20
 
 
@@ -137,7 +134,7 @@ def notify(
         if not profile or dry_run:
             return None
         if scale_set.upgrade_mode == ROLLING and rollout.which != NONE:
-            upgrade_before.append(_start_of(_latest_upgrade(client, path)))
+            upgrade_before.append(_start_of(rolling_upgrade.read_latest(client, path)))
         body = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
         return client.write("PATCH", path, body, etag, WRITE, wait)
 
@@ -355,25 +352,20 @@ class _Work:
             )
 
     def _check_rolling_upgrade(self) -> None:
-        upgrade = _latest_upgrade(self._client, self._path)
-        status = str(((upgrade or {}).get("runningStatus") or {}).get("code", "")).lower()
+        upgrade = rolling_upgrade.read_latest(self._client, self._path)
         if self._upgrade_before and _start_of(upgrade) == self._upgrade_before[0]:
             # That one was over before our change; the one for the change has yet to begin.
             return
-        if status in _BROKEN_OFF:
-            error = (upgrade or {}).get("error") or {}
+        if upgrade is not None and upgrade.is_broken_off:
             raise ArmError(
                 "The rolling upgrade of %s is %s%s. Repair what it found, then update the instances, or start it again"
-                % (
-                    self._scale_set.name,
-                    status,
-                    "".join(": %s" % error["message"] if error.get("message") else ""),
-                )
+                " with vmss_rolling_upgrade"
+                % (self._scale_set.name, upgrade.status, ": %s" % upgrade.error if upgrade.error else "")
             )
-        if upgrade is None or (status == "completed" and not self._upgrade_before):
+        if upgrade is None or (upgrade.is_completed and not self._upgrade_before):
             raise ArmError(
                 "The upgrade policy of %s is Rolling, no rolling upgrade is under way, and these instances are not at"
-                " the latest model: %s. Start one, or update them by hand"
+                " the latest model: %s. Start one with vmss_rolling_upgrade, or update them by hand"
                 % (self._scale_set.name, _names(one.name for one in self._instances if not one.latest_model))
             )
 
@@ -412,15 +404,8 @@ def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model
     return outcome._replace(changed=outcome.changed or bool(names), updated=names, protected=protected)
 
 
-def _latest_upgrade(client: ArmClient, path: str) -> Json | None:
-    try:
-        return client.get(path + "/rollingUpgrades/latest", READ_UPGRADES).get("properties") or {}
-    except NotFound:
-        return None
-
-
-def _start_of(upgrade: Mapping[str, Any] | None) -> str | None:
-    return ((upgrade or {}).get("runningStatus") or {}).get("startTime")
+def _start_of(upgrade: rolling_upgrade.Upgrade | None) -> str | None:
+    return upgrade.start_time if upgrade is not None else None
 
 
 def _warnings(scale_set: ScaleSet, wish: Wish) -> tuple[str, ...]:

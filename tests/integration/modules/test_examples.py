@@ -148,7 +148,14 @@ ESTATE = {
             {
                 "name": "web",
                 "tags": {"Environment": "production"},
-                "properties": {"automaticRepairsPolicy": {"enabled": True}},
+                "properties": {
+                    "automaticRepairsPolicy": {"enabled": True},
+                    "virtualMachineProfile": {
+                        "extensionProfile": {
+                            "extensions": [{"name": "health", "properties": {"type": "ApplicationHealthLinux"}}]
+                        }
+                    },
+                },
             }
         ],
         "maintenance_windows": [{"vms": ["database"]}],
@@ -173,6 +180,8 @@ MODULES = [
     "simulate_eviction",
     "vmss_automatic_repairs",
     "vmss_instance_protection",
+    "vmss_rolling_upgrade",
+    "vmss_rolling_upgrade_info",
 ]
 NAMED_EVENT = "602D9444-D2CD-49C7-8624-8643E7171297"
 
@@ -259,6 +268,16 @@ class TestTheExamplesOfTheControlPlane:
         protected = run.played["Have nothing done to an instance while it is drained"]["instances"]
         unprotected = run.played["Treat it like the others again"]["instances"]
         assert [one["after"]["scale_set_actions"] for one in protected + unprotected] == [True, False]
+
+    def test_those_of_the_rolling_upgrade_modules_upgrade_and_show_it(self, run: Examples) -> None:
+        upgraded = run.played["Bring the instances of a scale set to the latest image"]
+        waited = run.played["Wait until Azure is done with whatever it upgrades"]
+        cancelled = run.played["Call an upgrade off"]
+        read = run.played["Read how far Azure is"]
+        assert [one["changed"] for one in (upgraded, waited, cancelled)] == [True, False, False]
+        assert upgraded["upgrade"]["status"] == "Completed"
+        assert read["upgrade"] == cancelled["upgrade"] == upgraded["upgrade"]
+        assert [(one["started_by"], one["image"]["sku"]) for one in read["os_upgrade_history"]] == [("User", "server")]
 
     def test_those_of_the_policy_info_module_name_what_publishes_nothing(self, run: Examples) -> None:
         told = run.played["Name what publishes no events, and follows nothing that could"]["msg"]

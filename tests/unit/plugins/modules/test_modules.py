@@ -34,6 +34,8 @@ GROUPS = {
         "vm_terminate_notification",
         "vmss_automatic_repairs",
         "vmss_instance_protection",
+        "vmss_rolling_upgrade",
+        "vmss_rolling_upgrade_info",
         "vmss_terminate_notification",
         "vmss_terminate_notification_info",
     ],

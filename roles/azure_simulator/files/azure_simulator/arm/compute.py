@@ -57,9 +57,6 @@ class Compute:
             ("DELETE", _SET, self.delete_set),
             ("POST", f"{_SET}/manualupgrade", self.upgrade),
             ("POST", f"{_SET}/delete", self.delete_instances),
-            ("POST", f"{_SET}/osRollingUpgrade", self.start_rolling),
-            ("GET", f"{_SET}/rollingUpgrades/latest", self.rolling),
-            ("POST", f"{_SET}/rollingUpgrades/cancel", self.cancel_rolling),
             ("GET", f"{_SET}/virtualMachines", self.list_instances, "$expand"),
             ("GET", _INSTANCE, self.get_instance, "$expand"),
             ("PUT", _INSTANCE, self.put_instance),
@@ -234,48 +231,6 @@ class Compute:
         machines = self._estate.instances(scale_set, _instance_ids(request, required=True))
         operation = self._estate.delete(machines, scale_set.resource_id, scale_set.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
-
-    def start_rolling(self, request: ArmRequest) -> ArmAnswer:
-        """Upgrade all instances batch by batch."""
-        scale_set = self._who.scale_set(request)
-        operation = self._estate.start_rolling(scale_set, request.wanted)
-        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
-
-    def cancel_rolling(self, request: ArmRequest) -> ArmAnswer:
-        """Cancel the rolling upgrade."""
-        scale_set = self._who.scale_set(request)
-        operation = self._estate.cancel_rolling(scale_set, request.wanted)
-        return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
-
-    def rolling(self, request: ArmRequest) -> ArmAnswer:
-        """The progress of the latest rolling upgrade."""
-        scale_set = self._who.scale_set(request)
-        rolling = scale_set.rolling
-        if rolling is None:
-            raise ArmError(404, "NotFound", f"There is no rolling upgrade of '{scale_set.name}'.")
-        when = self._estate.world.clock.wall
-        return ArmAnswer(
-            200,
-            {
-                "location": scale_set.location,
-                "type": "Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades",
-                "properties": {
-                    "policy": rolling.policy,
-                    "runningStatus": {
-                        "code": rolling.code,
-                        "startTime": iso(when(rolling.started)),
-                        "lastAction": rolling.last_action,
-                        "lastActionTime": iso(when(rolling.last_action_at)),
-                    },
-                    "progress": {
-                        "successfulInstanceCount": rolling.successful,
-                        "failedInstanceCount": rolling.failed,
-                        "inProgressInstanceCount": len(rolling.running),
-                        "pendingInstanceCount": len(rolling.pending),
-                    },
-                },
-            },
-        )
 
     # -- instances ----------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from .operations import Operations
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .sign_in import SignIn
 from .throttle import Throttle
+from .upgrades import Upgrades
 
 _POLLING = "/subscriptions/{subscription}/providers/{provider}/locations/{location}/operations/{operation}"
 _BODY_KEPT = 65536
@@ -71,6 +72,7 @@ class Arm:
         publisher = Publisher(self.estate, world, arm)
         Compute(self.estate, self._links, pager).routes(self._router)
         Actions(self.estate, self._links).routes(self._router)
+        Upgrades(self.estate, self._links, pager).routes(self._router)
         self.network = Network(arm, self.estate, config.vms, self.operations, self._links, pager)
         self.network.routes(self._router)
         Maintenance(world, publisher).routes(self._router)

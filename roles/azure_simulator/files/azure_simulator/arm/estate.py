@@ -126,7 +126,9 @@ class Window:
 class Rolling:
     """A rolling upgrade: its batches, and how far it is. Instants are simulated."""
 
-    def __init__(self, pending: list[Machine], started: float, policy: dict[str, Any]) -> None:
+    def __init__(
+        self, pending: list[Machine], started: float, policy: dict[str, Any], image: dict[str, Any] | None
+    ) -> None:
         self.pending = pending
         self.running: list[Machine] = []
         self.successful = 0
@@ -137,6 +139,9 @@ class Rolling:
         self.last_action = "Start"
         self.last_action_at = started
         self.policy = policy
+        self.image = image  # what an upgrade of the image brings; None: it is another one
+        self.ended: float | None = None
+        self.error: ArmError | None = None
 
     @property
     def over(self) -> bool:
@@ -164,6 +169,7 @@ class ScaleSet:
         self.provisioning_state = SUCCEEDED
         self.machines: dict[str, Machine] = {}
         self.rolling: Rolling | None = None
+        self.os_upgrades: list[Rolling] = []
         self.repairs_suspended = False
         self.operation: Operation | None = None
         self.addresses = list(config.new_addresses)
@@ -186,6 +192,14 @@ class ScaleSet:
         if not enabled((self.properties.get("automaticRepairsPolicy") or {}).get("enabled")):
             return "NotRunning"
         return "Suspended" if self.repairs_suspended else "Running"
+
+    @property
+    def tells_health(self) -> bool:
+        """Whether Compute can know which instances are healthy: by a probe, in a uniform set, or by the extension."""
+        extensions = (self.profile.get("extensionProfile") or {}).get("extensions") or []
+        types = [str((one.get("properties") or {}).get("type")).lower() for one in extensions]
+        probe = (self.profile.get("networkProfile") or {}).get("healthProbe")
+        return any(one.startswith("applicationhealth") for one in types) or bool(probe and not self.flexible)
 
     def latest(self, machine: Machine) -> bool:
         """Whether an instance has the latest model."""
@@ -550,7 +564,7 @@ class Estate:
         elif scale_set.mode == "Rolling" and outdated:
             if scale_set.rolling is not None and not scale_set.rolling.over:
                 self._stop_rolling(scale_set, scale_set.rolling)
-            self.start_rolling(scale_set, None)
+            self._begin_rolling(scale_set, None, None)
 
     def _outdated(self, scale_set: ScaleSet) -> list[Machine]:
         """Those that the set itself may bring to the latest model: not those that are protected from its actions."""
@@ -616,12 +630,25 @@ class Estate:
             )
         return [by_id[key.lower()] for key in instance_ids]
 
-    def start_rolling(self, scale_set: ScaleSet, wanted: Ending | None) -> Operation:
+    def start_rolling(self, scale_set: ScaleSet, of_image: bool, wanted: Ending | None) -> Operation:
         """Upgrade all outdated instances batch by batch; the operation ends when the upgrade does."""
+        if not scale_set.tells_health:
+            raise ArmError(
+                400,
+                "BadRequest",
+                "Rolling Upgrade mode is not supported for this Virtual Machine Scale Set because a health probe or "
+                "health extension was not provided.",
+            )
         if scale_set.rolling is not None and not scale_set.rolling.over:
             raise conflict(f"A rolling upgrade of '{scale_set.name}' is in progress already.")
+        image = (scale_set.profile.get("storageProfile") or {}).get("imageReference") or {}
+        return self._begin_rolling(scale_set, dict(image) if of_image else None, wanted)
+
+    def _begin_rolling(self, scale_set: ScaleSet, image: dict[str, Any] | None, wanted: Ending | None) -> Operation:
         policy = dict(scale_set.properties.get("upgradePolicy", {}).get("rollingUpgradePolicy") or {})
-        rolling = scale_set.rolling = Rolling(self._outdated(scale_set), self.world.now, policy)
+        rolling = scale_set.rolling = Rolling(self._outdated(scale_set), self.world.now, policy, image)
+        if image is not None:
+            scale_set.os_upgrades.append(rolling)
         operation = self._begin(
             "rollingUpgrade", scale_set.resource_id, scale_set.location, lambda _status: None, wanted
         )
@@ -632,7 +659,7 @@ class Estate:
         if rolling.over:
             return
         if not rolling.pending:
-            rolling.code = "Completed"
+            self._end_rolling(rolling, "Completed")
             self.operations.end(operation)
             return
         percent = rolling.policy.get("maxBatchInstancePercent", _BATCH_PERCENT)
@@ -655,16 +682,13 @@ class Estate:
             return
         allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", _UNHEALTHY_PERCENT)
         if rolling.failed * 100 > allowed * max(1, rolling.successful + rolling.failed):
-            rolling.code = "Faulted"
             message = (
                 "Rolling Upgrade failed after exceeding the MaxUnhealthyUpgradedInstancePercent value defined in the "
                 "RollingUpgradePolicy."
             )
-            self.operations.end(
-                operation,
-                "Failed",
-                ArmError(409, "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade", message),
-            )
+            rolling.error = ArmError(409, "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade", message)
+            self._end_rolling(rolling, "Faulted")
+            self.operations.end(operation, "Failed", rolling.error)
             return
         pause = duration(rolling.policy.get("pauseTimeBetweenBatches")) or 0
         self.world.at(self.world.now + pause, lambda: self._next_batch(scale_set, rolling, operation))
@@ -673,14 +697,18 @@ class Estate:
         """Call a rolling upgrade off; the batch under way is still finished."""
         rolling = scale_set.rolling
         if rolling is None or rolling.over:
-            raise conflict(f"There is no rolling upgrade of '{scale_set.name}' to cancel.")
+            raise conflict("There is no ongoing Rolling Upgrade to cancel.")
         self._stop_rolling(scale_set, rolling)
         return self._begin(
             "cancel", scale_set.resource_id, scale_set.location, lambda _s: None, wanted, self.config.operation_seconds
         )
 
+    def _end_rolling(self, rolling: Rolling, code: str) -> None:
+        rolling.code = code
+        rolling.ended = self.world.now
+
     def _stop_rolling(self, scale_set: ScaleSet, rolling: Rolling) -> None:
-        rolling.code = "Cancelled"
+        self._end_rolling(rolling, "Cancelled")
         rolling.last_action = "Cancel"
         rolling.last_action_at = self.world.now
         for operation in self.operations.all():

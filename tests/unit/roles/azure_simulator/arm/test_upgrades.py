@@ -13,6 +13,18 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 Start = Callable[..., Any]
 
 
+HEALTH = {
+    "virtualMachineProfile": {
+        "extensionProfile": {"extensions": [{"name": "health", "properties": {"type": "ApplicationHealthLinux"}}]}
+    }
+}
+
+
+def lagging(*names: str, **more: Any) -> dict[str, Any]:
+    """A configuration where these have not got the latest model, and the set tells of its instances' health."""
+    return {"scale_sets": [{"name": "web", "outdated": list(names), "properties": HEALTH, **more}]}
+
+
 def of_mode(mode: str, **more: Any) -> dict[str, Any]:
     return {"scale_sets": [{"name": "web", "upgrade_mode": mode, **more}]}
 
@@ -119,13 +131,66 @@ def test_given_no_rolling_upgrade_ever_when_its_status_is_read_then_404(cloud: S
 
 
 def test_given_a_rolling_upgrade_when_started_by_hand_then_its_operation_ends_with_it(cloud: Start) -> None:
-    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0", "web_1"]}]})
+    azure = cloud(arm=lagging("web_0", "web_1"))
     azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_start_os_upgrade("rg", "web").result()
     assert azure.outdated() == []
 
 
+def test_given_extensions_when_their_upgrade_is_started_then_it_is_another_rolling_upgrade(cloud: Start) -> None:
+    azure = cloud(arm=lagging("web_0"))
+    azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_start_extension_upgrade("rg", "web").result()
+    assert azure.outdated() == []
+    assert list(azure.compute.virtual_machine_scale_sets.get_os_upgrade_history("rg", "web")) == []
+
+
+def test_given_upgrades_of_the_image_when_their_history_is_read_then_it_tells_who_when_and_which(cloud: Start) -> None:
+    azure = cloud(arm=lagging("web_0", "web_1"), speed=None)
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    upgrades.begin_cancel("rg", "web", polling=False)
+    azure.azure.advance(10)
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    newest, oldest = azure.compute.virtual_machine_scale_sets.get_os_upgrade_history("rg", "web")
+    assert [one.properties.running_status.code for one in (newest, oldest)] == ["RollingForward", "Cancelled"]
+    assert newest.properties.running_status.end_time is None
+    assert oldest.properties.running_status.end_time >= oldest.properties.running_status.start_time
+    assert oldest.properties.progress.successful_instance_count == 1
+    assert (newest.properties.started_by, newest.properties.target_image_reference.offer) == (
+        "User",
+        "ubuntu-24_04-lts",
+    )
+
+
+PROBE = {"virtualMachineProfile": {"networkProfile": {"healthProbe": {"id": "/subscriptions/x/probes/ready"}}}}
+
+
+@pytest.mark.parametrize(("scale_set", "properties"), [("web", {}), ("api", PROBE)])
+def test_given_nothing_that_tells_health_when_a_rolling_upgrade_is_started_then_it_is_refused(
+    cloud: Start, scale_set: str, properties: dict[str, Any]
+) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": scale_set, "properties": properties}]})
+    with azure.refuses(400, "BadRequest") as refusal:
+        azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_start_os_upgrade("rg", scale_set)
+    assert "a health probe or health extension was not provided" in str(refusal.value)
+
+
+def test_given_a_rolling_upgrade_under_way_when_another_is_started_then_409(cloud: Start) -> None:
+    azure = cloud(arm=lagging("web_0"), speed=None)
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+    with azure.refuses(409, "OperationNotAllowed"):
+        upgrades.begin_start_extension_upgrade("rg", "web")
+
+
+def test_given_no_rolling_upgrade_under_way_when_it_is_cancelled_then_409_in_azures_words(cloud: Start) -> None:
+    azure = cloud()
+    with azure.refuses(409, "OperationNotAllowed") as refusal:
+        azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_cancel("rg", "web")
+    assert "There is no ongoing Rolling Upgrade to cancel." in str(refusal.value)
+
+
 def test_given_a_rolling_upgrade_when_cancelled_then_the_rest_stays_outdated(cloud: Start) -> None:
-    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0", "web_1"]}]}, speed=None)
+    azure = cloud(arm=lagging("web_0", "web_1"), speed=None)
     upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
     upgrades.begin_start_os_upgrade("rg", "web", polling=False)
     upgrades.begin_cancel("rg", "web", polling=False)
@@ -136,7 +201,7 @@ def test_given_a_rolling_upgrade_when_cancelled_then_the_rest_stays_outdated(clo
 
 
 def test_given_a_rolling_upgrade_in_progress_when_instances_are_updated_by_hand_then_409(cloud: Start) -> None:
-    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0"]}]}, speed=None)
+    azure = cloud(arm=lagging("web_0"), speed=None)
     azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_start_os_upgrade("rg", "web", polling=False)
     with azure.refuses(409, "OperationNotAllowed"):
         azure.compute.virtual_machine_scale_sets.begin_update_instances("rg", "web", {"instanceIds": ["0"]})
@@ -154,13 +219,14 @@ def test_given_a_stuck_instance_when_updated_then_the_operation_succeeds_and_it_
 
 
 def test_given_a_stuck_instance_when_a_rolling_upgrade_meets_it_then_the_upgrade_is_faulted(cloud: Start) -> None:
-    azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_0", "web_1"]}]})
+    azure = cloud(arm=lagging("web_0", "web_1"))
     azure.azure.arm_fault("stuck", vms=["web_0"])
     upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
     with pytest.raises(HttpResponseError, match="MaxUnhealthyUpgradedInstancePercent"):
         upgrades.begin_start_os_upgrade("rg", "web").result()
     status = upgrades.get_latest("rg", "web")
     assert (status.running_status.code, status.progress.failed_instance_count) == ("Faulted", 1)
+    assert "MaxUnhealthyUpgradedInstancePercent" in status.error.message
     assert azure.outdated() == ["0", "1"]
 
 

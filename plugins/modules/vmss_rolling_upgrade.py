@@ -1,0 +1,183 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_rolling_upgrade."""
+
+DOCUMENTATION = r"""
+module: vmss_rolling_upgrade
+short_description: Start a rolling upgrade of a scale set, wait for the end of one, or cancel it
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - A rolling upgrade brings the instances of a virtual machine scale set to the latest image, or to the latest
+    extensions, batch by batch as the set's C(rollingUpgradePolicy) says. Azure stops it when too many instances are
+    unhealthy.
+  - B(An upgrade of the image replaces the system disk of each instance), which is out of service meanwhile. Azure
+    announces that to the instance only if the OS image notifications of
+    M(foghorn.azure_events.vmss_terminate_notification) are on.
+  - Azure runs one rolling upgrade of a set at a time, and begins some by itself, where the set's upgrade policy is
+    C(Rolling) or automatic upgrades of the image are on. One that is under way is never started over.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+  state:
+    description:
+      - V(started) starts an upgrade, unless one is under way, of whatever kind.
+      - V(finished) starts none, and waits for the end of the one that is under way, if there is one.
+      - V(cancelled) ends the one that is under way. Azure still finishes the batch that it is at.
+    type: str
+    default: started
+    choices: [started, finished, cancelled]
+  upgrade:
+    description: What an upgrade that is started brings to its latest version.
+    type: str
+    default: os_image
+    choices: [os_image, extensions]
+  wait:
+    description:
+      - Wait until the upgrade is over, one that was under way already as well, and fail if it has not upgraded
+        everything.
+      - With V(false) the module ends once Azure has accepted the request. Not for O(state=finished).
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+    details: Whether Azure would refuse an upgrade for want of a health probe or extension is a warning then.
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details: An upgrade that is over is no reason not to start another. Azure leaves alone what has the latest version.
+notes:
+  - An upgrade of a large set takes hours. Set O(timeout) to more than it needs, or O(wait=false) and look later.
+  - Azure refuses an upgrade of a set that does not tell which instances are healthy, by a probe of its load balancer
+    (uniform sets only) or by the Application Health extension.
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), C(…/rollingUpgrades/read), and C(…/osRollingUpgrade/action)
+    or C(…/extensionRollingUpgrade/action) to start, C(…/rollingUpgrades/action) to cancel. The role Virtual Machine
+    Contributor grants all.
+seealso:
+  - module: foghorn.azure_events.vmss_rolling_upgrade_info
+  - module: foghorn.azure_events.vmss_terminate_notification
+  - name: Rolling upgrades
+    description: Microsoft's description.
+    link: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-configure-rolling-upgrades
+"""
+
+EXAMPLES = r"""
+- name: Bring the instances of a scale set to the latest image
+  foghorn.azure_events.vmss_rolling_upgrade:
+    resource_group: shop
+    name: web
+    timeout: 14400
+  delegate_to: localhost
+  run_once: true
+
+- name: Wait until Azure is done with whatever it upgrades
+  foghorn.azure_events.vmss_rolling_upgrade:
+    resource_group: shop
+    name: web
+    state: finished
+  delegate_to: localhost
+  run_once: true
+
+- name: Call an upgrade off
+  foghorn.azure_events.vmss_rolling_upgrade:
+    resource_group: shop
+    name: web
+    state: cancelled
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+id:
+  description: The id of the scale set.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+reason:
+  description: Why nothing was done, V(none) if something was.
+  returned: success, and failures of the upgrade itself
+  type: str
+  sample: a rolling upgrade is under way already, since 2026-11-20T10:00:00Z
+upgrade:
+  description: The latest rolling upgrade of the set as it was read last, V(none) if there was never one.
+  returned: success, and failures of the upgrade itself
+  type: dict
+  contains:
+    status:
+      description: V(RollingForward), V(RollingBack), V(Completed), V(Cancelled) or V(Faulted).
+      type: str
+    under_way:
+      description: Whether Azure is at it.
+      type: bool
+    start_time:
+      description: When it began, as Azure writes it.
+      type: str
+    successful:
+      description: How many instances are upgraded.
+      type: int
+    failed:
+      description: How many failed.
+      type: int
+    in_progress:
+      description: How many are being upgraded.
+      type: int
+    pending:
+      description: How many are still to come.
+      type: int
+    error:
+      description: Why Azure stopped it, V(none) if it does not say.
+      type: str
+  sample:
+    status: Completed
+    under_way: false
+    start_time: "2026-11-20T10:00:00.0000000+00:00"
+    successful: 6
+    failed: 0
+    in_progress: 0
+    pending: 0
+    error: null
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import rolling_upgrade_arguments, run_rolling_upgrade, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_rolling_upgrade(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **rolling_upgrade_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

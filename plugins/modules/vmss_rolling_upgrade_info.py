@@ -1,0 +1,133 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_rolling_upgrade_info."""
+
+DOCUMENTATION = r"""
+module: vmss_rolling_upgrade_info
+short_description: Read how far the rolling upgrade of a scale set is, and which there were
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads the rolling upgrade of a virtual machine scale set that is under way, or was the last, and Azure's history of
+    the upgrades of its image.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+notes:
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), C(…/rollingUpgrades/read) and C(…/osUpgradeHistory/read),
+    which the role Reader grants.
+seealso:
+  - module: foghorn.azure_events.vmss_rolling_upgrade
+"""
+
+EXAMPLES = r"""
+- name: Read how far Azure is
+  foghorn.azure_events.vmss_rolling_upgrade_info:
+    resource_group: shop
+    name: web
+  delegate_to: localhost
+  run_once: true
+  register: rolling
+"""
+
+RETURN = r"""
+id:
+  description: The id of the scale set.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+upgrade:
+  description:
+    - The rolling upgrade that is under way, or was the last, as M(foghorn.azure_events.vmss_rolling_upgrade) returns
+      it. V(none) if there was never one.
+  returned: success
+  type: dict
+  sample:
+    status: RollingForward
+    under_way: true
+    start_time: "2026-11-20T10:00:00.0000000+00:00"
+    successful: 2
+    failed: 0
+    in_progress: 1
+    pending: 3
+    error: null
+os_upgrade_history:
+  description: The upgrades of the image that Azure remembers, each with all that RV(upgrade) has, and more.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    end_time:
+      description: When it was over, as Azure writes it, V(none) while it is not.
+      type: str
+    started_by:
+      description: Who began it, V(User), V(Platform) or V(Unknown).
+      type: str
+    image:
+      description: The image that it brought, in Azure's own words.
+      type: dict
+  sample:
+    - status: Completed
+      under_way: false
+      start_time: "2026-11-20T10:00:00.0000000+00:00"
+      end_time: "2026-11-20T10:40:00.0000000+00:00"
+      successful: 6
+      failed: 0
+      in_progress: 0
+      pending: 0
+      error: null
+      started_by: User
+      image: {publisher: Canonical, offer: ubuntu-24_04-lts, sku: server, version: 24.04.202611010}
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import rolling_upgrade_choice_arguments, run_rolling_upgrade_info, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_rolling_upgrade_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **rolling_upgrade_choice_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
