@@ -28,6 +28,7 @@ from .decisions import (
     ended,
     found,
     is_ready,
+    is_wanted,
     next_work,
     observe,
     plan_of,
@@ -43,13 +44,13 @@ from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .members import Job
 from .metrics import Counters, render
-from .policy import DEFAULT_BEGIN_BEFORE, RESTORE, SHORTEST_GRACE_OF_REPAIRS
+from .policy import DEFAULT_BEGIN_BEFORE, DRAIN, RESTORE, SHORTEST_GRACE_OF_REPAIRS, STAGES
 from .quorum import STRANGERS, as_text, shared_events, waiting_for
 from .quorum import Heard as HeardOfMembers
 from .readiness import Readiness
 from .running import Running
-from .state import TOLD, Record, State, Tracked, apply, occasion, replay, summarise
-from .status import Health, describe, troubles
+from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, occasion, replay, summarise
+from .status import Failing, Health, as_failure, describe, failures, troubles
 from .steps import StepOutcome
 from .windows import why_closed
 from .workers import Worker
@@ -82,6 +83,8 @@ class Retry(NamedTuple):
     """Seconds from the failure to then."""
     ends: float
     """When its time is up, on the monotonic clock."""
+    next_try: float
+    """The same as `again_at`, in seconds since the epoch."""
 
 
 class Edges(NamedTuple):
@@ -167,6 +170,8 @@ class Agent:
         self._answered: Set[NameKey] = set()
         self._waiting_said: Dict[str, Tuple[str, float]] = {}
         """By event id, what was logged of whom it waits for, and when more may be."""
+        self._stages_began: Dict[Tuple[str, str], float] = {}
+        """When the stages under way began, on the monotonic clock, by event id in lower case, empty for a restore."""
         self._next_members = 0.0
         self._next_write = 0.0
         if boot_id != state.boot_id:
@@ -269,8 +274,34 @@ class Agent:
         health = self._health._replace(last_answer=self._edges.heard.last_answer)
         waiting = {one.event_id: self._waiting_for(one) for one in shared_events(self.state, self.config.rules)}
         return describe(
-            self.state, self.config.rules, work, health, now, self._withheld, waiting, self._readiness.describe()
+            self.state,
+            self.config.rules,
+            work,
+            health,
+            now,
+            self._withheld,
+            waiting,
+            self._readiness.describe(),
+            self._failing(),
         )
+
+    def _failing(self) -> List[Failing]:
+        """The steps that have failed: for good, and lately."""
+        found = failures(self.state)
+        retry = self._retry
+        if retry is not None and is_wanted(self.state, self.config.rules, retry.work):
+            work, is_running = retry.work, self._running is not None and self._running.work.is_same_as(retry.work)
+            found.append(
+                Failing(
+                    work.event.event_id,
+                    work.stage,
+                    work.step.name,
+                    retry.outcome.reason,
+                    None if is_running else retry.next_try,
+                    True,
+                )
+            )
+        return found
 
     def _note_time_out(self, now: float) -> None:
         if not self.state.is_out:
@@ -288,8 +319,8 @@ class Agent:
 
     @property
     def troubles(self) -> List[str]:
-        """What is wrong now with what the agent needs, a line for each thing."""
-        return troubles(self._health)
+        """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
+        return troubles(self._health) + [as_failure(one) for one in self._failing()]
 
     # --- how it is run ------------------------------------------------------------------------
 
@@ -435,7 +466,6 @@ class Agent:
                 levels.WARNING,
                 "%s: %s failed: %s; it is tried again in %g s" % (work.stage, work.step.name, outcome.reason, again_in),
                 event_id=work.event.event_id,
-                output=outcome.output or None,
             )
             return
         self._conclude(one, work, outcome)
@@ -449,10 +479,11 @@ class Agent:
         is_restore = work.stage == RESTORE
         shortest, longest = (_RESTORE_RETRY, _LONGEST_RESTORE_RETRY) if is_restore else (_STEP_RETRY, _LONGEST_RETRY)
         wait = min(longest, max(shortest, 2 * waited))
-        again_at = self._clocks.monotonic() + wait
+        now = self._clocks.monotonic()
+        again_at = now + wait
         if not is_restore and again_at >= self._tries_end:
             return None
-        self._retry = Retry(work, outcome, again_at, wait, self._tries_end)
+        self._retry = Retry(work, outcome, again_at, wait, self._tries_end, self._clocks.wall() + wait)
         return wait
 
     def _conclude(self, one: Tracked, work: Work, outcome: StepOutcome) -> None:
@@ -465,7 +496,6 @@ class Agent:
             "%s: %s %s in %.1f s%s"
             % (work.stage, work.step.name, result, outcome.seconds, ": " + outcome.reason if outcome.reason else ""),
             event_id=work.event.event_id,
-            output=outcome.output or None,
         )
 
     # --- deciding and acting ------------------------------------------------------------------
@@ -714,16 +744,31 @@ class Agent:
             self._edges.journal.begin_anew(summarise(self.state))
         for record in records:
             self._announce(record)
+            self._time_stage(record)
         listed = {one.event_id for one in self.state.tracked}
         self._approve_again = {key: value for key, value in self._approve_again.items() if key in listed}
         lowered = {event_id.lower() for event_id in listed}
         self._words = {key: value for key, value in self._words.items() if key in lowered}
         self._waiting_said = {key: value for key, value in self._waiting_said.items() if key in listed}
+        self._stages_began = {key: at for key, at in self._stages_began.items() if key[0] in ("", *lowered)}
         if not listed:
             # Who is asked again has a new event to fall silent in.
             self._heard_from.clear()
             self._faults.clear()
             self._answered.clear()
+
+    def _time_stage(self, record: Record) -> None:
+        if occasion(record) not in STAGES and record["kind"] != "manual":
+            return
+        now = self._clocks.monotonic()
+        # One restore is for all events. A drain by hand begins when it is asked for.
+        key = str(record.get("event_id", "")).lower(), str(record.get("stage", DRAIN))
+        if record["kind"] == "manual":
+            self._stages_began[MANUAL_ID, DRAIN] = now
+        elif record["state"] == BEGUN:
+            self._stages_began[key] = now
+        elif key in self._stages_began:
+            self.counters.observe(now - self._stages_began.pop(key), stage=key[1], result=record["state"])
 
     def _write(self, *records: Record) -> None:
         journal = self._edges.journal
@@ -803,7 +848,8 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
     if kind == "over":
         return "the event is over: %s" % record["how"], fields
     if kind == "stage":
-        return "%s %s" % (record["stage"], record["state"]), fields
+        back_from = ["%(event_type)s %(event_id)s %(outcome)s" % one for one in record.get("back_from", ())]
+        return "%s %s%s" % (record["stage"], record["state"], ": " * bool(back_from) + ", ".join(back_from)), fields
     if kind == "step_begun":
         return "%s: %s, for %g s at most" % (record["stage"], record["name"], record["seconds"]), fields
     if kind == "identity":

@@ -21,6 +21,7 @@ FIELDS = (
     "text",
     "stage",
     "state",
+    "outcome",
     "time",
     "vm_name",
     "event_id",
@@ -42,6 +43,12 @@ def fields_of(
     :param event: the one that it is about; None where there is none, or it is forgotten by now
     """
     told = event_as_dict(event, vm_name, time) if event is not None else {}
+    back_from = record.get("back_from", ())
+    if back_from:
+        # A machine is restored once, for all events that it was out for.
+        for name in ("event_type", "outcome"):
+            told[name] = " ".join(sorted({str(one[name]) for one in back_from if one[name]}))
+        event_id = " ".join(str(one["event_id"]) for one in back_from)
     told.update(
         stage=stage,
         # How far a stage has come, or how an event came to its end.
@@ -52,7 +59,7 @@ def fields_of(
         resources=" ".join(told.get("resources", ())),
     )
     fields = {name: "" if told.get(name) is None else plain(str(told[name])) for name in FIELDS}
-    of = " ".join(one for one in (fields["event_type"], fields["event_id"]) if one)
+    of = " ".join(one for one in (fields["event_type"], fields["event_id"], fields["outcome"]) if one)
     words = " ".join(one for one in (stage, fields["state"]) if one)
     fields["text"] = "%s: %s%s" % (vm_name, words, " (%s)" % of if of else "")
     return fields

@@ -244,6 +244,10 @@ def as_history_line(record: Dict[str, object]) -> str:
             details += " succeeded" if record["succeeded"] else " failed"
         ids = record.get("event_ids")
         event_id = " ".join(str(one) for one in ids) if isinstance(ids, list) else str(record.get("event_id", ""))
+        back_from = record.get("back_from")
+        if isinstance(back_from, list):
+            outcomes = [one for one in back_from if isinstance(one, dict)]
+            event_id = ", ".join("%s %s" % (one.get("event_id"), one.get("outcome")) for one in outcomes)
     return plain(("%s  %-12s %s  %s" % (when, record.get("kind"), details, event_id)).rstrip())
 
 

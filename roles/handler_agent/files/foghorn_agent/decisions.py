@@ -72,6 +72,8 @@ class Work(NamedTuple):
     rebooted: bool
     is_look: bool = False
     """Whether this only finds out if the unit that the step is to stop is running."""
+    outcome: str = ""
+    """With a restore: how the event ended, one of `OUTCOMES`."""
 
     def is_same_as(self, other: "Optional[Work]") -> bool:
         """Whether it is the same step of the same event; the time left may differ."""
@@ -128,7 +130,8 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
     if not in_doubt:
         for one in state.tracked:
             if one.over is None and not one.is_manual and one.event_id.lower() not in listed:
-                how = ENDED if one.started else WITHDRAWN
+                # If the machine has booted since, that was most likely the event: nobody was there to see it start.
+                how = ENDED if one.started or one.rebooted else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
         records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed]
         if document.incarnation != state.incarnation or state.in_doubt:
@@ -156,7 +159,7 @@ def transitions(state: State, rules: Sequence[Rule], waiting: AbstractSet[str] =
     may_restore = _may_restore(state, rules, waiting)
     if state.restore.state == BEGUN and not may_restore:
         # Before anything else is done to the machine: a later restore has to undo that, too, and begins anew.
-        records.append({"kind": "stage", "stage": RESTORE, "state": FAILED})
+        records.append(_restore_record(state, FAILED))
     halted = None
     for one, plan, stage in _stages_to_do(state, rules, waiting):
         if one is halted:
@@ -174,10 +177,30 @@ def transitions(state: State, rules: Sequence[Rule], waiting: AbstractSet[str] =
             records.append(dict(record, state=FAILED if progress.flawed else SUCCEEDED))
     if may_restore:
         if state.restore.state == PENDING:
-            records.append({"kind": "stage", "stage": RESTORE, "state": BEGUN})
+            records.append(_restore_record(state, BEGUN))
         if not _restore_left(state, rules):
-            records.append({"kind": "stage", "stage": RESTORE, "state": SUCCEEDED})
+            records.append(_restore_record(state, SUCCEEDED))
     return records
+
+
+def is_wanted(state: State, rules: Sequence[Rule], work: Work) -> bool:
+    """Whether a step that was begun some time ago still has to be done."""
+    if work.stage == RESTORE:
+        return state.restore.state == BEGUN and work.key in dict(_restore_left(state, rules))
+    one = state.find(work.event.event_id)
+    if one is None or one.over is not None:
+        return False
+    return work.key in dict(one.progress(work.stage).left_of(plan_of(rules, one).steps(work.stage)))
+
+
+def _restore_record(state: State, progress: str) -> Record:
+    """With what it is that the machine comes back from: afterwards, it is forgotten."""
+    back_from = [
+        {"event_id": one.event_id, "event_type": one.event.event_type, "outcome": one.outcome}
+        for one in state.tracked
+        if one.took_out and one.over is not None
+    ]
+    return {"kind": "stage", "stage": RESTORE, "state": progress, "back_from": back_from}
 
 
 def next_work(
@@ -207,7 +230,9 @@ def next_work(
     if state.restore.state == BEGUN and _may_restore(state, rules, waiting):
         key, step = _restore_left(state, rules)[0]
         latest = [one for one in state.tracked if one.took_out][-1]
-        return Work(latest.event, RESTORE, key, step, step.timeout, False, latest.rebooted)
+        return Work(
+            latest.event, RESTORE, key, step, step.timeout, False, latest.rebooted, outcome=latest.outcome or ""
+        )
     return None
 
 

@@ -6,7 +6,8 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from foghorn_core.text import plain
 
-from .state import ENDED, WITHDRAWN
+from .policy import STAGES
+from .state import ENDED, SUCCEEDED, WITHDRAWN
 from .status import TROUBLES
 
 Labels = Tuple[Tuple[str, str], ...]
@@ -27,7 +28,22 @@ _HELP = {
     "foghorn_approvals_total": ("counter", "Approvals sent, by result."),
     "foghorn_errors_total": ("counter", "Turns of the loop that ended in an error that nobody foresaw."),
     "foghorn_webhooks_total": ("counter", "Webhooks, by result."),
+    "foghorn_stage_seconds": ("histogram", "How long the stages took that have ended, by stage and result."),
 }
+
+STAGE_SECONDS = "foghorn_stage_seconds"
+# Within the 30 seconds of an eviction, the minutes of what is announced, and beyond.
+BUCKETS = (1.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Seconds: the most that each holds. One more holds what takes longer."""
+
+
+class Taken:
+    """How long stages of a kind took, in seconds."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.counts = [0] * (len(BUCKETS) + 1)
+        """How many fell into each bucket and into none before it."""
 
 
 class Counters:
@@ -35,11 +51,19 @@ class Counters:
 
     def __init__(self) -> None:
         self.values: Dict[Tuple[str, Labels], float] = {}
+        # There from the beginning: of what is first seen with a value of one, nobody can tell that it has grown.
+        self.stages: Dict[Tuple[str, str], Taken] = {(stage, SUCCEEDED): Taken() for stage in STAGES}
 
     def add(self, name: str, count: float = 1.0, **labels: str) -> None:
         """Count so many more."""
         key = name, tuple(sorted(labels.items()))
         self.values[key] = self.values.get(key, 0.0) + count
+
+    def observe(self, seconds: float, stage: str, result: str) -> None:
+        """Take in how long a stage took."""
+        of = self.stages.setdefault((stage, result), Taken())
+        of.total += seconds
+        of.counts[sum(seconds > most for most in BUCKETS)] += 1
 
 
 def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counters: Counters) -> str:
@@ -82,15 +106,34 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
     samples += [
         ("foghorn_trouble", (("with", name),), float(status[key] is not None)) for key, name in TROUBLES.items()
     ]
-    return as_text(samples)
+    return as_text(samples) + _stages_as_text(counters)
+
+
+def _stages_as_text(counters: Counters) -> str:
+    lines = _head_of(STAGE_SECONDS)
+    for (stage, result), taken in sorted(counters.stages.items()):
+        labels: Labels = (("stage", stage), ("result", result))
+        count = 0
+        # A bucket counts all that is no more than its bound, those in the buckets before it too.
+        for most, within in zip((*BUCKETS, None), taken.counts):
+            count += within
+            bound = "+Inf" if most is None else repr(most)
+            lines.append("%s_bucket%s %d" % (STAGE_SECONDS, _labels_as_text((*labels, ("le", bound))), count))
+        lines.append("%s_sum%s %r" % (STAGE_SECONDS, _labels_as_text(labels), taken.total))
+        lines.append("%s_count%s %d" % (STAGE_SECONDS, _labels_as_text(labels), count))
+    return "\n".join(lines) + "\n"
+
+
+def _head_of(name: str) -> List[str]:
+    kind, text = _HELP[name]
+    return ["# HELP %s %s" % (name, text), "# TYPE %s %s" % (name, kind)]
 
 
 def as_text(samples: Sequence[Sample]) -> str:
     """Write samples as Prometheus reads them."""
     lines = []
     for name in sorted({name for name, _labels, _value in samples}):
-        kind, text = _HELP[name]
-        lines += ["# HELP %s %s" % (name, text), "# TYPE %s %s" % (name, kind)]
+        lines += _head_of(name)
         lines += [
             "%s%s %r" % (name, _labels_as_text(labels), value)
             for sample, labels, value in sorted(samples)

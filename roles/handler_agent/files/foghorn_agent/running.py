@@ -8,8 +8,10 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from foghorn_core.document import event_as_azure, format_date
 
+from . import log as levels
 from .connections import count_established, trouble_with_containers
 from .decisions import Work
+from .log import Log
 from .paths import UnsafePath, check_path
 from .policy import COMMAND, HOOKS, PAUSE
 from .steps import Child, StepOutcome, hook_commands
@@ -17,6 +19,8 @@ from .steps import Child, StepOutcome, hook_commands
 _CUT_OFF = "cut off at the deadline"
 _LONGEST_VALUE = 8192  # characters of an environment variable
 _CONNECTIONS_INTERVAL = 0.5  # seconds
+_MOST_LINES = 100  # of what one program said, in the log
+_LONGEST_LINE = 500  # characters
 
 
 class Surroundings(NamedTuple):
@@ -26,6 +30,8 @@ class Surroundings(NamedTuple):
     clock: Callable[[], float]
     """Monotonic, in seconds."""
     proc_net: str = "/proc/net"
+    say: Callable[[Work, str, str], None] = lambda _work, _program, _output: None
+    """Is given what a program of a step has said, once it has ended. Without a program it is the step that says it."""
 
 
 class Running:
@@ -44,6 +50,8 @@ class Running:
         self._is_cut = work.is_cut
         self._child: Optional[Child] = None
         self._hooks_left: List[str] = []
+        self._is_said = False
+        """Whether what the child said was handed on."""
         self._ended_for: Optional[str] = None
         self._next_count = self._began
         self._outcome: Optional[StepOutcome] = None
@@ -60,6 +68,8 @@ class Running:
             return self._poll_child()
         if self._outcome is None:
             self._outcome = self._poll_waiting()
+            if self._outcome is not None and self._outcome.output:
+                self._around.say(self.work, "", self._outcome.output)
         return self._outcome
 
     def shorten(self, seconds: float) -> None:
@@ -115,6 +125,7 @@ class Running:
 
     def _run(self, argv: List[str]) -> None:
         work = self.work
+        self._is_said = False
         reason = _CUT_OFF if self._is_cut else "timed out after %g s" % work.step.timeout
         self._child = Child(
             argv,
@@ -131,6 +142,9 @@ class Running:
         outcome = self._child.poll()
         if outcome is None:
             return None
+        if outcome.output and not self._is_said:
+            self._is_said = True
+            self._around.say(self.work, os.path.basename(self._child.argv[0]), outcome.output)
         if self.work.step.kind != HOOKS:
             return outcome
         hook = os.path.basename(self._child.argv[0])
@@ -180,6 +194,25 @@ class Running:
         return StepOutcome(False, reason, None, "", self._around.clock() - self._began, cut_off)
 
 
+def say_output(log: Log, work: Work, program: str, output: str) -> None:
+    """Log what a step has said, a line for each of its lines that is not empty, as far as there are not too many.
+
+    What comes last matters most. Characters that a terminal would act upon are shown and not sent.
+
+    :param program: what has said it; empty if that was the step itself
+    """
+    lines = [line for line in (line.strip() for line in output.splitlines()) if line]
+    # A program that is the step goes by the step's name.
+    hook = "%s: " % program if program and work.step.kind == HOOKS else ""
+    head = "%s %s: %s: %s: %s" % (work.event.event_type, work.event.event_id, work.stage, work.step.name, hook)
+    if len(lines) > _MOST_LINES:
+        dropped = len(lines) - _MOST_LINES
+        lines[:dropped] = ["%d lines before these are left out" % dropped]
+    for line in lines:
+        shown = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
+        log(levels.INFO, head + shown, event_id=work.event.event_id, stage=work.stage, step=work.step.name)
+
+
 def environment_for(work: Work, vm_name: str) -> Dict[str, str]:
     """The environment variables that tell a step about the event. No value is ever read by a shell of ours."""
     event = work.event
@@ -196,6 +229,7 @@ def environment_for(work: Work, vm_name: str) -> Dict[str, str]:
         "NOT_BEFORE": "" if event.not_before is None else format_date(event.not_before),
         "SECONDS_LEFT": "%d" % max(0, work.seconds),
         "REBOOTED": "1" if work.rebooted else "0",
+        "OUTCOME": work.outcome,
     }
     return {"FOGHORN_" + name: value.replace("\0", "")[:_LONGEST_VALUE] for name, value in values.items()}
 
@@ -208,5 +242,6 @@ def input_for(work: Work, vm_name: str) -> bytes:
         "event": event_as_azure(work.event),
         "seconds_left": work.seconds,
         "rebooted": work.rebooted,
+        "outcome": work.outcome or None,
     }
     return json.dumps(content).encode("ascii") + b"\n"

@@ -22,13 +22,15 @@ from .clock import Clocks, boot_id
 from .config import Config, ConfigError, Webhook
 from .config_file import ConfigFile, directory_of
 from .control import Control
+from .decisions import Work
 from .endpoint import SOCKET_NAME, Endpoint
 from .imds_desk import ImdsDesk
 from .journal import Journal, JournalError, JournalInUse
 from .log import Log, open_log
 from .members import MembersDesk
 from .notify import Notifier
-from .running import Running, Surroundings
+from .policy import CHECK
+from .running import Running, Surroundings, say_output
 from .secrets import NoSecret, read_members_secrets
 from .signals import Signals
 from .state import Record, State, occasion, replay
@@ -322,7 +324,12 @@ class Service:
             self.agent.note_endpoint(trouble)
 
     def _surroundings(self) -> Surroundings:
-        return Surroundings(self._config.hooks_directory, self._clocks.monotonic)
+        return Surroundings(self._config.hooks_directory, self._clocks.monotonic, say=self._say)
+
+    def _say(self, work: Work, program: str, output: str) -> None:
+        # What looks every few seconds, and what systemd says of a unit, is told where it is used.
+        if not work.is_look and work.stage != CHECK:
+            say_output(self._log, work, program, output)
 
     def _note_error(self, error: Exception) -> float:
         """Count and log what should not have happened; give the seconds until the next turn."""

@@ -27,6 +27,12 @@ WITHDRAWN = "withdrawn"
 FORGOTTEN = "forgotten"
 RELEASED = "released"
 
+# What an event that has ended turns out to have been, once the machine is brought back: maintenance that is done, or
+# an end that it outlived.
+COMPLETED = "completed"
+SURVIVED = "survived"
+OUTCOMES = (COMPLETED, SURVIVED, WITHDRAWN, FORGOTTEN, RELEASED)
+
 # What keeps a machine out that was drained by hand is kept as an event is, under this id. Azure's are GUIDs.
 MANUAL_ID = "manual"
 
@@ -44,6 +50,14 @@ class Progress(NamedTuple):
     def left_of(self, steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
         """Those of the steps that have not ended, with their keys."""
         return [(key, step) for key, step in keyed(steps) if key not in self.done]
+
+
+class Failure(NamedTuple):
+    """A step that has finally failed."""
+
+    stage: str
+    name: str
+    reason: str
 
 
 class Tracked(NamedTuple):
@@ -77,6 +91,8 @@ class Tracked(NamedTuple):
     over: Optional[str] = None
     survived: bool = False
     """Whether the machine has run on for minutes after the event that was to take it away had ended."""
+    failures: Tuple[Failure, ...] = ()
+    """The steps that have finally failed, in the order in which they did."""
 
     @property
     def event_id(self) -> str:
@@ -99,6 +115,13 @@ class Tracked(NamedTuple):
     def took_out(self) -> bool:
         """Whether the machine left rotation for it."""
         return self.drain.state != PENDING or self.shutdown.state != PENDING
+
+    @property
+    def outcome(self) -> Optional[str]:
+        """How it came to its end, for those who bring the machine back: one of `OUTCOMES`. None before its end."""
+        if self.over != ENDED:
+            return self.over
+        return SURVIVED if self.event.is_final else COMPLETED
 
     @property
     def is_final(self) -> bool:
@@ -274,6 +297,7 @@ def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
         drain=_progress(record["drain"]),
         shutdown=_progress(record["shutdown"]),
         looked=tuple(record.get("looked", ())),
+        failures=tuple(Failure(*each) for each in record.get("failures", ())),
     )
     one = Tracked(**fields)
     draft.tracked[one.event_id.lower()] = one
@@ -316,6 +340,7 @@ def _anew(one: Tracked) -> Tracked:
         halted=False,
         approvals=0,
         accepted=False,
+        failures=(),
     )
 
 
@@ -425,13 +450,16 @@ def _step_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
     stage, key, succeeded = record["stage"], record["step"], record["succeeded"]
     if stage == RESTORE:
         if succeeded:
-            draft.restore = Progress(BEGUN, (*draft.restore.done, key))
+            draft.restore = draft.restore._replace(state=BEGUN, done=(*draft.restore.done, key))
         return
     forbids_approval, ends_plan = record["forbids_approval"], record["ends_plan"]
 
     def change(one: Tracked) -> Tracked:
         before = one.progress(stage)
-        one = one.with_progress(stage, Progress(BEGUN, (*before.done, key), before.flawed or forbids_approval))
+        flawed = before.flawed or forbids_approval
+        one = one.with_progress(stage, before._replace(state=BEGUN, done=(*before.done, key), flawed=flawed))
+        if not succeeded:
+            one = one._replace(failures=(*one.failures, Failure(stage, str(record["name"]), str(record["reason"]))))
         return one._replace(flawed=one.flawed or forbids_approval, halted=one.halted or ends_plan)
 
     draft.change(record["event_id"], change)
@@ -449,7 +477,7 @@ def _approved(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 def _progress(content: Any) -> Progress:
     # Earlier versions wrote no more than the first two.
-    state, done, flawed = (*content, False)[:3]
+    state, done, flawed = (*content, *Progress()[len(content) :])[:3]
     return Progress(state, tuple(done), bool(flawed))
 
 

@@ -42,6 +42,18 @@ class Health(NamedTuple):
     """Why another configuration is used than the one that is in the file."""
 
 
+class Failing(NamedTuple):
+    """A step that has failed."""
+
+    event_id: str
+    stage: str
+    name: str
+    error: str
+    next_try: Optional[float] = None
+    """When it is tried again, in seconds since the epoch; None if it never is, or is just being tried."""
+    is_tried_again: bool = False
+
+
 def phase(one: Tracked, rules: Sequence[Rule]) -> str:
     """Where an event is in its life, in one word or two."""
     if one.over:
@@ -72,6 +84,7 @@ def describe(
     withheld: Mapping[str, str] = MappingProxyType({}),
     waiting: Mapping[str, Sequence[Tuple[str, str]]] = MappingProxyType({}),
     checks: Sequence[JsonObject] = (),
+    failing: Sequence[Failing] = (),
 ) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name` and, of each of the
     `events`, `event_id`, `ready`, `willing` and `approves`.
@@ -79,6 +92,7 @@ def describe(
     :param withheld: why events are not approved now, by their ids
     :param waiting: by the id of a shared event, the names of whom it waits for, each with the reason
     :param checks: what was found of the application, as `Readiness.describe` gives it
+    :param failing: the steps that have failed
     """
     return {
         "version": __version__,
@@ -98,6 +112,17 @@ def describe(
         "step": None
         if work is None
         else {"event_id": work.event.event_id, "stage": work.stage, "name": work.step.name, "seconds": work.seconds},
+        "failing": [
+            {
+                "event_id": one.event_id,
+                "stage": one.stage,
+                "name": one.name,
+                "error": one.error,
+                "is_tried_again": one.is_tried_again,
+                "next_try": _as_date(one.next_try),
+            }
+            for one in failing
+        ],
         "drained_by_hand": _describe_manual(state),
         "held": None
         if state.hold is None
@@ -163,6 +188,7 @@ def as_table(status: Mapping[str, Any]) -> str:
         lines.append("by hand  drained since %s: drain %s" % (plain(drained["since"]), plain(drained["drain"])))
     if status["held"]:
         lines.append("by hand  nothing is approved until %s" % plain(status["held"]["until"] or "it is released"))
+    lines += [plain("failed  %s  %s" % (_failure_as_text(**one), one["event_id"])) for one in status.get("failing", ())]
     if not status["events"]:
         lines.append("no events")
         return "\n".join(lines) + "\n"
@@ -198,6 +224,24 @@ def troubles(health: Health) -> List[str]:
     """What is wrong now with what the agent needs, a line for each thing."""
     found = [(name, getattr(health, field)) for field, name in TROUBLES.items()]
     return ["%s: %s" % (name, plain(trouble)) for name, trouble in found if trouble is not None]
+
+
+def failures(state: State) -> List[Failing]:
+    """The steps that have failed for good, of the events that are known."""
+    return [Failing(one.event_id, *failure) for one in state.tracked for failure in one.failures]
+
+
+def as_failure(one: Failing) -> str:
+    """Name a step that has failed, its error and the next try, on a line."""
+    shown = _failure_as_text(one.stage, one.name, one.error, one.is_tried_again, _as_date(one.next_try))
+    return "step: %s" % plain(shown)
+
+
+def _failure_as_text(
+    stage: str, name: str, error: str, is_tried_again: bool, next_try: Optional[str], **_more: object
+) -> str:
+    then = "is tried again at %s" % next_try if next_try else "is just being tried again"
+    return "%s: %s: %s; %s" % (stage, name, error, then if is_tried_again else "is not tried again")
 
 
 def _as_start(event: Mapping[str, Any]) -> str:

@@ -17,12 +17,13 @@ from edge_helpers import PATIENCE, Clock
 from foghorn_agent import log as levels
 from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds, parse_config
+from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.state import replay
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, format_date
 from foghorn_core.errors import DocumentError, Refused
-from rehearsal import POLICY, QUORUM, UNAPPROVED, VM_NAME, Life, Rehearsal
+from rehearsal import DEALLOCATED, POLICY, QUORUM, UNAPPROVED, UNHARMED, VM_NAME, Life, Rehearsal
 
 
 def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
@@ -985,3 +986,85 @@ def test_given_an_event_when_it_goes_its_way_then_each_change_is_told_and_logged
     assert "Freeze of %s is announced: Scheduled" % VM_NAME in messages(rehearsal)
     assert "the event is over: ended" in messages(rehearsal)
     assert "approving E-1" in messages(rehearsal)
+
+
+# --- how it ended -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("life", "outcome"),
+    [
+        (Life("Freeze", notice=30.0), "completed"),
+        (Life("Reboot", notice=30.0), "completed"),
+        (Life("Reboot", notice=30.0, impact=40.0), "completed"),
+        (Life("Reboot", notice=300.0, withdrawn_after=10.0), "withdrawn"),
+        (Life("Preempt", notice=30.0, withdrawn_after=9.0), "withdrawn"),
+        (Life("Preempt", notice=30.0, impact=60.0, fate=DEALLOCATED), "survived"),
+        (Life("Terminate", notice=30.0, fate=UNHARMED), "survived"),
+    ],
+)
+def test_given_an_event_that_is_over_when_the_machine_is_restored_then_all_are_told_how_it_ended(
+    life: Life, outcome: str
+) -> None:
+    rehearsal = Rehearsal([life], policy=UNAPPROVED)
+    works: List[Work] = []
+    begins = rehearsal.step_begins
+    rehearsal.step_begins = lambda work: (works.append(work), begins(work))[1]  # type: ignore[method-assign, func-returns-value]
+    rehearsal.run_until(500.0)
+    assert {work.outcome for work in works if work.stage == "restore"} == {outcome}
+    assert {work.outcome for work in works if work.stage != "restore"} == {""}
+    told = [record for record in rehearsal.told if record.get("stage") == "restore"]
+    assert [record["state"] for record in told] == ["begun", "succeeded"]
+    back_from = [{"event_id": "E-1", "event_type": life.event_type, "outcome": outcome}]
+    assert [record["back_from"] for record in told] == [back_from, back_from]
+    assert "restore succeeded: %s E-1 %s" % (life.event_type, outcome) in messages(rehearsal)
+
+
+def test_given_two_events_when_the_machine_is_restored_once_then_it_is_told_how_each_ended() -> None:
+    rehearsal = Rehearsal(
+        [Life("Freeze", notice=60.0), Life("Reboot", notice=300.0, withdrawn_after=120.0, event_id="E-2")],
+        policy=UNAPPROVED,
+    )
+    rehearsal.run()
+    (done,) = [record for record in rehearsal.told if record.get("stage") == "restore" and record["state"] != "begun"]
+    assert [(one["event_id"], one["outcome"]) for one in done["back_from"]] == [
+        ("E-1", "completed"),
+        ("E-2", "withdrawn"),
+    ]
+
+
+# --- how long it took -------------------------------------------------------------------------------
+
+
+def seconds_of(rehearsal: Rehearsal, stage: str, result: str = "succeeded") -> Tuple[float, int]:
+    assert rehearsal.agent is not None
+    metrics = rehearsal.agent.respond("/metrics")
+    assert metrics is not None
+    labels = '{stage="%s",result="%s"} ' % (stage, result)
+    text = metrics[2].decode("ascii")
+    total, count = (text.partition("foghorn_stage_seconds_%s%s" % (what, labels))[2] for what in ("sum", "count"))
+    return float(total.split()[0]), int(count.split()[0])
+
+
+def test_given_an_event_that_was_handled_when_asked_then_the_metrics_tell_how_long_each_stage_took() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
+    rehearsal.run()
+    assert seconds_of(rehearsal, "drain") == (5.0, 1)
+    assert seconds_of(rehearsal, "shutdown") == (4.0, 1)
+    assert seconds_of(rehearsal, "restore") == (5.0, 1)
+
+
+def test_given_a_stage_that_fails_when_asked_then_it_is_counted_by_itself() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=20.0)])
+    rehearsal.step_seconds["wait"] = 100.0
+    rehearsal.run()
+    assert seconds_of(rehearsal, "drain") == (0.0, 0)
+    assert seconds_of(rehearsal, "drain", "failed")[1] == 1
+
+
+def test_given_a_drain_by_hand_when_asked_then_it_counts_from_when_it_was_asked_for() -> None:
+    rehearsal = Rehearsal()
+    rehearsal.run_until(5.0)
+    rehearsal.ask("drain")
+    rehearsal.run_until(20.0)
+    assert seconds_of(rehearsal, "drain") == (6.0, 1)

@@ -299,6 +299,15 @@ def test_given_a_reader_that_has_seen_enough_when_printing_then_it_is_no_error(
             {"kind": "step_ended", "stage": "drain", "name": "x", "reason": "exit status 1", "succeeded": False},
             "--------------------  step_ended   drain x exit status 1 failed",
         ),
+        (
+            {
+                "kind": "stage",
+                "stage": "restore",
+                "state": "succeeded",
+                "back_from": [{"event_id": "A", "outcome": "completed"}, {"event_id": "B", "outcome": "withdrawn"}, 3],
+            },
+            "--------------------  stage        restore succeeded  A completed, B withdrawn",
+        ),
         ({"kind": "boot", "at": 0.0, "boot_id": "b"}, "1970-01-01T00:00:00Z  boot"),
         ({}, "--------------------  None"),
     ],

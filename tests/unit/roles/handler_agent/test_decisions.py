@@ -95,6 +95,12 @@ def test_given_an_event_that_is_not_listed_any_more_when_it_had_begun_then_it_ha
     assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
 
 
+def test_given_an_event_that_is_not_listed_any_more_when_the_machine_has_booted_since_then_it_has_ended() -> None:
+    # The reboot itself: nobody was there to see it start, and it was over before the agent ran again.
+    state = apply(taken_in(NAMED, document(event())), {"kind": "boot", "boot_id": "another"})
+    assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
+
+
 def test_given_doubt_when_an_event_is_not_listed_then_it_is_not_over_and_the_incarnation_is_not_taken() -> None:
     state = taken_in(NAMED, document(event(), incarnation=9))
     assert observe(state, document(incarnation=1), NOW, True) == []

@@ -31,7 +31,7 @@ def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = 
 
 
 def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> None:
-    assert lines([], Counters()) == [
+    assert [line for line in lines([], Counters()) if "foghorn_stage_seconds" not in line] == [
         "# HELP foghorn_in_rotation Whether the machine is in rotation.",
         "# TYPE foghorn_in_rotation gauge",
         "foghorn_in_rotation 1.0",
@@ -84,6 +84,34 @@ def test_given_things_that_happen_when_counted_then_each_kind_grows_by_itself() 
     assert 'foghorn_polls_total{result="answered"} 2.0' in text
     assert 'foghorn_polls_total{result="failed"} 1.0' in text
     assert text.count("# TYPE foghorn_polls_total counter") == 1
+
+
+def test_given_no_stage_that_has_ended_when_rendered_then_each_is_there_to_grow() -> None:
+    text = lines([], Counters())
+    assert "# TYPE foghorn_stage_seconds histogram" in text
+    for stage in ("drain", "shutdown", "restore"):
+        assert 'foghorn_stage_seconds_count{stage="%s",result="succeeded"} 0' % stage in text
+
+
+def test_given_stages_that_have_ended_when_rendered_then_each_bucket_counts_all_that_took_no_longer() -> None:
+    counters = Counters()
+    for seconds in (0.5, 1.0, 7.0, 5000.0):
+        counters.observe(seconds, "drain", "succeeded")
+    counters.observe(30.0, "drain", "failed")
+    text = [line for line in lines([], counters) if '"drain"' in line and '"succeeded"' in line]
+    counts = [line.partition("le=")[2].replace('"', "").replace("}", "") for line in text if "_bucket" in line]
+    assert counts == [
+        *("1.0 2", "5.0 2", "10.0 3", "20.0 3", "30.0 3", "60.0 3", "120.0 3", "300.0 3", "600.0 3", "900.0 3"),
+        *("1800.0 3", "3600.0 3", "+Inf 4"),
+    ]
+    assert text[-2:] == [
+        'foghorn_stage_seconds_sum{stage="drain",result="succeeded"} 5008.5',
+        'foghorn_stage_seconds_count{stage="drain",result="succeeded"} 4',
+    ]
+    assert 'foghorn_stage_seconds_bucket{stage="drain",result="failed",le="30.0"} 1' in lines([], counters)
+    # All of a metric stands together, below its name.
+    names = [line.split()[2] if line.startswith("# TYPE") else "" for line in lines([], counters)]
+    assert names.count("foghorn_stage_seconds") == 1
 
 
 def test_given_text_that_azure_may_send_when_it_is_a_label_then_no_line_breaks_in_it() -> None:

@@ -9,14 +9,14 @@ import json
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 from edge_helpers import Clock, wait_until
 from foghorn_agent import running as module
 from foghorn_agent.decisions import Work
 from foghorn_agent.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
-from foghorn_agent.running import Running, Surroundings, environment_for, input_for
+from foghorn_agent.running import Running, Surroundings, environment_for, input_for, say_output
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Event
 
@@ -59,17 +59,64 @@ def outcome_of(running: Running) -> StepOutcome:
 
 
 Start = Callable[..., Running]
+Said = List[Tuple[str, str]]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
+def said() -> Said:
+    """What the steps have said, each by which program."""
+    return []
+
+
+@pytest.fixture
+def start(tmp_path: Path, said: Said) -> Start:
     tmp_path.chmod(0o755)
 
     def begin(step: Step, clock: Any = time.monotonic, **details: Any) -> Running:
-        around = Surroundings(str(tmp_path), clock, str(tmp_path))
+        around = Surroundings(
+            str(tmp_path), clock, str(tmp_path), say=lambda _work, program, output: said.append((program, output))
+        )
         return Running(work_of(step, **details), "web_0", around)
 
     return begin
+
+
+# --- what it says -----------------------------------------------------------------------------------
+
+
+def test_given_hooks_that_say_something_when_they_have_ended_then_each_is_heard_once_the_good_ones_too(
+    start: Start, said: Said, tmp_path: Path
+) -> None:
+    hook(tmp_path, "10-good", "echo one; echo two >&2")
+    hook(tmp_path, "20-silent", "true")
+    hook(tmp_path, "30-bad", "echo three; exit 1")
+    running = start(Step(HOOKS, "hooks", 60.0))
+    outcome_of(running)
+    running.poll()
+    assert said == [("10-good", "one\ntwo\n"), ("30-bad", "three\n")]
+
+
+def lines_of(output: str, step: Step, program: str) -> List[str]:
+    lines: List[str] = []
+    say_output(lambda _priority, message, **_fields: lines.append(message), work_of(step), program, output)
+    return lines
+
+
+def test_given_what_a_hook_said_when_logged_then_line_by_line_with_the_event_the_step_and_the_hook() -> None:
+    assert lines_of("  one \n\n\r\ntwo\rthree", Step(HOOKS, "hooks", 60.0), "10-lb") == [
+        "Reboot E-1: drain: hooks: 10-lb: one",
+        "Reboot E-1: drain: hooks: 10-lb: two",
+        "Reboot E-1: drain: hooks: 10-lb: three",
+    ]
+    assert lines_of("one", command("/bin/x"), "x") == ["Reboot E-1: drain: it: one"]
+
+
+def test_given_very_much_when_logged_then_the_last_lines_are_and_none_is_long() -> None:
+    lines = lines_of("".join("%d\n" % number for number in range(4000)) + "x" * 8000, command("/bin/x"), "x")
+    assert lines[0] == "Reboot E-1: drain: it: 3901 lines before these are left out"
+    assert lines[1] == "Reboot E-1: drain: it: 3901"
+    assert lines[-1] == "Reboot E-1: drain: it: " + "x" * 500 + "…"
+    assert len(lines) == 101
 
 
 # --- what it learns ---------------------------------------------------------------------------------
@@ -89,7 +136,15 @@ def test_given_an_event_when_a_step_is_started_then_its_environment_tells_of_it(
         "FOGHORN_NOT_BEFORE": "2026-01-01T00:00:00Z",
         "FOGHORN_SECONDS_LEFT": "12",
         "FOGHORN_REBOOTED": "1",
+        "FOGHORN_OUTCOME": "",
     }
+
+
+def test_given_a_restore_when_a_step_is_started_then_it_learns_how_the_event_ended() -> None:
+    work = work_of(command("/bin/true"), stage="restore")._replace(outcome="withdrawn")
+    assert environment_for(work, "web_0")["FOGHORN_OUTCOME"] == "withdrawn"
+    assert json.loads(input_for(work, "web_0").decode("ascii"))["outcome"] == "withdrawn"
+    assert json.loads(input_for(work_of(command("/bin/true")), "web_0").decode("ascii"))["outcome"] is None
 
 
 def test_given_an_event_that_leaves_things_out_when_a_step_is_started_then_they_are_empty() -> None:
@@ -97,7 +152,8 @@ def test_given_an_event_that_leaves_things_out_when_a_step_is_started_then_they_
     environment = environment_for(work_of(command("/bin/true"), event=bare, seconds=-3.0)._replace(rebooted=False), "")
     empty = {name for name, value in environment.items() if not value}
     assert empty == {
-        "FOGHORN_" + name for name in ("VM_NAME", "EVENT_SOURCE", "DESCRIPTION", "DURATION_IN_SECONDS", "NOT_BEFORE")
+        "FOGHORN_" + name
+        for name in ("VM_NAME", "EVENT_SOURCE", "DESCRIPTION", "DURATION_IN_SECONDS", "NOT_BEFORE", "OUTCOME")
     }
     assert (environment["FOGHORN_REBOOTED"], environment["FOGHORN_SECONDS_LEFT"]) == ("0", "0")
 

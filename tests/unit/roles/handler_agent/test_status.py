@@ -60,6 +60,76 @@ def test_given_a_drain_when_described_then_the_event_its_phase_and_its_step_are_
     )
 
 
+def test_given_a_step_that_fails_when_asked_then_status_and_health_name_it_its_error_and_the_next_try() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.failing = {"deregister"}
+    rehearsal.step_seconds["deregister"] = 0.0
+    rehearsal.run_until(7.0)
+    # At 3, 4 and 6, and so again at 10.
+    assert status_of(rehearsal)["failing"] == [
+        {
+            "event_id": "E-1",
+            "stage": "drain",
+            "name": "deregister",
+            "error": "exit status 1",
+            "is_tried_again": True,
+            "next_try": "2026-01-01T00:00:10Z",
+        }
+    ]
+    line = "drain: deregister: exit status 1; is tried again at 2026-01-01T00:00:10Z"
+    assert "failed  %s  E-1\n" % line in as_table(status_of(rehearsal))
+    assert rehearsal.agent is not None
+    health = rehearsal.agent.respond("/healthz")
+    assert health == (200, "text/plain; charset=utf-8", b"running\nstep: %s\n" % line.encode("ascii"))
+    rehearsal.failing = set()
+    rehearsal.run_until(12.0)
+    assert status_of(rehearsal)["failing"] == []
+
+
+def test_given_a_step_that_is_just_tried_again_when_asked_then_there_is_no_next_try_yet() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
+    rehearsal.failing = {"deregister"}
+    rehearsal.run_until(8.0)
+    (failing,) = status_of(rehearsal)["failing"]
+    assert (failing["is_tried_again"], failing["next_try"]) == (True, None)
+    assert "failed  drain: deregister: exit status 1; is just being tried again  E-1\n" in as_table(
+        status_of(rehearsal)
+    )
+
+
+def test_given_a_step_that_has_finally_failed_when_asked_then_it_is_named_until_the_machine_is_restored() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0, linger=10.0)])
+    rehearsal.failing = {"wait"}
+    rehearsal.step_seconds["wait"] = 0.0
+    rehearsal.run_until(68.0)
+    rehearsal.kill()
+    rehearsal.run_until(71.0)
+    (failing,) = status_of(rehearsal)["failing"]
+    assert (failing["stage"], failing["name"], failing["is_tried_again"]) == ("drain", "wait", False)
+    assert "failed  drain: wait: exit status 1; is not tried again  E-1\n" in as_table(status_of(rehearsal))
+    rehearsal.run()
+    assert status_of(rehearsal)["failing"] == []
+
+
+def test_given_a_restore_that_fails_when_asked_then_that_is_named_too() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=20.0, linger=5.0)])
+    rehearsal.failing = {"register"}
+    rehearsal.run_until(60.0)
+    (failing,) = status_of(rehearsal)["failing"]
+    assert (failing["stage"], failing["name"], failing["is_tried_again"]) == ("restore", "register", True)
+
+
+def test_given_an_event_that_is_over_when_its_step_waits_to_be_tried_again_then_it_is_no_longer_named() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0, withdrawn_after=20.0)])
+    rehearsal.failing = {"deregister"}
+    rehearsal.step_seconds["deregister"] = 0.0
+    rehearsal.step_seconds["start"] = 100.0
+    rehearsal.run_until(22.0)
+    assert len(status_of(rehearsal)["failing"]) == 1
+    rehearsal.run_until(25.0)
+    assert status_of(rehearsal)["failing"] == []
+
+
 def test_given_the_life_of_an_event_when_watched_then_its_phases_follow_each_other() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
     phases = []

@@ -430,6 +430,18 @@ def test_given_an_event_with_any_text_when_a_body_is_made_then_it_stays_json_of_
     assert (fields["resources"], fields["duration_in_seconds"]) == ("web_0 web_1", "7")
 
 
+def test_given_a_restore_when_a_body_is_made_then_it_says_what_the_machine_is_back_from() -> None:
+    back_from = [
+        {"event_id": "E-1", "event_type": "Reboot", "outcome": "completed"},
+        {"event_id": "E-2", "event_type": "Freeze", "outcome": "withdrawn"},
+    ]
+    fields = fields_of("restore", {"state": "succeeded", "back_from": back_from[:1]}, None, "web_0", "", WHEN)
+    assert fields["text"] == "web_0: restore succeeded (Reboot E-1 completed)"
+    assert (fields["event_id"], fields["event_type"], fields["outcome"]) == ("E-1", "Reboot", "completed")
+    fields = fields_of("restore", {"state": "succeeded", "back_from": back_from}, None, "web_0", "", WHEN)
+    assert (fields["event_id"], fields["outcome"]) == ("E-1 E-2", "completed withdrawn")
+
+
 def test_given_later_times_when_a_body_is_made_then_they_count_from_what_happened() -> None:
     assert fill("$in_0 ${in_3600}", {}, WHEN) == "2026-01-01T12:00:00Z 2026-01-01T13:00:00Z"
 
