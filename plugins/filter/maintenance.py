@@ -20,6 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims 
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
     check_alike,
+    entry_as_dict,
     plan_as_dict,
     read_entry,
     read_host,
@@ -30,6 +31,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors i
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError, approvals, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
@@ -92,6 +94,21 @@ def maintenance_approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict
     return approvals(read_plan(plan), ready)
 
 
+def maintenance_second_look(
+    entry: Mapping[str, Any],
+    reading: Mapping[str, Any],
+    policy: Mapping[str, Any] | None = None,
+    now: float | None = None,
+) -> dict[str, Any]:
+    """Go on with what is still ahead of a host that was taken out."""
+    instant = time.time() if now is None else now
+    try:
+        seen = look_again(read_entry(entry), read_reading(reading), read_policy(policy or {}), instant)
+    except DocumentError as error:
+        raise AnsibleFilterError("maintenance_second_look: %s" % plain(str(error))) from error
+    return entry_as_dict(seen, instant)
+
+
 def maintenance_progress(
     state: Mapping[str, Any],
     reading: Mapping[str, Any] | None = None,
@@ -148,5 +165,6 @@ class FilterModule:
             "maintenance_progress": untrusted(maintenance_progress),
             "maintenance_report": untrusted(maintenance_report),
             "maintenance_run": untrusted(maintenance_run),
+            "maintenance_second_look": untrusted(maintenance_second_look),
             "maintenance_status": untrusted(maintenance_status),
         }

@@ -8,7 +8,13 @@ from typing import Any, Callable, Dict
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
 from .scheduled_events.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ImdsClient
-from .scheduled_events.document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, NEWEST_API_VERSION
+from .scheduled_events.document import (
+    EVENT_SOURCES,
+    EVENT_STATUSES,
+    EVENT_TYPES,
+    NEWEST_API_VERSION,
+    event_from_dict,
+)
 from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
 from .scheduled_events.operations import Approval, approve_events, list_events, open_client
 from .scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_selection
@@ -67,6 +73,9 @@ def run_approval(module: AnsibleModule) -> None:
                 scope=module.params["scope"],
                 wait_timeout=wait_timeout if module.params["wait"] else None,
                 dry_run=module.check_mode,
+                as_seen=[
+                    event_from_dict(event, "as_seen[%d]" % at) for at, event in enumerate(module.params["as_seen"])
+                ],
             )
         except StillScheduled as error:
             # What was approved is approved: the failure reports it like a success.

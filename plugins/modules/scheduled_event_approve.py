@@ -44,6 +44,14 @@ options:
     type: str
     choices: [own, leader, any]
     default: own
+  as_seen:
+    description:
+      - The events that the VMs were made ready for, as M(foghorn.azure_events.scheduled_events_info) returned them.
+      - One of these that is of another type by now, or hits other VMs, is not approved, and the reason is returned.
+        What is not named here may be whatever it is.
+    type: list
+    elements: dict
+    default: []
   wait:
     description:
       - Wait until each approved event has started or is no longer listed.
@@ -95,6 +103,12 @@ EXAMPLES = r"""
 - name: Approve the most urgent event, once for all of its VMs
   foghorn.azure_events.scheduled_event_approve:
     event_ids: "{{ scheduled.events[:1] | map(attribute='event_id') }}"
+    scope: leader
+
+- name: Approve what was prepared for, unless it has become something else meanwhile
+  foghorn.azure_events.scheduled_event_approve:
+    event_ids: "{{ scheduled.events | map(attribute='event_id') }}"
+    as_seen: "{{ scheduled.events }}"
     scope: leader
 
 - name: Approve a freeze and wait until it has begun
@@ -200,6 +214,7 @@ def main() -> None:
                 **connection_arguments(),
                 **selection_arguments(),
                 "event_ids": {"type": "list", "elements": "str"},
+                "as_seen": {"type": "list", "elements": "dict", "default": []},
                 "scope": {"type": "str", "default": "own", "choices": ["own", "leader", "any"]},
                 "wait": {"type": "bool", "default": False},
                 "wait_timeout": {"type": "float", "default": 300},

@@ -14,9 +14,9 @@ ready: inside a VM of that one, from outside of those that the user names. What 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event
 """
 
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from .document import Event, in_order_of_urgency, name_key, same_name
+from .document import Event, NameKey, in_order_of_urgency, name_key, same_name
 
 OWN = "own"
 LEADER = "leader"
@@ -138,6 +138,26 @@ def explain_late(late: Iterable[str], seconds: float, trouble: str, remedy: str)
 def why_over(event: Event) -> str:
     """Why an event that is no longer scheduled needs no approval."""
     return "already started" if event.is_started else "its status is %s: nothing to approve" % event.event_status
+
+
+def why_another(event: Event, as_seen: Iterable[Event]) -> str:
+    """Why an event is not the one for which the machines were made ready; empty if it is, or nobody has said.
+
+    An update under the same id may make a Reboot of a Freeze, and hit one more machine.
+    """
+    for seen in as_seen:
+        if same_name(seen.event_id, event.event_id) and _nature(seen) != _nature(event):
+            return "it has changed: it was a %s of %s when it was prepared for, and is a %s of %s" % (
+                seen.event_type,
+                ", ".join(seen.resources),
+                event.event_type,
+                ", ".join(event.resources),
+            )
+    return ""
+
+
+def _nature(event: Event) -> Tuple[str, FrozenSet[NameKey]]:
+    return event.event_type, frozenset(name_key(name) for name in event.resources)
 
 
 def waiting_terminates(approved: Sequence[Event], listed: Iterable[Event]) -> List[WaitingTerminate]:

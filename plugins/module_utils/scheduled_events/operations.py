@@ -21,6 +21,7 @@ from .approval import (
     judge,
     unlisted,
     waiting_terminates,
+    why_another,
     why_over,
 )
 from .client import ImdsClient
@@ -103,6 +104,7 @@ def approve_events(
     wait_timeout: Optional[float] = None,
     dry_run: bool = False,
     clocks: Clocks = Clocks(),
+    as_seen: Sequence[Event] = (),
 ) -> Approval:
     """Approve the chosen events, as far as the scope allows, in one request.
 
@@ -111,6 +113,8 @@ def approve_events(
     :param scope: see `approval.judge`
     :param wait_timeout: seconds to wait until each approved event has started or is gone; None: do not wait
     :param dry_run: decide, but approve nothing
+    :param as_seen: what the machines were made ready for. One of these that is now of another type, or hits other VMs,
+        is not approved
     :raises ApprovalRefused: if the scope is `own` and an event that hits others was chosen; nothing was approved then
     :raises StillScheduled: if the wait ran out
     :raises ImdsError, DocumentError: see `ImdsClient`
@@ -129,7 +133,9 @@ def approve_events(
             )
         )
 
-    approved, not_approved = judgement.approve, judgement.not_approved
+    another = tuple(Verdict(event, why_another(event, as_seen)) for event in judgement.approve)
+    approved = tuple(verdict.event for verdict in another if not verdict.reason)
+    not_approved = judgement.not_approved + tuple(verdict for verdict in another if verdict.reason)
     missing = unlisted(selection.event_ids, chosen, document.events)
     warnings = [describe_wait(waiting) for waiting in waiting_terminates(approved, document.events)]
     before = {event.event_id: event.event_status for event in chosen}

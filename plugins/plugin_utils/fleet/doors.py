@@ -74,6 +74,7 @@ def read_result(content: Mapping[str, Any]) -> Result:
     return Result(
         steps=tuple(content.get("steps") or ()),
         approved={event["event_id"]: event.get("seconds_until_start") for event in content.get("approved") or ()},
+        not_approved={event["event_id"]: str(event["reason"]) for event in content.get("not_approved") or ()},
         outcome=progress.get("outcome", ""),
         gave_up=bool(progress.get("gave_up")),
         restored=bool(content.get("restored")),
@@ -92,7 +93,7 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
     """
     return {
         "batches": [list(batch) for batch in plan.batches],
-        "hosts": {name: _entry_as_dict(entry, now) for name, entry in plan.hosts.items()},
+        "hosts": {name: entry_as_dict(entry, now) for name, entry in plan.hosts.items()},
         "events": [
             dict(
                 case._asdict(),
@@ -128,10 +129,12 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
 def read_entry(content: Mapping[str, Any]) -> Entry:
     """Read what a plan says of one host."""
     events = _read_events(content["events"], content["vm_name"])
-    return Entry(**dict(content, events=events, approving=tuple(content["approving"])))
+    lists = {name: tuple(content[name]) for name in ("approving", "withdrawn")}
+    return Entry(**dict(content, **lists, events=events))
 
 
-def _entry_as_dict(entry: Entry, now: float) -> dict[str, Any]:
+def entry_as_dict(entry: Entry, now: float) -> dict[str, Any]:
+    """Write what a plan says of one host, with its events as it sees them."""
     return dict(entry._asdict(), events=[_event_as_dict(event, entry.vm_name, now) for event in entry.events])
 
 

@@ -118,6 +118,8 @@ class Entry(NamedTuple):
     """Whether it was in service when its event started."""
     approving: tuple[str, ...] = ()
     """Ids of those of its events that an earlier run has approved, or may have."""
+    withdrawn: tuple[str, ...] = ()
+    """Ids of those that were withdrawn while it was drained."""
 
 
 class Plan(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...module_utils.scheduled_events.document import Event
 from .plan import Entry
-from .treatment import Policy, is_forced, notice_of, start_of
+from .treatment import Policy, does_not_wait, notice_of, start_of
 
 # Seconds. Rounds grow, so that a long wait does not make many of them, and a short one ends soon.
 _SHORTEST_ROUND = 10.0
@@ -39,6 +39,8 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
     starts = [start for start in map(start_of, awaited) if start is not None]
     if awaited:
         outcome = ""
+    elif entry.withdrawn and not entry.events:
+        outcome = "withdrawn while it was drained: no service was stopped"
     elif failed:
         outcome = "put back, because a step failed and the event is far off"
     elif entry.events:
@@ -113,7 +115,8 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
             final=progress["final"] or any(event.is_final for event in listed),
         )
     if not progress["final"]:
-        return dict(progress, over=True, restore=True, outcome="over")
+        was_withdrawn = not progress["started"] and now < progress["may_start_at"]
+        return dict(progress, over=True, restore=True, outcome="withdrawn" if was_withdrawn else "over")
     if progress["started"]:
         return dict(progress, over=True, restore=False, outcome="no longer listed after it had started: left out")
     missing_since = progress["missing_since"]
@@ -128,7 +131,7 @@ def _concerns(event: Event, progress: Mapping[str, Any], policy: Policy, now: fl
     """Whether the host must stay out for this: it was waited for, or has come since and will not wait itself."""
     if event.event_id.lower() in progress["awaited"]:
         return True
-    return is_forced(event, policy, now) and not event.is_freeze_of_at_most(policy.tolerated_freeze)
+    return does_not_wait(event, policy, now)
 
 
 def _comes_soon(event: Event, policy: Policy, now: float) -> bool:

@@ -19,6 +19,8 @@ class Result(NamedTuple):
     """What was done, in words."""
     approved: Mapping[str, int | None] = {}
     """Ids of the events that were approved in its batch, and the seconds of notice that were left."""
+    not_approved: Mapping[str, str] = {}
+    """Ids of the events that were to be approved in its batch and were not, and why, in words."""
     outcome: str = ""
     """How the wait for the end of its events ended, in words."""
     gave_up: bool = False
@@ -103,9 +105,11 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         wrong = list(result.failures) + ([result.outcome] if result.gave_up else [])
         wrong += ["hit while in service: its event started before it was made ready"] if result.unprepared else []
         approved = {event_id: left for event_id, left in result.approved.items() if event_id.lower() in ids}
+        refused = [why for event_id, why in result.not_approved.items() if event_id.lower() in ids]
         told = list(result.steps)
         told += ["connections remained: %s" % ", ".join(result.remaining)] if result.remaining else []
         told += [_describe_approval(left, result.predicted) for left in approved.values()]
+        told += ["not approved: %s" % why for why in refused]
         told += [result.outcome] if result.outcome and not result.gave_up else []
         told += ["still out %s" % result.stays_out] if result.stays_out else []
         told += [_describe_return(plan.hosts[name])] if result.restored else []

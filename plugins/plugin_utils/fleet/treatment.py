@@ -277,3 +277,12 @@ def is_forced(event: Event, policy: Policy, now: float) -> bool:
     """Whether the platform acts before a turn could come: evictions, what has started, what soon will."""
     notice = notice_of(event, now)
     return notice is None or event.event_type == "Preempt" or notice < policy.urgent_within
+
+
+def does_not_wait(event: Event, policy: Policy, now: float) -> bool:
+    """Whether a host that is out must stay out for an event that was not planned for: it is forced, and harms."""
+    return (
+        is_forced(event, policy, now)
+        and not event.is_freeze_of_at_most(policy.tolerated_freeze)
+        and not rule_for(event, policy, now).ignore
+    )

@@ -119,6 +119,19 @@ def tasks(azure: Simulator, ids: dict[str, str]) -> list[dict[str, Any]]:
         task("own, again", "own_0", {"diff": True}, event_ids=[mine, second]),
         task("lead, follower", "lead_1", scope="leader"),
         task("lead, not hit", "lead_2", scope="leader"),
+        task(
+            "lead, changed",
+            "lead_0",
+            scope="leader",
+            as_seen=[
+                {
+                    "event_id": ids["lead"].lower(),
+                    "event_type": "Reboot",
+                    "event_status": "Scheduled",
+                    "resources": ["lead_0"],
+                }
+            ],
+        ),
         task("lead, leader", "lead_0", scope="leader"),
         task("any", "any_0", scope="any", event_types=["Reboot"]),
         task("check", "check_0", {"check_mode": True, "diff": True}, event_ids=[ids["check"]]),
@@ -188,6 +201,13 @@ class TestScopeLeader:
     def test_given_this_vm_is_not_hit_then_the_event_is_left_out(self, scene: Scene) -> None:
         assert scene["lead, not hit"]["changed"] is False
         assert scene.not_approved("lead, not hit") == [("lead", "does not affect lead_2, but lead_0, lead_1")]
+
+    def test_given_the_event_hits_another_vm_since_it_was_prepared_for_then_it_is_left_out(self, scene: Scene) -> None:
+        assert scene["lead, changed"]["changed"] is False
+        ((_name, reason),) = scene.not_approved("lead, changed")
+        assert reason == (
+            "it has changed: it was a Reboot of lead_0 when it was prepared for, and is a Reboot of lead_0, lead_1"
+        )
 
     def test_given_this_vm_leads_then_it_approves_and_nobody_else_did(self, scene: Scene) -> None:
         assert scene["lead, leader"]["changed"] is True

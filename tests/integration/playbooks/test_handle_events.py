@@ -277,12 +277,26 @@ def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_pu
     assert list(left_out.claimed()) == ["handle_events"]
 
 
-def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(make_fleet: MakeFleet) -> None:
-    fleet = make_fleet(2)
-    rebooted, evicted = fleet.hosts
+def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(
+    make_fleet: MakeFleet, tmp_path: Path
+) -> None:
+    fleet = make_fleet(3)
+    rebooted, evicted, spared = fleet.hosts
+    spared.variables["handle_events_group"] = "spared"
     reboot = fleet.event("Reboot", rebooted, notice=600)
     eviction = fleet.event("Preempt", evicted, notice=600)
-    run = fleet.start("handle_events", handle_events_approve=False)
+    spared_from = fleet.event("Reboot", spared, notice=600)
+    # Withdrawn when it is certain that its host is about to be drained.
+    withdraw = {
+        "name": "Withdraw it",
+        "ansible.builtin.uri": {"url": f"{fleet.azure.control}/_simulator/events/{spared_from}", "method": "DELETE"},
+        "when": f"inventory_hostname == '{spared.name}'",
+    }
+    (tmp_path / "before.yml").write_text(yaml.safe_dump([withdraw]))
+    process = (spared.directory / "web_server.pid").read_text()
+    run = fleet.start(
+        "handle_events", handle_events_approve=False, handle_events_before_tasks=str(tmp_path / "before.yml")
+    )
     run.wait_until(lambda: evicted.marker.exists() and not evicted.is_serving())
     assert not rebooted.marker.exists()
     fleet.azure.withdraw(eviction)
@@ -294,6 +308,10 @@ def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_
     assert rebooted.is_back()
     assert fleet.record(reboot)["approvals"] + fleet.record(eviction)["approvals"] == []
     assert "withdrawn; put back" in run.report(evicted)
+    # It was out of rotation, and no more.
+    assert spared.is_back(), run.output
+    assert (spared.directory / "web_server.pid").read_text() == process
+    assert "withdrawn while it was drained: no service was stopped; put back" in run.report(spared)
 
 
 def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of_it_is_put_back_while_it_starts(

@@ -3,7 +3,7 @@
 """Who may approve which?"""
 
 from datetime import datetime, timedelta, timezone
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import (
@@ -16,6 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     judge,
     unlisted,
     waiting_terminates,
+    why_another,
     why_over,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
@@ -39,6 +40,32 @@ LED = event("led", "WEB_1", "web_2")
 FOLLOWED = event("followed", "web_2", "web_1")
 OTHERS = event("others", "web_2", "web_10")
 STARTED = event("started", "web_1", event_status="Started")
+
+
+class TestWhatWasPreparedFor:
+    def test_given_an_event_as_it_was_seen_then_there_is_nothing_to_say(self) -> None:
+        moved = LED._replace(event_id="Led", resources=("web_2", "Web_1"), not_before=NOON + timedelta(seconds=60))
+
+        assert why_another(moved, [MINE, LED]) == ""
+        assert why_another(MINE, []) == ""
+
+    @pytest.mark.parametrize(
+        ("changed", "reason"),
+        [
+            (
+                {"event_type": "Redeploy"},
+                "it was a Reboot of web_1 when it was prepared for, and is a Redeploy of web_1",
+            ),
+            (
+                {"resources": ("web_1", "web_2")},
+                "it was a Reboot of web_1 when it was prepared for, and is a Reboot of web_1, web_2",
+            ),
+        ],
+    )
+    def test_given_another_type_or_another_vm_then_it_is_not_what_was_prepared_for(
+        self, changed: Dict[str, Any], reason: str
+    ) -> None:
+        assert why_another(MINE._replace(**changed), [MINE]) == "it has changed: " + reason
 
 
 class TestScopeOwn:

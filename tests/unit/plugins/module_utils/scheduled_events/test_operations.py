@@ -12,6 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     EVENTS_PATH,
     ImdsClient,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     ApprovalRefused,
     OutOfTime,
@@ -250,6 +251,25 @@ class TestApproving:
         assert [(one["event_id"], one["reason"], one["leader"]) for one in approval.not_approved] == [
             ("BB-2", "led by web_2, not by web_1", "web_2"),
             ("CC-3", "does not affect web_1, but web_3", "web_3"),
+        ]
+
+    def test_given_an_event_is_not_what_was_prepared_for_then_it_is_left_out_with_the_reason(
+        self, clock: FakeClock
+    ) -> None:
+        with ScriptedImds(events(MINE, SHARED), ok("")) as imds:
+            approval = approve(
+                imds,
+                clock,
+                scope="any",
+                as_seen=[
+                    Event("aa-1", "Freeze", "Scheduled", ("web_1",)),
+                    Event("bb-2", "Reboot", "Scheduled", ("web_1", "web_2")),
+                ],
+            )
+
+        assert imds.posted == [posted("BB-2")]
+        assert [(one["event_id"], one["reason"]) for one in approval.not_approved] == [
+            ("AA-1", "it has changed: it was a Freeze of web_1 when it was prepared for, and is a Reboot of web_1")
         ]
 
     def test_given_scope_any_then_all_that_were_chosen_are_approved(self, clock: FakeClock) -> None:

@@ -83,10 +83,17 @@ def test_given_what_became_of_a_host_when_read_then_approvals_and_the_end_are_th
         {
             "steps": ["made ready"],
             "approved": [as_returned(event(event_id="E"), now)],
+            "not_approved": [{"event_id": "F", "reason": "it has changed"}],
             "progress": {"over": True, "outcome": "over", "gave_up": False},
             "restored": True,
             "failures": [],
         }
     )
 
-    assert result == Result(steps=("made ready",), approved={"E": 900}, outcome="over", restored=True)
+    assert result == Result(
+        steps=("made ready",),
+        approved={"E": 900},
+        not_approved={"F": "it has changed"},
+        outcome="over",
+        restored=True,
+    )

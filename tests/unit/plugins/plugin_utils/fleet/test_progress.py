@@ -43,6 +43,16 @@ def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_goes_back(even
     assert state["news"]
 
 
+def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_start_then_it_was_withdrawn(
+    event: MakeEvent, now: float
+) -> None:
+    state = begin(event(), now, approved=False)
+
+    assert look(state, now + 5)["outcome"] == "withdrawn"
+    assert look(state, now + 1000)["outcome"] == "over"
+    assert look(look(state, now + 5, event(status="Started")), now + 10)["outcome"] == "over"
+
+
 def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over(event: MakeEvent, now: float) -> None:
     state = watch(begin(event(), now), SILENCE, Policy(), now + 5, 5)
 

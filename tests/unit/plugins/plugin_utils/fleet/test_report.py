@@ -80,14 +80,20 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
         plan,
         {
             "web0": Result(steps=("ready",), approved=approved, outcome="over", restored=True),
-            "web1": Result(approved=approved, outcome="still not over", gave_up=True, failures=("no stop",)),
+            "web1": Result(
+                approved=approved,
+                not_approved={"e1": "it has changed", "e9": "not of this host"},
+                outcome="still not over",
+                gave_up=True,
+                failures=("no stop",),
+            ),
             "web3": Result(failures=("no answer",)),
         },
     )
 
     assert told.lines == [
         "web0: Reboot E0: ready; approved with 871 s of notice left; over; put back",
-        "web1: Reboot E1: FAILED: no stop; FAILED: still not over",
+        "web1: Reboot E1: not approved: it has changed; FAILED: no stop; FAILED: still not over",
         "web2: Reboot E2: FAILED: lost on the way: it may still be out of rotation. Run again",
         "web3: no event: FAILED: no answer",
     ]

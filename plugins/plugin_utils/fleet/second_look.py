@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Is what a host was taken out for still ahead, now that its connections have ended?
+
+That takes minutes, in which an event may be withdrawn, turn into another one, or be joined by one that does not wait.
+"""
+
+from collections.abc import Sequence
+
+from ...module_utils.scheduled_events.document import Event, name_key
+from .plan import Entry
+from .treatment import Policy, deadline_of, does_not_wait, needs_stop
+
+
+def look_again(entry: Entry, listed: Sequence[Event] | None, policy: Policy, now: float) -> Entry:
+    """Go on with what is still ahead of a host, before its services are stopped.
+
+    An event that is not listed any more, had not started and was not approved, was withdrawn. That of a deletion may
+    have deleted others by then: no service is stopped for it, and its end is for the watch to see.
+
+    :param listed: the events that are listed for the host now; None if it, or its metadata service, did not answer,
+        which says nothing about them
+    :param now: seconds since the epoch
+    """
+    if listed is None:
+        return entry
+    now_listed = {name_key(event.event_id): event for event in listed}
+    events: list[Event] = []
+    withdrawn: list[str] = []
+    stopping: list[Event] = []
+    for event in entry.events:
+        seen = now_listed.pop(name_key(event.event_id), None)
+        if seen is not None:
+            events.append(seen)
+            # For one that has started meanwhile services are stopped as was planned: better late than not at all.
+            stopping.append(event if seen.is_started and seen.event_type == event.event_type else seen)
+        elif not event.is_scheduled or _was_approved(event, entry):
+            events.append(event)
+        else:
+            withdrawn.append(event.event_id)
+            events += [event] if event.is_final else []
+    added = [event for event in now_listed.values() if does_not_wait(event, policy, now)]
+    stopping = [event for event in (*stopping, *added) if needs_stop(event)]
+    return entry._replace(
+        events=(*events, *added),
+        stop=bool(stopping),
+        stopped_by=min([deadline_of(event, policy, now) for event in stopping] or [now]),
+        final=any(event.is_final for event in (*events, *added)),
+        withdrawn=tuple(withdrawn),
+    )
+
+
+def _was_approved(event: Event, entry: Entry) -> bool:
+    return name_key(event.event_id) in map(name_key, entry.approving)

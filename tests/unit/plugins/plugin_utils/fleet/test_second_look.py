@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is still ahead of a host whose connections have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Entry, Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
+
+MakeEvent = Callable[..., Event]
+LATER = 240  # seconds that connections took
+
+
+def taken(now: float, *events: Event, approving: tuple[str, ...] = ()) -> Entry:
+    """A host that was taken out for these."""
+    return make_plan([Host("h0", "vm_0", events, approving=approving)], Policy(), now).hosts["h0"]
+
+
+def test_given_nothing_has_changed_when_looked_again_then_services_are_stopped_as_planned(
+    event: MakeEvent, now: float
+) -> None:
+    entry = taken(now, event())
+
+    seen = look_again(entry, (event(),), Policy(), now + LATER)
+
+    assert (seen.events, seen.stop, seen.withdrawn) == (entry.events, True, ())
+    assert now + LATER < seen.stopped_by < now + 900
+
+
+def test_given_no_answer_when_looked_again_then_nothing_was_withdrawn(event: MakeEvent, now: float) -> None:
+    entry = taken(now, event())
+
+    assert look_again(entry, None, Policy(), now + LATER) == entry
+
+
+def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_the_host_goes_back_at_once(
+    event: MakeEvent, now: float
+) -> None:
+    entry = taken(now, event())
+
+    seen = look_again(entry, (), Policy(), now + LATER)
+
+    assert (seen.events, seen.stop) == ((), False)
+    assert seen.withdrawn == (event().event_id,)
+    state = begin_watch(seen, [], False, Policy(), now + LATER)
+    assert (state["over"], state["restore"]) == (True, True)
+    assert state["outcome"] == "withdrawn while it was drained: no service was stopped"
+
+
+def test_given_one_of_two_events_is_withdrawn_then_the_other_is_met(event: MakeEvent, now: float) -> None:
+    freeze, reboot = event("Freeze"), event("Reboot")
+
+    assert look_again(taken(now, freeze, reboot), (freeze,), Policy(), now + LATER).stop is False
+    assert look_again(taken(now, freeze, reboot), (reboot,), Policy(), now + LATER).stop is True
+
+
+@pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
+def test_given_a_deletion_is_no_longer_listed_then_no_service_is_stopped_and_its_end_is_watched(
+    event: MakeEvent, now: float, event_type: str
+) -> None:
+    deletion = event(event_type, notice=600)
+
+    seen = look_again(taken(now, deletion), (), Policy(), now + LATER)
+
+    assert (seen.events, seen.stop, seen.final) == ((deletion,), False, True)
+    assert not begin_watch(seen, [], False, Policy(), now + LATER)["over"]
+
+
+def test_given_an_event_that_had_started_or_was_approved_is_no_longer_listed_then_it_was_not_withdrawn(
+    event: MakeEvent, now: float
+) -> None:
+    started = look_again(taken(now, event(status="Started")), (), Policy(), now + LATER)
+    approved = look_again(taken(now, event(), approving=(event().event_id.lower(),)), (), Policy(), now + LATER)
+
+    assert started.withdrawn == approved.withdrawn == ()
+    assert (len(started.events), len(approved.events)) == (1, 1)
+
+
+def test_given_an_event_has_started_meanwhile_then_services_are_stopped_all_the_same(
+    event: MakeEvent, now: float
+) -> None:
+    started = event(status="Started")
+
+    seen = look_again(taken(now, event()), (started,), Policy(), now + LATER)
+
+    assert (seen.events, seen.stop) == ((started,), True)
+
+
+def test_given_an_event_has_become_another_then_what_it_is_now_decides(event: MakeEvent, now: float) -> None:
+    reboot, freeze = event("Reboot", event_id="E"), event("Freeze", event_id="E")
+
+    assert look_again(taken(now, reboot), (freeze,), Policy(), now + LATER).stop is False
+    assert look_again(taken(now, freeze), (reboot,), Policy(), now + LATER).stop is True
+
+
+def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_met_as_well(
+    event: MakeEvent, now: float
+) -> None:
+    freeze, eviction = event("Freeze"), event("Preempt", notice=LATER + 30)
+
+    seen = look_again(taken(now, freeze), (eviction,), Policy(), now + LATER)
+
+    assert (seen.events, seen.stop, seen.final) == ((eviction,), True, True)
+    assert now + LATER < seen.stopped_by < now + LATER + 30
+
+
+@pytest.mark.parametrize("policies", [[], [{"match": {"event_types": ["Redeploy"]}, "ignore": True}]])
+def test_given_an_event_that_has_come_meanwhile_and_waits_for_its_turn_or_is_ignored_then_it_keeps_nothing_out(
+    event: MakeEvent, now: float, policies: list[object]
+) -> None:
+    notice = LATER + (100 if policies else 900)
+    other = event("Redeploy", notice=notice)
+
+    seen = look_again(taken(now, event()), (other,), read_policy({"policies": policies}), now + LATER)
+
+    assert seen.events == ()
