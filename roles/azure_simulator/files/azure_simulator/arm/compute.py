@@ -12,21 +12,22 @@ from typing import Any
 from . import versions
 from .actions import refuse_flexible
 from .config import NOBODY, ScaleSetConfig, duration
+from .documents import show_instance, show_member, show_set, show_status, show_vm
 from .errors import ArmError, invalid, linked_forbidden, precondition_failed
-from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, enabled, iso, merge, network_id
+from .estate import Estate, Machine, ScaleSet, iso, merge, plain_location
 from .operations import Operation
+from .policies import check_policy, check_switch
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
-from .views import instance_view
 from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 
 _GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute"
 _ALL = "/subscriptions/{subscription}/providers/Microsoft.Compute"
+_LOCATION = f"{_ALL}/locations/{{location}}"
 _SET = f"{_GROUP}/virtualMachineScaleSets/{{set}}"
 _INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
 _VM = f"{_GROUP}/virtualMachines/{{vm}}"
-_AVAILABILITY_SET = f"{_GROUP}/availabilitySets/{{name}}"
 
 _SUBSCRIPTION = re.compile(r"/subscriptions/([^/]+)/", re.IGNORECASE)
 _MEMBERS_OF = re.compile(r"'virtualMachineScaleSet/id'\s+eq\s+(?P<quote>'?)(?P<id>/[^']*)(?P=quote)", re.IGNORECASE)
@@ -51,6 +52,7 @@ class Compute:
         for method, template, handler, *query in (
             ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_all_sets),
             ("GET", f"{_GROUP}/virtualMachineScaleSets", self.list_sets),
+            ("GET", f"{_LOCATION}/virtualMachineScaleSets", self.list_sets_at),
             ("GET", _SET, self.get_set),
             ("PUT", _SET, self.put_set),
             ("PATCH", _SET, self.patch_set),
@@ -64,15 +66,11 @@ class Compute:
             ("POST", f"{_INSTANCE}/simulateEviction", self.evict_instance),
             ("GET", f"{_ALL}/virtualMachines", self.list_all_vms, "statusOnly", "$filter", "$expand"),
             ("GET", f"{_GROUP}/virtualMachines", self.list_vms, "$filter", "$expand"),
+            ("GET", f"{_LOCATION}/virtualMachines", self.list_vms_at),
             ("GET", _VM, self.get_vm, "$expand"),
             ("PATCH", _VM, self.patch_vm),
             ("DELETE", _VM, self.delete_vm),
             ("POST", f"{_VM}/simulateEviction", self.evict_vm),
-            ("GET", f"{_ALL}/availabilitySets", self.list_all_availability_sets),
-            ("GET", f"{_GROUP}/availabilitySets", self.list_availability_sets),
-            ("GET", _AVAILABILITY_SET, self.get_availability_set),
-            ("PUT", _AVAILABILITY_SET, self.put_availability_set),
-            ("PATCH", _AVAILABILITY_SET, self.patch_availability_set),
         ):
             router.add(method, template, PROVIDER, handler, query)
 
@@ -82,18 +80,28 @@ class Compute:
         """All sets of a subscription."""
         subscription = request.names["subscription"].lower()
         sets = [s for s in self._estate.sets.values() if s.subscription.lower() == subscription]
-        return self._pager.page(request, [self._show_set(s, request.version) for s in sets])
+        return self._pager.page(request, [show_set(s, request.version) for s in sets])
 
     def list_sets(self, request: ArmRequest) -> ArmAnswer:
         """All sets of a resource group."""
         owner = (request.names["subscription"].lower(), request.names["group"].lower())
         sets = [s for s in self._estate.sets.values() if (s.subscription.lower(), s.group.lower()) == owner]
-        return self._pager.page(request, [self._show_set(s, request.version) for s in sets])
+        return self._pager.page(request, [show_set(s, request.version) for s in sets])
+
+    def list_sets_at(self, request: ArmRequest) -> ArmAnswer:
+        """All sets of a subscription in one location."""
+        subscription, location = request.names["subscription"].lower(), plain_location(request.names["location"])
+        sets = [
+            s
+            for s in self._estate.sets.values()
+            if (s.subscription.lower(), plain_location(s.location)) == (subscription, location)
+        ]
+        return self._pager.page(request, [show_set(s, request.version) for s in sets])
 
     def get_set(self, request: ArmRequest) -> ArmAnswer:
         """One set."""
         scale_set = self._who.scale_set(request)
-        return ArmAnswer(200, self._show_set(scale_set, request.version), self._etag(scale_set, request))
+        return ArmAnswer(200, show_set(scale_set, request.version), self._etag(scale_set, request))
 
     def patch_set(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into a set."""
@@ -123,7 +131,7 @@ class Compute:
             return self._create_set(request, document)
         self._check_image(request, properties)
         self._match(request, existing)
-        if document["location"].lower().replace(" ", "") != existing.location:
+        if plain_location(document["location"]) != existing.location:
             raise ArmError(
                 409,
                 "InvalidResourceLocation",
@@ -182,7 +190,7 @@ class Compute:
             name=request.names["set"],
             resource_group=request.names["group"],
             subscription_id=request.names["subscription"],
-            location=document["location"].lower().replace(" ", ""),
+            location=plain_location(document["location"]),
             flexible=properties.get("orchestrationMode") == "Flexible",
             upgrade_mode="Manual",
             spot=False,
@@ -208,7 +216,7 @@ class Compute:
 
     def _under_way(self, request: ArmRequest, scale_set: ScaleSet, operation: Operation, status: int) -> ArmAnswer:
         headers = self._links.asynchronous(request, operation, scale_set.subscription)
-        body = self._show_set(scale_set, request.version)
+        body = show_set(scale_set, request.version)
         return ArmAnswer(status, body, {**headers, **self._etag(scale_set, request)})
 
     def delete_set(self, request: ArmRequest) -> ArmAnswer:
@@ -240,16 +248,20 @@ class Compute:
         if scale_set.flexible:
             if "$expand" in request.query:
                 refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.GET")
-            bare = [_show_member(m) for m in scale_set.machines.values()]
+            bare = [show_member(m) for m in scale_set.machines.values()]
             return self._pager.page(request, bare)
-        shown = [self._show_instance(scale_set, m, request) for m in scale_set.machines.values()]
+        with_view = _wants_view(request)
+        shown = [
+            show_instance(scale_set, m, self._estate, request.version, with_view) for m in scale_set.machines.values()
+        ]
         return self._pager.page(request, shown)
 
     def get_instance(self, request: ArmRequest) -> ArmAnswer:
         """One instance."""
         scale_set, machine = self._who.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.GET")
-        return ArmAnswer(200, self._show_instance(scale_set, machine, request), self._etag(machine, request))
+        shown = show_instance(scale_set, machine, self._estate, request.version, _wants_view(request))
+        return ArmAnswer(200, shown, self._etag(machine, request))
 
     def put_instance(self, request: ArmRequest) -> ArmAnswer:
         """Change an instance's network or protection, without its set. What is left out stays, but for the tags."""
@@ -265,7 +277,7 @@ class Compute:
         machine.tags = dict(document.get("tags") or {})
         operation = self._change_machine(request, machine, scale_set.location)
         headers = self._links.asynchronous(request, operation, scale_set.subscription)
-        body = self._show_instance(scale_set, machine, request)
+        body = show_instance(scale_set, machine, self._estate, request.version)
         return ArmAnswer(200, body, {**headers, **self._etag(machine, request)})
 
     def delete_instance(self, request: ArmRequest) -> ArmAnswer:
@@ -287,6 +299,16 @@ class Compute:
         subscription = request.names["subscription"].lower()
         return self._list_vms(request, [m for m in self._who.vms() if m.vm.subscription_id.lower() == subscription])
 
+    def list_vms_at(self, request: ArmRequest) -> ArmAnswer:
+        """All VMs of a subscription in one location."""
+        subscription, location = request.names["subscription"].lower(), plain_location(request.names["location"])
+        machines = [
+            m
+            for m in self._who.vms()
+            if (m.vm.subscription_id.lower(), plain_location(m.vm.location)) == (subscription, location)
+        ]
+        return self._list_vms(request, machines)
+
     def list_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a resource group."""
         return self._list_vms(request, [m for m in self._who.vms() if self._who.is_here(m, request)])
@@ -297,7 +319,7 @@ class Compute:
         if _says(request, "statusOnly") is not None:
             if _says(request, "statusOnly") != "true" or text is not None or "$expand" in request.query:
                 raise invalid("statusOnly", "The value of parameter statusOnly is invalid: it is 'true', and alone.")
-            return self._pager.page(request, [self._show_status(m) for m in machines])
+            return self._pager.page(request, [show_status(m, self._estate) for m in machines])
         if text is not None:
             match = _MEMBERS_OF.fullmatch(text.strip())
             if match is None:
@@ -306,12 +328,15 @@ class Compute:
             machines = [m for m in machines if owner is not None and self._estate.set_of(m) is owner]
         elif "$expand" in request.query:
             raise invalid("$expand", f"$expand needs a $filter here, which is {_MEMBERS_OF_EXAMPLE}.")
-        return self._pager.page(request, [self._show_vm(m, request) for m in machines])
+        with_view = _wants_view(request)
+        return self._pager.page(request, [show_vm(m, self._estate, request.version, with_view) for m in machines])
 
     def get_vm(self, request: ArmRequest) -> ArmAnswer:
         """One VM."""
         machine = self._who.vm(request)
-        return ArmAnswer(200, self._show_vm(machine, request), self._etag(machine, request))
+        return ArmAnswer(
+            200, show_vm(machine, self._estate, request.version, _wants_view(request)), self._etag(machine, request)
+        )
 
     def patch_vm(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into a VM."""
@@ -327,13 +352,15 @@ class Compute:
             _complete_profile(profile)
         policy = copy.deepcopy(machine.properties)
         merge(policy, patch)
-        _check_policy(policy.get("scheduledEventsPolicy"))
+        check_policy(policy.get("scheduledEventsPolicy"))
         machine.events_profile, machine.properties = profile, policy
         if "tags" in document:
             machine.tags = dict(document["tags"] or {})
         operation = self._change_machine(request, machine, machine.vm.location)
         headers = self._links.asynchronous(request, operation, machine.vm.subscription_id)
-        return ArmAnswer(200, self._show_vm(machine, request), {**headers, **self._etag(machine, request)})
+        return ArmAnswer(
+            200, show_vm(machine, self._estate, request.version), {**headers, **self._etag(machine, request)}
+        )
 
     def delete_vm(self, request: ArmRequest) -> ArmAnswer:
         """Delete a VM."""
@@ -367,50 +394,6 @@ class Compute:
             wanted=request.wanted,
         )
 
-    # -- availability sets ------------------------------------------------------------------------------
-
-    def list_all_availability_sets(self, request: ArmRequest) -> ArmAnswer:
-        """All availability sets of a subscription."""
-        subscription = request.names["subscription"].lower()
-        found = [a for a in self._estate.availability_sets.values() if a.subscription.lower() == subscription]
-        return self._pager.page(request, [self._show_availability_set(a, request.version) for a in found])
-
-    def list_availability_sets(self, request: ArmRequest) -> ArmAnswer:
-        """All availability sets of a resource group."""
-        owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        found = [
-            a for a in self._estate.availability_sets.values() if (a.subscription.lower(), a.group.lower()) == owner
-        ]
-        return self._pager.page(request, [self._show_availability_set(a, request.version) for a in found])
-
-    def get_availability_set(self, request: ArmRequest) -> ArmAnswer:
-        """One availability set."""
-        return ArmAnswer(200, self._show_availability_set(self._who.availability_set(request), request.version))
-
-    def patch_availability_set(self, request: ArmRequest) -> ArmAnswer:
-        """Merge a few members into an availability set; done at once."""
-        return self._change_availability_set(request, replace=False)
-
-    def put_availability_set(self, request: ArmRequest) -> ArmAnswer:
-        """Replace an availability set; done at once."""
-        return self._change_availability_set(request, replace=True)
-
-    def _change_availability_set(self, request: ArmRequest, replace: bool) -> ArmAnswer:
-        found = self._who.availability_set(request)
-        document = request.document()
-        patch = dict(document.get("properties") or {})
-        versions.check_members(patch, "AvailabilitySetProperties", versions.AVAILABILITY_SET, request.version)
-        patch.pop("virtualMachines", None)
-        properties = copy.deepcopy(found.properties)
-        if replace:
-            properties = {key: properties[key] for key in ("platformUpdateDomainCount", "platformFaultDomainCount")}
-        merge(properties, patch)
-        _check_policy(properties.get("scheduledEventsPolicy"))
-        found.properties = properties
-        if "tags" in document or replace:
-            found.tags = dict(document.get("tags") or {})
-        return ArmAnswer(200, self._show_availability_set(found, request.version))
-
     # -- ETags ------------------------------------------------------------------------------------------------
 
     @staticmethod
@@ -427,159 +410,18 @@ class Compute:
         if request.version >= versions.ETAGS_SINCE and given not in (None, "*", current):
             raise precondition_failed(str(given), current)
 
-    # -- what is shown ------------------------------------------------------------------------------------------
-
-    def _show_set(self, scale_set: ScaleSet, version: str) -> dict[str, Any]:
-        properties = versions.hide_members(copy.deepcopy(scale_set.properties), versions.SET, version)
-        properties["provisioningState"] = scale_set.provisioning_state
-        shown: dict[str, Any] = {
-            "name": scale_set.name,
-            "id": scale_set.resource_id,
-            "type": "Microsoft.Compute/virtualMachineScaleSets",
-            "location": scale_set.location,
-            "tags": scale_set.tags,
-            "sku": dict(scale_set.sku),
-        }
-        if scale_set.zones:
-            shown["zones"] = scale_set.zones
-        if version >= versions.ETAGS_SINCE:
-            shown["etag"] = f'"{scale_set.etag}"'
-        shown["properties"] = properties
-        return shown
-
-    def _show_instance(self, scale_set: ScaleSet, machine: Machine, request: ArmRequest) -> dict[str, Any]:
-        vm = machine.vm
-        world = self._estate.world
-        nic = _nic_id(scale_set, machine)
-        properties: dict[str, Any] = {
-            "latestModelApplied": scale_set.latest(machine),
-            "modelDefinitionApplied": "VirtualMachineScaleSet",
-            "networkProfileConfiguration": copy.deepcopy(machine.network),
-            "hardwareProfile": {"vmSize": vm.vm_size},
-            "vmId": vm.vm_id,
-            "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
-            "networkProfile": {"networkInterfaces": [{"id": nic, "properties": {"primary": True}}]},
-            "provisioningState": machine.provisioning_state,
-            "timeCreated": iso(world.clock.wall(machine.created)),
-            **copy.deepcopy(machine.properties),
-        }
-        if _says(request, "$expand") is not None:
-            if _says(request, "$expand") != "instanceview":
-                raise invalid("$expand", "The value of parameter $expand is not supported here: known is instanceView.")
-            properties["instanceView"] = instance_view(machine, self._estate)
-        shown: dict[str, Any] = {
-            "name": vm.name,
-            "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
-            "type": "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
-            "location": scale_set.location,
-            "tags": machine.tags,
-            "instanceId": machine.instance_id,
-            "sku": {"name": vm.vm_size, "tier": "Standard"},
-            "properties": properties,
-        }
-        if vm.zone:
-            shown["zones"] = [vm.zone]
-        if request.version >= versions.ETAGS_SINCE:
-            shown["etag"] = f'"{machine.etag}"'
-        return shown
-
-    def _show_vm(self, machine: Machine, request: ArmRequest) -> dict[str, Any]:
-        vm = machine.vm
-        world = self._estate.world
-        group = (vm.subscription_id, vm.resource_group)
-        properties: dict[str, Any] = {
-            "hardwareProfile": {"vmSize": vm.vm_size},
-            "vmId": vm.vm_id,
-            "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
-            "networkProfile": {
-                "networkInterfaces": [
-                    {"id": network_id(*group, "networkInterfaces", f"{vm.name}-nic"), "properties": {"primary": True}}
-                ]
-            },
-            "provisioningState": machine.provisioning_state,
-            "timeCreated": iso(world.clock.wall(machine.created)),
-            **copy.deepcopy(machine.properties),
-        }
-        if machine.events_profile:
-            properties["scheduledEventsProfile"] = copy.deepcopy(machine.events_profile)
-        if vm.availability_set:
-            properties["availabilitySet"] = {"id": compute_id(*group, "availabilitySets", vm.availability_set.upper())}
-        if vm.scale_set:
-            properties["virtualMachineScaleSet"] = {"id": compute_id(*group, "virtualMachineScaleSets", vm.scale_set)}
-        if vm.spot:
-            properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
-        if _says(request, "$expand") is not None:
-            if _says(request, "$expand") != "instanceview":
-                raise invalid("$expand", "The value of parameter $expand is not supported here: known is instanceView.")
-            properties["instanceView"] = instance_view(machine, self._estate)
-        shown: dict[str, Any] = {
-            "name": vm.name,
-            "id": compute_id(*group, "virtualMachines", vm.name),
-            "type": "Microsoft.Compute/virtualMachines",
-            "location": vm.location,
-            "tags": machine.tags,
-            "properties": versions.hide_members(properties, versions.MACHINE, request.version),
-        }
-        if vm.zone:
-            shown["zones"] = [vm.zone]
-        if request.version >= versions.ETAGS_SINCE:
-            shown["etag"] = f'"{machine.etag}"'
-        return shown
-
-    def _show_status(self, machine: Machine) -> dict[str, Any]:
-        """A VM with what it is doing, and little else."""
-        vm = machine.vm
-        return {
-            "name": vm.name,
-            "id": vm.resource_id,
-            "type": "Microsoft.Compute/virtualMachines",
-            "location": vm.location,
-            "properties": {
-                "vmId": vm.vm_id,
-                "provisioningState": machine.provisioning_state,
-                "instanceView": instance_view(machine, self._estate),
-            },
-        }
-
-    def _show_availability_set(self, found: AvailabilitySet, version: str) -> dict[str, Any]:
-        members = [
-            {"id": compute_id(m.vm.subscription_id, m.vm.resource_group, "virtualMachines", m.name).upper()}
-            for m in self._estate.machines.values()
-            if (m.vm.subscription_id, m.vm.resource_group, m.vm.availability_set)
-            == (found.subscription, found.group, found.name)
-        ]
-        properties = versions.hide_members(copy.deepcopy(found.properties), versions.AVAILABILITY_SET, version)
-        return {
-            "name": found.name,
-            "id": found.resource_id,
-            "type": "Microsoft.Compute/availabilitySets",
-            "location": found.location,
-            "tags": found.tags,
-            "sku": {"name": "Aligned"},
-            "properties": {**properties, "virtualMachines": members},
-        }
-
 
 def _says(request: ArmRequest, name: str) -> str | None:
     """What the query says of this, in whatever case."""
     return next((value.lower() for key, value in request.query.items() if key.lower() == name.lower()), None)
 
 
-def _show_member(machine: Machine) -> dict[str, Any]:
-    """A member of a flexible set, as the set's own list shows it."""
-    return {
-        "name": machine.name,
-        "id": machine.vm.resource_id,
-        "location": machine.vm.location,
-        "instanceId": machine.instance_id,
-    }
-
-
-def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:
-    if scale_set.flexible:
-        group = (machine.vm.subscription_id, machine.vm.resource_group)
-        return network_id(*group, "networkInterfaces", f"{machine.name}-nic")
-    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}/networkInterfaces/{scale_set.name}-nic"
+def _wants_view(request: ArmRequest) -> bool:
+    """Whether instance views shall be shown as well; refuses what else there may be to expand."""
+    expand = _says(request, "$expand")
+    if expand not in (None, "instanceview"):
+        raise invalid("$expand", "The value of parameter $expand is not supported here: known is instanceView.")
+    return expand is not None
 
 
 def _image_of(properties: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -610,7 +452,7 @@ def _instance_ids(request: ArmRequest, required: bool) -> list[str]:
 def _check_set(properties: Mapping[str, Any]) -> None:
     profile = properties.get("virtualMachineProfile") or {}
     _check_profile(profile.get("scheduledEventsProfile"))
-    _check_policy(properties.get("scheduledEventsPolicy"))
+    check_policy(properties.get("scheduledEventsPolicy"))
 
 
 def _check_profile(profile: object) -> None:
@@ -619,7 +461,7 @@ def _check_profile(profile: object) -> None:
         return
     terminate = profile.get("terminateNotificationProfile")
     if isinstance(terminate, dict):
-        _check_switch(terminate, "enable", "terminateNotificationProfile")
+        check_switch(terminate, "enable", "terminateNotificationProfile")
         given = terminate.get("notBeforeTimeout")
         seconds = 300 if given is None else duration(given)
         if seconds is None or not 300 <= seconds <= 900:
@@ -630,7 +472,7 @@ def _check_profile(profile: object) -> None:
             )
     image = profile.get("osImageNotificationProfile")
     if isinstance(image, dict):
-        _check_switch(image, "enable", "osImageNotificationProfile")
+        check_switch(image, "enable", "osImageNotificationProfile")
         given = image.get("notBeforeTimeout")
         if given is not None and duration(given) != duration(_OS_IMAGE_TIMEOUT):
             raise invalid(
@@ -638,28 +480,6 @@ def _check_profile(profile: object) -> None:
                 f"The value '{given}' of parameter 'osImageNotificationProfile.notBeforeTimeout' is invalid. "
                 "The value must be 'PT15M'.",
             )
-
-
-def _check_policy(policy: object) -> None:
-    """Refuse a scheduledEventsPolicy whose switches are not booleans."""
-    if not isinstance(policy, dict):
-        return
-    for name in ("userInitiatedReboot", "userInitiatedRedeploy", "allInstancesDown"):
-        if isinstance(policy.get(name), dict):
-            _check_switch(policy[name], "automaticallyApprove", f"scheduledEventsPolicy.{name}")
-    targets = policy.get("scheduledEventsAdditionalPublishingTargets") or {}
-    if isinstance(targets.get("eventGridAndResourceGraph"), dict):
-        _check_switch(targets["eventGridAndResourceGraph"], "enable", "eventGridAndResourceGraph")
-
-
-def _check_switch(owner: dict[str, Any], name: str, path: str) -> None:
-    value = owner.get(name)
-    if value is None or isinstance(value, bool):
-        return
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        owner[name] = enabled(value)
-        return
-    raise invalid(f"{path}.{name}", f"The value of parameter {path}.{name} is invalid.")
 
 
 def _complete(properties: dict[str, Any]) -> None:

@@ -129,6 +129,8 @@ class ArmConfig(NamedTuple):
     maintenance_windows: tuple[WindowConfig, ...]
     load_balancers: tuple[PoolsConfig, ...]
     application_gateways: tuple[PoolsConfig, ...]
+    management_groups: Mapping[str, frozenset[str]]
+    """Which subscriptions are below each, both in lower case. All are below the one that has the tenant's id."""
     faults: tuple[ArmFaultPlan, ...]
 
 
@@ -177,6 +179,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         maintenance_windows=_windows(fields, vms),
         load_balancers=_pools(fields, "load_balancers", vms),
         application_gateways=_pools(fields, "application_gateways", vms),
+        management_groups=_management_groups(fields),
         faults=tuple(
             read_fault(item, f"arm.faults[{number}]", top.mistakes, vms)
             for number, item in enumerate(fields.items("faults"))
@@ -184,6 +187,19 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
     )
     fields.close()
     return config
+
+
+def _management_groups(fields: Fields) -> dict[str, frozenset[str]]:
+    value = fields.raw("management_groups")
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(
+        isinstance(name, str) and isinstance(below, list) and all(isinstance(one, str) for one in below)
+        for name, below in value.items()
+    ):
+        fields.wrong("management_groups", f"{value!r} is not a mapping of names to lists of subscriptions")
+        return {}
+    return {name.lower(): frozenset(one.lower() for one in below) for name, below in value.items()}
 
 
 def subscription_of(top: Fields) -> str | None:

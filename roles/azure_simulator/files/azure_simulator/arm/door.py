@@ -22,6 +22,7 @@ from ..wire import fail, spoil
 from ..world import World
 from . import faults, versions
 from .actions import Actions
+from .availability import AvailabilitySets
 from .compute import Compute
 from .config import ArmConfig
 from .endings import FAILED, IN_PROGRESS, SUCCEEDED
@@ -73,10 +74,11 @@ class Arm:
         Compute(self.estate, self._links, pager).routes(self._router)
         Actions(self.estate, self._links).routes(self._router)
         Upgrades(self.estate, self._links, pager).routes(self._router)
+        AvailabilitySets(self.estate, pager).routes(self._router)
         self.network = Network(arm, self.estate, config.vms, self.operations, self._links, pager)
         self.network.routes(self._router)
         Maintenance(world, publisher).routes(self._router)
-        Graph(publisher, arm, real).routes(self._router)
+        Graph(publisher, self.estate, arm, real).routes(self._router)
         self._router.add("GET", _POLLING, "", self._poll, query=None)
         self._router.add("GET", "/subscriptions", "Microsoft.Resources", self._subscriptions)
 

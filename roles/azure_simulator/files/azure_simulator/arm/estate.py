@@ -222,20 +222,24 @@ class ScaleSet:
 class AvailabilitySet:
     """An availability set."""
 
-    def __init__(self, first: VmConfig, config: ResourceConfig | None) -> None:
-        self.name = first.availability_set
-        self.group = first.resource_group
-        self.subscription = first.subscription_id
-        self.location = first.location
+    def __init__(self, subscription: str, group: str, name: str, location: str) -> None:
+        self.subscription = subscription
+        self.group = group
+        self.name = name
+        self.location = location
         self.tags: dict[str, str] = {}
+        self.sku: dict[str, Any] = {"name": "Aligned"}
         self.properties: dict[str, Any] = {"platformUpdateDomainCount": 5, "platformFaultDomainCount": 3}
-        if config is not None:
-            merge(self.properties, config.properties)
 
     @property
     def resource_id(self) -> str:
         """Its id."""
         return compute_id(self.subscription, self.group, "availabilitySets", self.name)
+
+
+def plain_location(location: str) -> str:
+    """A location as Compute compares it: "West Europe" is westeurope."""
+    return location.lower().replace(" ", "")
 
 
 def compute_id(subscription: str, group: str, kind: str, name: str) -> str:
@@ -309,8 +313,10 @@ class Estate:
         if vm.availability_set:
             key = compute_id(vm.subscription_id, vm.resource_group, "availabilitySets", vm.availability_set).lower()
             if key not in self.availability_sets:
+                found = AvailabilitySet(vm.subscription_id, vm.resource_group, vm.availability_set, vm.location)
                 own = self.config.availability_sets.get(vm.availability_set)
-                self.availability_sets[key] = AvailabilitySet(vm, own)
+                merge(found.properties, own.properties if own is not None else {})
+                self.availability_sets[key] = found
 
     def _new_machine(self, vm: VmConfig, scale_set: ScaleSet | None) -> Machine:
         number = vm.instance_number
@@ -415,6 +421,15 @@ class Estate:
                     return "availabilitySets", found.name, found.properties
         machine = self.machines.get(vm.handle.lower())
         return "virtualMachines", vm.name, machine.properties if machine is not None else {}
+
+    def members_of(self, found: AvailabilitySet) -> list[Machine]:
+        """The VMs in an availability set."""
+        place = (found.subscription, found.group, found.name)
+        return [
+            m
+            for m in self.machines.values()
+            if (m.vm.subscription_id, m.vm.resource_group, m.vm.availability_set) == place
+        ]
 
     def machine_at(self, resource_id: str) -> Machine | None:
         """The machine of an id, in any case."""

@@ -1,33 +1,40 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Azure Resource Graph: scheduled events as rows that stay as history, and queries over them."""
+"""Azure Resource Graph: scheduled events as rows that stay as history, machines and their sets, and queries."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator, Mapping
 from email.utils import formatdate
 from typing import Any, Callable
 
 from ..events import SCHEDULED, Event
 from ..world import Change, World
+from . import versions
 from .config import ArmConfig, LimitConfig
-from .errors import ArmError
+from .documents import show_availability_set, show_set, show_vm
+from .errors import ArmError, forbidden
 from .estate import Estate, enabled
 from .kusto import QueryError, run
 from .routing import ArmAnswer, ArmRequest, Router
 from .throttle import Bucket
+from .views import power_state
+from .who import Who
 
 PROVIDER = "Microsoft.ResourceGraph"
 
 TYPE = "microsoft.maintenance/scheduledevents"
-_TABLE = "maintenanceresources"
+_EVENTS = "maintenanceresources"
+_RESOURCES = "resources"
+_CONTAINERS = "resourcecontainers"
 _MOST = 1000
 _OBJECTS_SINCE = "2021-03-01"
 _QUOTA = LimitConfig(15, 3)  # documented: 15 queries in 5 seconds
 _WINDOW = 5  # seconds
 _SUPPORT = "Please provide below info when asking for support: timestamp, correlationId."
-_COLUMNS = {str: "string", int: "integer", dict: "object", list: "object", type(None): "string"}
+_COLUMNS = {str: "string", bool: "boolean", int: "integer", dict: "object", list: "object", type(None): "string"}
 
 
 class Publisher:
@@ -109,8 +116,11 @@ def _publishes(properties: dict[str, Any]) -> bool:
 class Graph:
     """The handler of queries."""
 
-    def __init__(self, publisher: Publisher, config: ArmConfig, real: Callable[[], float]) -> None:
+    def __init__(self, publisher: Publisher, estate: Estate, config: ArmConfig, real: Callable[[], float]) -> None:
         self._publisher = publisher
+        self._estate = estate
+        self._tenant = config.tenant_id
+        self._management_groups = config.management_groups
         self._page_size = config.graph_page_size
         self._real = real
         self._quotas: dict[str, Bucket] = {}
@@ -127,14 +137,17 @@ class Graph:
         if not isinstance(text, str) or not text.strip():
             raise _bad_query("The query is missing.")
         options = document.get("options") or {}
-        subscriptions = {str(item).lower() for item in document.get("subscriptions") or []}
-        rows = [
-            row
-            for row in self._publisher.rows.values()
-            if not subscriptions or row["subscriptionId"].lower() in subscriptions
-        ]
+        wanted = self._scope(document, request.caller)
+        tables = {
+            name: [row for row in rows if wanted is None or row["subscriptionId"].lower() in wanted]
+            for name, rows in (
+                (_EVENTS, self._publisher.rows.values()),
+                (_RESOURCES, self._resources()),
+                (_CONTAINERS, self._subscriptions()),
+            )
+        }
         try:
-            found = run(text, {_TABLE: rows})
+            found = run(text, tables)
         except QueryError as error:
             raise _bad_query(str(error)) from error
         top = min(options.get("$top") or _MOST, self._page_size)
@@ -156,6 +169,70 @@ class Graph:
             else:
                 body["$skipToken"] = _token(start + len(page), text)
         return ArmAnswer(200, body, headers)
+
+    def _resources(self) -> Iterator[dict[str, Any]]:
+        """VMs, scale sets and availability sets. Instances of uniform sets are not in this table."""
+        newest = versions.COMPUTE[-1]
+        for scale_set in self._estate.sets.values():
+            yield self._resource(show_set(scale_set, newest))
+        for found in self._estate.availability_sets.values():
+            yield self._resource(show_availability_set(found, self._estate, newest))
+        for machine in Who(self._estate).vms():
+            shown = show_vm(machine, self._estate, newest)
+            shown["properties"]["extended"] = {"instanceView": {"powerState": power_state(machine, self._estate)}}
+            yield self._resource(shown)
+
+    def _subscriptions(self) -> Iterator[dict[str, Any]]:
+        """The subscriptions themselves. Of the resource groups and management groups nothing is known here."""
+        for subscription in sorted(self._estate.subscriptions()):
+            yield {
+                "id": f"/subscriptions/{subscription}",
+                "name": f"Simulated {subscription}",
+                "type": "microsoft.resources/subscriptions",
+                "tenantId": self._tenant,
+                "subscriptionId": subscription,
+                "properties": {"state": "Enabled"},
+                "tags": None,
+            }
+
+    def _scope(self, document: Mapping[str, Any], caller: str) -> set[str] | None:
+        """The subscriptions that a query is about, in lower case; None: all that there are."""
+        subscriptions, groups = document.get("subscriptions") or [], document.get("managementGroups") or []
+        if subscriptions and groups:
+            raise _bad_query("Both subscriptions and managementGroups are given: this simulator takes one of them.")
+        if groups:
+            wanted: set[str] = set()
+            for name in groups:
+                below = self._management_groups.get(str(name).lower())
+                if below is None and str(name).lower() == self._tenant:
+                    return None
+                if below is None:
+                    scope = f"/providers/Microsoft.Management/managementGroups/{name}"
+                    raise forbidden(caller, "Microsoft.ResourceGraph/resources/read", scope)
+                wanted |= below
+            return wanted
+        return {str(item).lower() for item in subscriptions} or None
+
+    def _resource(self, shown: Mapping[str, Any]) -> dict[str, Any]:
+        _empty, _subscriptions, subscription, _groups, group = shown["id"].split("/")[:5]
+        return {
+            "id": shown["id"],
+            "name": shown["name"],
+            "type": shown["type"].lower(),
+            "tenantId": self._tenant,
+            "kind": "",
+            "location": shown["location"],
+            "resourceGroup": group.lower(),
+            "subscriptionId": subscription,
+            "managedBy": "",
+            "sku": shown.get("sku"),
+            "plan": None,
+            "properties": shown["properties"],
+            "tags": shown.get("tags") or None,
+            "identity": None,
+            "zones": shown.get("zones"),
+            "extendedLocation": None,
+        }
 
     def _admit(self, caller: str) -> dict[str, str]:
         now = self._real()

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small part of the Kusto query language that questions about scheduled events need.
+"""The small part of the Kusto query language that questions about scheduled events and machines need.
 
-A table, then any of: ``where`` (``==``, ``!=``, ``=~``, ``in``, ``in~``, joined by ``and``), ``project``,
-``order by``/``sort by``, ``take``/``limit``. Values are texts, numbers, columns and their members
-(``properties.EventStatus``), and ``tostring`` or ``tolower`` of those. Everything else is refused by its name: a
-question that is only half understood gets a wrong answer.
+A table, then any of: ``where`` (``==``, ``!=``, ``=~``, ``in``, ``in~``, joined by ``and``), ``project``, ``extend``,
+``summarize count()``, ``order by``/``sort by``, ``take``/``limit``. Values are texts, numbers, ``true`` and ``false``,
+columns and their members (``properties.EventStatus``, ``tags['Name']``), and ``tostring`` or ``tolower`` of those.
+Everything else is refused by its name: a question that is only half understood gets a wrong answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _FUNCTIONS: Mapping[str, Callable[[Any], str]] = {
     "tostring": lambda value: "" if value is None else str(value),
     "tolower": lambda value: str(value or "").lower(),
 }
-_OPERATORS = "where, project, order by, sort by, take, limit"
+_OPERATORS = "where, project, extend, summarize, order by, sort by, take, limit"
+_TRUTHS = {"true": True, "false": False}
 _COMPARISONS = "==, !=, =~, in, in~"
 
 
@@ -61,6 +62,12 @@ def _stage(parser: _Parser, rows: list[Row]) -> list[Row]:
     if verb == "project":
         columns = parser.columns()
         return [{name: value(row) for name, value in columns} for row in rows]
+    if verb == "extend":
+        columns = parser.columns()
+        return [{**row, **{name: value(row) for name, value in columns}} for row in rows]
+    if verb == "summarize":
+        name, keys = parser.grouping()
+        return _count(rows, name, keys)
     if verb in ("order", "sort"):
         if parser.accept("by") is None:
             raise QueryError(f"'{verb}' needs 'by'")
@@ -70,6 +77,15 @@ def _stage(parser: _Parser, rows: list[Row]) -> list[Row]:
     if verb in ("take", "limit"):
         return rows[: parser.number()]
     raise QueryError(f"the operator '{verb}' is not known here: known are {_OPERATORS}")
+
+
+def _count(rows: Sequence[Row], name: str, keys: Sequence[tuple[str, Value]]) -> list[Row]:
+    """How many rows there are of each kind: the kinds in the order of their first rows."""
+    groups: dict[tuple[Any, ...], int] = {} if keys else {(): 0}
+    for row in rows:
+        kind = tuple(value(row) for _name, value in keys)
+        groups[kind] = groups.get(kind, 0) + 1
+    return [{**dict(zip((key for key, _value in keys), kind)), name: count} for kind, count in groups.items()]
 
 
 def _sortable(value: Any) -> tuple[int, Any]:
@@ -125,12 +141,45 @@ class _Parser:
             if self.accept("=") is None:
                 self._at = start
                 value = self._value()
-                words = [token.text for token in self._tokens[start : self._at] if token.kind == "name"]
-                columns.append(("_".join(words), value))
+                columns.append((self._name_of(start), value))
             else:
                 columns.append((name, self._value()))
             if not self.accept(","):
                 return columns
+
+    def _name_of(self, start: int) -> str:
+        """The name that a column gets that has none of its own: its path, with or without ``tostring`` around it."""
+        tokens = self._tokens[start : self._at]
+        if tokens[1:2] == [_Token("sign", "(")]:
+            if tokens[0].text.lower() != "tostring":
+                raise QueryError(f"'{tokens[0].text}(…)' is known here with a name of its own only: name = …")
+            tokens = tokens[2:-1]
+        return "_".join(token.text.strip("'\"") for token in tokens if token.kind in ("name", "text"))
+
+    def grouping(self) -> tuple[str, list[tuple[str, Value]]]:
+        """What ``summarize`` says: the name of the count, and by what; the one aggregate that there is."""
+        name = "count_"
+        word = self.name("an aggregate")
+        if self.accept("=") is not None:
+            name, word = word, self.name("an aggregate")
+        if word.lower() != "count":
+            raise QueryError(f"the aggregate '{word}' is not known here: known is count()")
+        self._expect("(")
+        self._expect(")")
+        if self.accept("by") is None:
+            return name, []
+        start = self._at
+        keys = self.columns()
+        # A member of an object has no type that could be grouped by, in Azure neither.
+        self._refuse_dynamic(start)
+        return name, keys
+
+    def _refuse_dynamic(self, start: int) -> None:
+        depth = 0
+        for token in self._tokens[start : self._at]:
+            depth += {"(": 1, ")": -1}.get(token.text if token.kind == "sign" else "", 0)
+            if depth == 0 and token.kind == "sign" and token.text in (".", "["):
+                raise QueryError("a group key is of a 'dynamic' type: use an explicit cast, tostring(…)")
 
     def keys(self) -> list[tuple[Value, bool]]:
         keys = []
@@ -172,16 +221,24 @@ class _Parser:
         token = self._next("a value")
         constant: Any
         if token.kind == "text":
-            constant = re.sub(r"\\(.)", r"\1", token.text[1:-1])
+            constant = _unquote(token)
         elif token.kind == "number":
             constant = float(token.text) if "." in token.text else int(token.text)
         elif token.kind != "name":
             raise QueryError(f"'{token.text}' is not known here where a value was expected")
+        elif token.text.lower() in _TRUTHS:
+            constant = _TRUTHS[token.text.lower()]
         elif self.accept("("):
             return self._call(token.text)
         else:
             return self._path(token.text)
         return lambda _row: constant
+
+    def _text(self) -> str:
+        token = self._next("the name of a member")
+        if token.kind != "text":
+            raise QueryError(f"the index '{token.text}' is not known here: known are names of members")
+        return _unquote(token)
 
     def _call(self, name: str) -> Value:
         function = _FUNCTIONS.get(name.lower())
@@ -193,9 +250,14 @@ class _Parser:
 
     def _path(self, first: str) -> Value:
         steps = [first]
-        while self.accept("."):
-            steps.append(self.name("a member"))
-        return lambda row: _walk(row, steps)
+        while True:
+            if self.accept("."):
+                steps.append(self.name("a member"))
+            elif self.accept("["):
+                steps.append(self._text())
+                self._expect("]")
+            else:
+                return lambda row: _walk(row, steps)
 
 
 def _scan(text: str) -> list[_Token]:
@@ -209,6 +271,10 @@ def _scan(text: str) -> list[_Token]:
         tokens.append(_Token(str(match.lastgroup), match.group().strip()))
         at = match.end()
     return tokens
+
+
+def _unquote(token: _Token) -> str:
+    return re.sub(r"\\(.)", r"\1", token.text[1:-1])
 
 
 def _walk(row: Any, steps: Sequence[str]) -> Any:

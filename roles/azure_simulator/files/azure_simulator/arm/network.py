@@ -14,12 +14,14 @@ from typing import Any
 
 from ..machines import VmConfig
 from ..world import DELETED, RUNNING, Change, World
+from .actions import refuse_flexible
 from .compute import PROVIDER as COMPUTE
 from .config import ArmConfig, PoolsConfig
 from .errors import ArmError, etag_mismatch, not_found
 from .estate import Estate, Machine, ScaleSet, compute_id, network_id
 from .operations import Operation, Operations
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .who import Who
 
 PROVIDER = "Microsoft.Network"
 
@@ -98,6 +100,7 @@ class Network:
     ) -> None:
         self._config = config
         self._estate = estate
+        self._who = Who(estate)
         self._world: World = estate.world
         self._operations = operations
         self._links = links
@@ -125,6 +128,7 @@ class Network:
         router.add("GET", f"{_POOL}/{{pool}}", PROVIDER, self.get_pool)
         router.add("PUT", f"{_POOL}/{{pool}}", PROVIDER, self.put_pool)
         router.add("POST", f"{_GROUP}/applicationGateways/{{name}}/backendhealth", PROVIDER, self.health)
+        router.add("GET", f"{_SET}/networkInterfaces", COMPUTE, self.list_set_nics)
         router.add("GET", _INSTANCE_NICS, COMPUTE, self.list_instance_nics)
         router.add("GET", f"{_INSTANCE_NICS}/{{nic}}", COMPUTE, self.get_instance_nic)
 
@@ -448,36 +452,30 @@ class Network:
 
     # -- interfaces of instances --------------------------------------------------------------------
 
+    def list_set_nics(self, request: ArmRequest) -> ArmAnswer:
+        """The interfaces of all instances of a uniform set: to be read only."""
+        scale_set = self._who.scale_set(request)
+        refuse_flexible(scale_set, "VirtualMachineScaleSets.networkInterfaces.GET")
+        nics = [nic for machine in scale_set.machines.values() for nic in _instance_nics(scale_set, machine)]
+        return self._pager.page(request, nics)
+
     def list_instance_nics(self, request: ArmRequest) -> ArmAnswer:
         """The interfaces of an instance of a uniform set: to be read only."""
-        return self._pager.page(request, list(self._instance_nics(request)))
+        scale_set, machine = self._uniform(request)
+        return self._pager.page(request, list(_instance_nics(scale_set, machine)))
 
     def get_instance_nic(self, request: ArmRequest) -> ArmAnswer:
         """One of them."""
-        for nic in self._instance_nics(request):
+        scale_set, machine = self._uniform(request)
+        for nic in _instance_nics(scale_set, machine):
             if nic["name"].lower() == request.names["nic"].lower():
                 return ArmAnswer(200, nic, {"ETag": nic["etag"]})
         raise not_found("Microsoft.Network/networkInterfaces", request.names["nic"], request.names["group"])
 
-    def _instance_nics(self, request: ArmRequest) -> Iterator[Document]:
-        names = request.names
-        key = compute_id(names["subscription"], names["group"], "virtualMachineScaleSets", names["set"]).lower()
-        scale_set = self._estate.sets.get(key)
-        machine = scale_set.machines.get(names["instance"]) if scale_set is not None else None
-        if scale_set is None or machine is None:
-            raise not_found("Microsoft.Compute/virtualMachineScaleSets", names["set"], names["group"])
-        for interface in machine.network.get("networkInterfaceConfigurations") or []:
-            nic = f"{_instance_id(scale_set, machine)}/networkInterfaces/{interface['name']}"
-            etag = _hash_etag(interface)
-            properties = copy.deepcopy(interface.get("properties") or {})
-            for configuration in properties.get("ipConfigurations") or []:
-                configuration |= {"id": f"{nic}/ipConfigurations/{configuration['name']}", "etag": etag}
-                configuration.setdefault("properties", {})["privateIPAddress"] = machine.vm.address
-            properties |= {
-                "provisioningState": "Succeeded",
-                "virtualMachine": {"id": _instance_id(scale_set, machine)},
-            }
-            yield {"name": interface["name"], "id": nic, "etag": etag, "properties": properties}
+    def _uniform(self, request: ArmRequest) -> tuple[ScaleSet, Machine]:
+        scale_set, machine = self._who.instance(request)
+        refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.networkInterfaces.GET")
+        return scale_set, machine
 
     # -- what is shown ------------------------------------------------------------------------------
 
@@ -569,6 +567,22 @@ def _gateway(config: PoolsConfig, vms: Mapping[str, VmConfig]) -> Document:
 
 def _handles(scale_set: ScaleSet) -> Iterator[str]:
     return (machine.vm.handle for machine in scale_set.machines.values())
+
+
+def _instance_nics(scale_set: ScaleSet, machine: Machine) -> Iterator[Document]:
+    """The interfaces of an instance of a uniform set."""
+    for interface in machine.network.get("networkInterfaceConfigurations") or []:
+        nic = f"{_instance_id(scale_set, machine)}/networkInterfaces/{interface['name']}"
+        etag = _hash_etag(interface)
+        properties = copy.deepcopy(interface.get("properties") or {})
+        for configuration in properties.get("ipConfigurations") or []:
+            configuration |= {"id": f"{nic}/ipConfigurations/{configuration['name']}", "etag": etag}
+            configuration.setdefault("properties", {})["privateIPAddress"] = machine.vm.address
+        properties |= {
+            "provisioningState": "Succeeded",
+            "virtualMachine": {"id": _instance_id(scale_set, machine)},
+        }
+        yield {"name": interface["name"], "id": nic, "etag": etag, "properties": properties}
 
 
 def _instance_id(scale_set: ScaleSet, machine: Machine) -> str:

@@ -36,12 +36,14 @@ def set_view(scale_set: ScaleSet, estate: Estate) -> dict[str, Any]:
     }
 
 
-def _statuses(machine: Machine, estate: Estate) -> list[dict[str, Any]]:
+def power_state(machine: Machine, estate: Estate) -> dict[str, Any]:
+    """Whether one machine runs."""
     power = _POWER.get(estate.world.vms[machine.handle].state, "running")
-    return [
-        _provisioning(machine.provisioning_state),
-        {"code": f"PowerState/{power}", "level": "Info", "displayStatus": f"VM {power}"},
-    ]
+    return {"code": f"PowerState/{power}", "level": "Info", "displayStatus": f"VM {power}"}
+
+
+def _statuses(machine: Machine, estate: Estate) -> list[dict[str, Any]]:
+    return [_provisioning(machine.provisioning_state), power_state(machine, estate)]
 
 
 def _provisioning(state: str) -> dict[str, Any]:

@@ -197,3 +197,20 @@ def test_given_a_pool_by_interface_when_an_address_is_put_in_then_400(cloud: Sta
     body = {"properties": {"loadBalancerBackendAddresses": [{"name": "x", "properties": {"ipAddress": "127.0.78.96"}}]}}
     with azure.refuses(400, "BackendAddressPoolCannotMixNicAndIp"):
         pools.begin_create_or_update("rg", "front", "apps", body)
+
+
+def test_given_a_uniform_set_when_its_interfaces_are_listed_then_each_instance_has_its_own(cloud: Start) -> None:
+    nics = list(cloud().network.network_interfaces.list_virtual_machine_scale_set_network_interfaces("rg", "web"))
+    owners = [nic.virtual_machine.id.rpartition("/virtualMachines/")[2] for nic in nics]
+    addresses = [nic.ip_configurations[0].private_ip_address for nic in nics]
+    assert owners == ["0", "1", "2", "3"]
+    assert len(set(addresses)) == 4
+
+
+def test_given_a_flexible_set_when_its_interfaces_are_asked_for_as_instances_then_that_is_refused(cloud: Start) -> None:
+    azure = cloud()
+    nics = azure.network.network_interfaces
+    with azure.refuses(400, "OperationNotAllowed"):
+        list(nics.list_virtual_machine_scale_set_network_interfaces("rg", "api"))
+    with azure.refuses(400, "OperationNotAllowed"):
+        list(nics.list_virtual_machine_scale_set_vm_network_interfaces("rg", "api", "api_0a2b3c4d"))

@@ -229,7 +229,7 @@ def test_given_writes_when_the_log_is_read_then_what_was_sent_is_there_but_no_se
 
 def test_given_a_method_or_path_that_leads_nowhere_when_asked_then_405_or_404(cloud: Start) -> None:
     azure = cloud()
-    wrong = azure.raw("DELETE", azure.path("availabilitySets/apps?api-version=2026-04-01"))
+    wrong = azure.raw("DELETE", azure.path("virtualMachineScaleSets/web/instanceView?api-version=2026-04-01"))
     assert (wrong.status, wrong.code) == (405, "HttpMethodNotSupported")
     assert azure.raw("GET", azure.path("nonsense/x?api-version=2026-04-01")).status == 404
 

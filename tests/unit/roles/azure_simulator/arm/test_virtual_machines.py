@@ -169,6 +169,53 @@ def test_given_the_policy_when_an_availability_set_is_changed_then_it_is_kept_at
     assert (replaced.scheduled_events_policy, replaced.tags) == (None, {"a": "b"})
 
 
+def test_given_a_new_name_when_put_then_an_availability_set_is_there_until_it_is_deleted(cloud: Start) -> None:
+    sets = cloud().compute.availability_sets
+    policy = {"userInitiatedReboot": {"automaticallyApprove": True}}
+    body = {
+        "location": "West Europe",
+        "sku": {"name": "Aligned"},
+        "properties": {"platformFaultDomainCount": 2, "scheduledEventsPolicy": policy},
+    }
+    made = sets.create_or_update("rg", "spare", body)
+    assert (made.location, made.sku.name, made.platform_fault_domain_count) == ("westeurope", "Aligned", 2)
+    assert made.scheduled_events_policy.user_initiated_reboot.automatically_approve is True
+    assert (made.virtual_machines, sets.get("rg", "spare").name) == ([], "spare")
+    assert [one.name for one in sets.list("rg")] == ["apps", "spare"]
+    sets.delete("rg", "spare")
+    sets.delete("rg", "spare")
+    with pytest.raises(ResourceNotFoundError):
+        sets.get("rg", "spare")
+
+
+def test_given_an_availability_set_with_vms_when_it_is_deleted_then_it_is_refused(cloud: Start) -> None:
+    azure = cloud()
+    with azure.refuses(409, "OperationNotAllowed"):
+        azure.compute.availability_sets.delete("rg", "apps")
+    assert azure.compute.availability_sets.get("rg", "apps").name == "apps"
+
+
+def test_given_an_availability_set_when_put_in_another_location_then_it_is_refused(cloud: Start) -> None:
+    azure = cloud()
+    with azure.refuses(409, "InvalidResourceLocation"):
+        azure.compute.availability_sets.create_or_update("rg", "apps", {"location": "eastus"})
+    answer = azure.raw("PUT", azure.path("availabilitySets/apps?api-version=2026-04-01"), {"tags": {}})
+    assert (answer.status, answer.code) == (400, "LocationRequired")
+
+
+def test_given_locations_when_vms_and_sets_are_listed_by_them_then_each_has_its_own(cloud: Start) -> None:
+    vms = [
+        {"name": "west", "address": "127.0.78.1", "location": "westeurope"},
+        {"name": "north", "address": "127.0.78.2", "location": "northeurope"},
+        {"name": "web_0", "address": "127.0.78.3", "scale_set": "web", "location": "northeurope"},
+    ]
+    compute = cloud(vms=vms).compute
+    assert [vm.name for vm in compute.virtual_machines.list_by_location("northeurope")] == ["north"]
+    assert [vm.name for vm in compute.virtual_machines.list_by_location("West Europe")] == ["west"]
+    assert [one.name for one in compute.virtual_machine_scale_sets.list_by_location("northeurope")] == ["web"]
+    assert list(compute.virtual_machine_scale_sets.list_by_location("westeurope")) == []
+
+
 def test_given_a_switch_that_is_none_when_sent_then_400(cloud: Start) -> None:
     body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": "maybe"}}}}
     azure = cloud()

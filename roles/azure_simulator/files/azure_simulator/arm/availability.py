@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Microsoft.Compute over HTTP: availability sets. All of it is done at once."""
+
+from __future__ import annotations
+
+import copy
+
+from . import versions
+from .documents import show_availability_set
+from .errors import ArmError, conflict
+from .estate import AvailabilitySet, Estate, merge, plain_location
+from .policies import check_policy
+from .routing import ArmAnswer, ArmRequest, Pager, Router
+from .who import Who
+
+PROVIDER = "Microsoft.Compute"
+
+_ALL = "/subscriptions/{subscription}/providers/Microsoft.Compute/availabilitySets"
+_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/availabilitySets"
+_ONE = f"{_GROUP}/{{name}}"
+
+_KEPT = ("platformUpdateDomainCount", "platformFaultDomainCount")
+"""What a set has for good once it is there."""
+
+
+class AvailabilitySets:
+    """The handlers."""
+
+    def __init__(self, estate: Estate, pager: Pager) -> None:
+        self._estate = estate
+        self._pager = pager
+        self._who = Who(estate)
+
+    def routes(self, router: Router) -> None:
+        """Make them known."""
+        router.add("GET", _ALL, PROVIDER, self.list_all)
+        router.add("GET", _GROUP, PROVIDER, self.list_group)
+        router.add("GET", _ONE, PROVIDER, self.get)
+        router.add("PUT", _ONE, PROVIDER, self.put)
+        router.add("PATCH", _ONE, PROVIDER, self.patch)
+        router.add("DELETE", _ONE, PROVIDER, self.delete)
+
+    def list_all(self, request: ArmRequest) -> ArmAnswer:
+        """All of a subscription."""
+        subscription = request.names["subscription"].lower()
+        found = [a for a in self._estate.availability_sets.values() if a.subscription.lower() == subscription]
+        return self._list(request, found)
+
+    def list_group(self, request: ArmRequest) -> ArmAnswer:
+        """All of a resource group."""
+        owner = (request.names["subscription"].lower(), request.names["group"].lower())
+        found = [
+            a for a in self._estate.availability_sets.values() if (a.subscription.lower(), a.group.lower()) == owner
+        ]
+        return self._list(request, found)
+
+    def _list(self, request: ArmRequest, found: list[AvailabilitySet]) -> ArmAnswer:
+        return self._pager.page(request, [show_availability_set(a, self._estate, request.version) for a in found])
+
+    def get(self, request: ArmRequest) -> ArmAnswer:
+        """One of them."""
+        return self._show(request, self._who.availability_set(request))
+
+    def put(self, request: ArmRequest) -> ArmAnswer:
+        """Replace one, or create it."""
+        location = request.document().get("location")
+        if not isinstance(location, str):
+            message = "The location property is required for this definition."
+            raise ArmError(400, "LocationRequired", message, "location")
+        key = self._who.availability_set_id(request)
+        found = self._estate.availability_sets.get(key)
+        if found is None:
+            names = request.names
+            found = AvailabilitySet(names["subscription"], names["group"], names["name"], plain_location(location))
+            found.sku = {"name": "Classic"}
+            self._change(request, found, replace=True)
+            self._estate.availability_sets[key] = found
+        elif plain_location(found.location) != plain_location(location):
+            message = f"The resource '{found.name}' already exists in location '{found.location}'."
+            raise ArmError(409, "InvalidResourceLocation", message)
+        else:
+            self._change(request, found, replace=True)
+        return self._show(request, found)
+
+    def patch(self, request: ArmRequest) -> ArmAnswer:
+        """Merge a few members into one."""
+        found = self._who.availability_set(request)
+        self._change(request, found, replace=False)
+        return self._show(request, found)
+
+    def delete(self, request: ArmRequest) -> ArmAnswer:
+        """Delete one that is empty."""
+        key = self._who.availability_set_id(request)
+        found = self._estate.availability_sets.get(key)
+        if found is None:
+            return ArmAnswer(204)
+        if self._estate.members_of(found):
+            raise conflict(
+                f"Availability Set '{found.name}' cannot be deleted. Before deleting an Availability Set please ensure "
+                "that it does not contain any VM."
+            )
+        del self._estate.availability_sets[key]
+        return ArmAnswer(200)
+
+    def _show(self, request: ArmRequest, found: AvailabilitySet) -> ArmAnswer:
+        return ArmAnswer(200, show_availability_set(found, self._estate, request.version))
+
+    @staticmethod
+    def _change(request: ArmRequest, found: AvailabilitySet, replace: bool) -> None:
+        document = request.document()
+        patch = dict(document.get("properties") or {})
+        versions.check_members(patch, "AvailabilitySetProperties", versions.AVAILABILITY_SET, request.version)
+        patch.pop("virtualMachines", None)
+        properties = copy.deepcopy(found.properties)
+        if replace:
+            properties = {key: properties[key] for key in _KEPT}
+        merge(properties, patch)
+        check_policy(properties.get("scheduledEventsPolicy"))
+        found.properties = properties
+        if "tags" in document or replace:
+            found.tags = dict(document.get("tags") or {})
+        if isinstance(document.get("sku"), dict):
+            merge(found.sku, document["sku"])

@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Resources of Microsoft.Compute as Resource Manager shows them, in each of its versions."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from . import versions
+from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, iso, network_id
+from .views import instance_view
+
+
+def show_set(scale_set: ScaleSet, version: str) -> dict[str, Any]:
+    """A scale set."""
+    properties = versions.hide_members(copy.deepcopy(scale_set.properties), versions.SET, version)
+    properties["provisioningState"] = scale_set.provisioning_state
+    shown: dict[str, Any] = {
+        "name": scale_set.name,
+        "id": scale_set.resource_id,
+        "type": "Microsoft.Compute/virtualMachineScaleSets",
+        "location": scale_set.location,
+        "tags": scale_set.tags,
+        "sku": dict(scale_set.sku),
+    }
+    if scale_set.zones:
+        shown["zones"] = scale_set.zones
+    if version >= versions.ETAGS_SINCE:
+        shown["etag"] = f'"{scale_set.etag}"'
+    shown["properties"] = properties
+    return shown
+
+
+def show_instance(
+    scale_set: ScaleSet, machine: Machine, estate: Estate, version: str, with_view: bool = False
+) -> dict[str, Any]:
+    """An instance of a uniform set, or of a flexible one as its set shows it."""
+    vm = machine.vm
+    world = estate.world
+    nic = _nic_id(scale_set, machine)
+    properties: dict[str, Any] = {
+        "latestModelApplied": scale_set.latest(machine),
+        "modelDefinitionApplied": "VirtualMachineScaleSet",
+        "networkProfileConfiguration": copy.deepcopy(machine.network),
+        "hardwareProfile": {"vmSize": vm.vm_size},
+        "vmId": vm.vm_id,
+        "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
+        "networkProfile": {"networkInterfaces": [{"id": nic, "properties": {"primary": True}}]},
+        "provisioningState": machine.provisioning_state,
+        "timeCreated": iso(world.clock.wall(machine.created)),
+        **copy.deepcopy(machine.properties),
+    }
+    if with_view:
+        properties["instanceView"] = instance_view(machine, estate)
+    shown: dict[str, Any] = {
+        "name": vm.name,
+        "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
+        "type": "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
+        "location": scale_set.location,
+        "tags": machine.tags,
+        "instanceId": machine.instance_id,
+        "sku": {"name": vm.vm_size, "tier": "Standard"},
+        "properties": properties,
+    }
+    if vm.zone:
+        shown["zones"] = [vm.zone]
+    if version >= versions.ETAGS_SINCE:
+        shown["etag"] = f'"{machine.etag}"'
+    return shown
+
+
+def show_member(machine: Machine) -> dict[str, Any]:
+    """A member of a flexible set, as the set's own list shows it."""
+    return {
+        "name": machine.name,
+        "id": machine.vm.resource_id,
+        "location": machine.vm.location,
+        "instanceId": machine.instance_id,
+    }
+
+
+def show_vm(machine: Machine, estate: Estate, version: str, with_view: bool = False) -> dict[str, Any]:
+    """A VM of its own."""
+    vm = machine.vm
+    world = estate.world
+    group = (vm.subscription_id, vm.resource_group)
+    properties: dict[str, Any] = {
+        "hardwareProfile": {"vmSize": vm.vm_size},
+        "vmId": vm.vm_id,
+        "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
+        "networkProfile": {
+            "networkInterfaces": [
+                {"id": network_id(*group, "networkInterfaces", f"{vm.name}-nic"), "properties": {"primary": True}}
+            ]
+        },
+        "provisioningState": machine.provisioning_state,
+        "timeCreated": iso(world.clock.wall(machine.created)),
+        **copy.deepcopy(machine.properties),
+    }
+    if machine.events_profile:
+        properties["scheduledEventsProfile"] = copy.deepcopy(machine.events_profile)
+    if vm.availability_set:
+        properties["availabilitySet"] = {"id": compute_id(*group, "availabilitySets", vm.availability_set.upper())}
+    if vm.scale_set:
+        properties["virtualMachineScaleSet"] = {"id": compute_id(*group, "virtualMachineScaleSets", vm.scale_set)}
+    if vm.spot:
+        properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
+    if with_view:
+        properties["instanceView"] = instance_view(machine, estate)
+    shown: dict[str, Any] = {
+        "name": vm.name,
+        "id": compute_id(*group, "virtualMachines", vm.name),
+        "type": "Microsoft.Compute/virtualMachines",
+        "location": vm.location,
+        "tags": machine.tags,
+        "properties": versions.hide_members(properties, versions.MACHINE, version),
+    }
+    if vm.zone:
+        shown["zones"] = [vm.zone]
+    if version >= versions.ETAGS_SINCE:
+        shown["etag"] = f'"{machine.etag}"'
+    return shown
+
+
+def show_status(machine: Machine, estate: Estate) -> dict[str, Any]:
+    """A VM with what it is doing, and little else."""
+    vm = machine.vm
+    return {
+        "name": vm.name,
+        "id": vm.resource_id,
+        "type": "Microsoft.Compute/virtualMachines",
+        "location": vm.location,
+        "properties": {
+            "vmId": vm.vm_id,
+            "provisioningState": machine.provisioning_state,
+            "instanceView": instance_view(machine, estate),
+        },
+    }
+
+
+def show_availability_set(found: AvailabilitySet, estate: Estate, version: str) -> dict[str, Any]:
+    """An availability set, and who is in it."""
+    members = [{"id": m.vm.resource_id.upper()} for m in estate.members_of(found)]
+    properties = versions.hide_members(copy.deepcopy(found.properties), versions.AVAILABILITY_SET, version)
+    return {
+        "name": found.name,
+        "id": found.resource_id,
+        "type": "Microsoft.Compute/availabilitySets",
+        "location": found.location,
+        "tags": found.tags,
+        "sku": dict(found.sku),
+        "properties": {**properties, "virtualMachines": members},
+    }
+
+
+def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:
+    if scale_set.flexible:
+        group = (machine.vm.subscription_id, machine.vm.resource_group)
+        return network_id(*group, "networkInterfaces", f"{machine.name}-nic")
+    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}/networkInterfaces/{scale_set.name}-nic"

@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What values may be in a `scheduledEventsPolicy`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import invalid
+from .estate import enabled
+
+
+def check_policy(policy: object) -> None:
+    """Refuse a scheduledEventsPolicy whose switches are not booleans."""
+    if not isinstance(policy, dict):
+        return
+    for name in ("userInitiatedReboot", "userInitiatedRedeploy", "allInstancesDown"):
+        if isinstance(policy.get(name), dict):
+            check_switch(policy[name], "automaticallyApprove", f"scheduledEventsPolicy.{name}")
+    targets = policy.get("scheduledEventsAdditionalPublishingTargets") or {}
+    if isinstance(targets.get("eventGridAndResourceGraph"), dict):
+        check_switch(targets["eventGridAndResourceGraph"], "enable", "eventGridAndResourceGraph")
+
+
+def check_switch(owner: dict[str, Any], name: str, path: str) -> None:
+    """Refuse what is neither true nor false; words for them become what they mean."""
+    value = owner.get(name)
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        owner[name] = enabled(value)
+        return
+    raise invalid(f"{path}.{name}", f"The value of parameter {path}.{name} is invalid.")
