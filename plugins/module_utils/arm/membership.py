@@ -33,15 +33,18 @@ METHODS = (MEMBERSHIP, ADMIN_STATE)
 INTERFACE, INSTANCE, ADDRESS = "interface", "instance", "address"
 KINDS = (INTERFACE, INSTANCE, ADDRESS, ADMIN_STATE)
 
+ON_BALANCERS, ON_GATEWAYS = "loadBalancerBackendAddressPools", "applicationGatewayBackendAddressPools"
+"""Where an IP configuration names its pools: those of load balancers, and those of application gateways."""
+
 _DOWN = "Down"
 _ADMIN_STATES = ("None", "Up", _DOWN)
 
-_GROUP = r"/subscriptions/[^/?#]+/resourceGroups/[^/?#]+/providers"
-_POOL = re.compile(_GROUP + r"/Microsoft\.Network/loadBalancers/[^/?#]+/backendAddressPools/[^/?#]+\Z", re.IGNORECASE)
-_INTERFACE_ID = re.compile(_GROUP + r"/Microsoft\.Network/networkInterfaces/[^/?#]+\Z", re.IGNORECASE)
-_VM = re.compile(_GROUP + r"/Microsoft\.Compute/virtualMachines/[^/?#]+\Z", re.IGNORECASE)
-_INSTANCE_ID = re.compile(
-    _GROUP + r"/Microsoft\.Compute/virtualMachineScaleSets/[^/?#]+/virtualMachines/[0-9]+\Z", re.IGNORECASE
+GROUP = r"/subscriptions/[^/?#]+/resourceGroups/[^/?#]+/providers"
+_POOL = re.compile(GROUP + r"/Microsoft\.Network/loadBalancers/[^/?#]+/backendAddressPools/[^/?#]+\Z", re.IGNORECASE)
+INTERFACE_ID = re.compile(GROUP + r"/Microsoft\.Network/networkInterfaces/[^/?#]+\Z", re.IGNORECASE)
+VM_ID = re.compile(GROUP + r"/Microsoft\.Compute/virtualMachines/[^/?#]+\Z", re.IGNORECASE)
+INSTANCE_ID = re.compile(
+    GROUP + r"/Microsoft\.Compute/virtualMachineScaleSets/[^/?#]+/virtualMachines/[0-9]+\Z", re.IGNORECASE
 )
 
 _NETWORK_ROLE = "Network Contributor"
@@ -95,7 +98,7 @@ def read_order(options: Mapping[str, Any]) -> Order:
     :raises OptionError: on the first that cannot be meant
     """
     vm_id, pools, restore = options.get("vm_id"), options.get("pools"), options.get("restore")
-    if vm_id is not None and not (_VM.match(vm_id) or _INSTANCE_ID.match(vm_id)):
+    if vm_id is not None and not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
         raise OptionError(
             "vm_id: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
             "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
@@ -113,7 +116,7 @@ def read_order(options: Mapping[str, Any]) -> Order:
         vm_id, None if pools is None else tuple(pools), options["method"], bool(options.get("remove")), records
     )
     if pools is not None:
-        named = _lower(pools)
+        named = lower(pools)
         for record in records or ():
             if record["pool"].lower() not in named:
                 raise OptionError("restore: %s is not one of pools, and is not joined" % record["pool"])
@@ -151,7 +154,7 @@ def _read_record(record: Mapping[str, Any]) -> Json:
         raise OptionError("restore: kind %r is not one of %s" % (kind, ", ".join(KINDS)))
     _check_pool("restore: pool", record.get("pool"))
     resource = record.get("resource") or ""
-    expected = {INTERFACE: _INTERFACE_ID, INSTANCE: _INSTANCE_ID}.get(kind)
+    expected = {INTERFACE: INTERFACE_ID, INSTANCE: INSTANCE_ID}.get(kind)
     if expected is not None and not expected.match(resource):
         raise OptionError("restore: resource %r is not the id of an %s" % (resource, kind))
     if kind == ADMIN_STATE and record.get("admin_state") not in _ADMIN_STATES:
@@ -166,7 +169,7 @@ def _read_record(record: Mapping[str, Any]) -> Json:
 # -- where the machine is -----------------------------------------------------------------------------------
 
 
-class _Seat(NamedTuple):
+class Seat(NamedTuple):
     """An IP configuration of the machine."""
 
     kind: str
@@ -178,13 +181,15 @@ class _Seat(NamedTuple):
     address: str
     """Private; empty: not known from here."""
     pools: tuple[str, ...]
+    """Of load balancers."""
+    gateway_pools: tuple[str, ...]
 
 
 def _find(client: ArmClient, order: Order) -> list[Json]:
     """What has to be taken out, so that the machine is in none of the pools."""
     vm_id = str(order.vm_id)
-    seats = list(_seats(client, vm_id))
-    named = None if order.pools is None else _lower(order.pools)
+    seats = list(find_seats(client, vm_id))
+    named = None if order.pools is None else lower(order.pools)
     if order.method == MEMBERSHIP:
         found = [
             {
@@ -198,7 +203,7 @@ def _find(client: ArmClient, order: Order) -> list[Json]:
             for pool in seat.pools
             if named is None or pool.lower() in named
         ]
-        by_interface = _lower(record["pool"] for record in found)
+        by_interface = lower(record["pool"] for record in found)
         for pool in order.pools or ():
             if pool.lower() not in by_interface:
                 found += _entries_by_address(client, vm_id, seats, pool)
@@ -207,8 +212,8 @@ def _find(client: ArmClient, order: Order) -> list[Json]:
     return [record for pool in pools for record in _entries_in_service(client, vm_id, seats, pool)]
 
 
-def _seats(client: ArmClient, vm_id: str) -> Iterator[_Seat]:
-    if _INSTANCE_ID.match(vm_id):
+def find_seats(client: ArmClient, vm_id: str) -> Iterator[Seat]:
+    if INSTANCE_ID.match(vm_id):
         yield from _seats_of_instance(client.get(vm_id, _READ_INSTANCE), vm_id)
         return
     profile = (client.get(vm_id, _READ_VM).get("properties") or {}).get("networkProfile") or {}
@@ -216,26 +221,28 @@ def _seats(client: ArmClient, vm_id: str) -> Iterator[_Seat]:
         interface = client.get(str(reference["id"]), _READ_INTERFACE, NETWORK_API_VERSION)
         for configuration in _configurations(interface):
             properties = configuration.get("properties") or {}
-            yield _Seat(
+            yield Seat(
                 INTERFACE,
                 str(reference["id"]),
                 "",
                 str(configuration.get("name")),
                 str(properties.get("privateIPAddress") or ""),
-                _pools_of(configuration),
+                _pools_of(configuration, ON_BALANCERS),
+                _pools_of(configuration, ON_GATEWAYS),
             )
 
 
-def _seats_of_instance(instance: Json, vm_id: str) -> Iterator[_Seat]:
+def _seats_of_instance(instance: Json, vm_id: str) -> Iterator[Seat]:
     for interface in _interfaces_of_model(instance):
         for configuration in _configurations(interface):
-            yield _Seat(
+            yield Seat(
                 INSTANCE,
                 vm_id,
                 str(interface.get("name")),
                 str(configuration.get("name")),
                 "",
-                _pools_of(configuration),
+                _pools_of(configuration, ON_BALANCERS),
+                _pools_of(configuration, ON_GATEWAYS),
             )
 
 
@@ -248,14 +255,14 @@ def _configurations(interface: Json) -> list[Json]:
     return list((interface.get("properties") or {}).get("ipConfigurations") or [])
 
 
-def _pools_of(configuration: Json) -> tuple[str, ...]:
+def _pools_of(configuration: Json, where: str) -> tuple[str, ...]:
     properties = configuration.get("properties") or {}
-    return tuple(str(pool["id"]) for pool in properties.get("loadBalancerBackendAddressPools") or [])
+    return tuple(str(pool["id"]) for pool in properties.get(where) or [])
 
 
-def _addresses(client: ArmClient, vm_id: str, seats: Sequence[_Seat]) -> set[str]:
+def find_addresses(client: ArmClient, vm_id: str, seats: Sequence[Seat]) -> set[str]:
     """The private addresses of the machine."""
-    if not _INSTANCE_ID.match(vm_id):
+    if not INSTANCE_ID.match(vm_id):
         return {seat.address for seat in seats if seat.address}
     listed = client.list_all(vm_id + "/networkInterfaces", _READ_INTERFACE, _INSTANCE_INTERFACES_API_VERSION)
     return {
@@ -280,19 +287,19 @@ def _address_of(entry: Json) -> str:
     return str((entry.get("properties") or {}).get("ipAddress") or "")
 
 
-def _entries_by_address(client: ArmClient, vm_id: str, seats: Sequence[_Seat], pool: str) -> Iterator[Json]:
+def _entries_by_address(client: ArmClient, vm_id: str, seats: Sequence[Seat], pool: str) -> Iterator[Json]:
     shown = client.get(pool, _READ_POOL, NETWORK_API_VERSION)
     candidates = [entry for entry in _entries(shown) if _address_of(entry) and not _by_interface(entry)]
     if candidates:
-        addresses = _addresses(client, vm_id, seats)
+        addresses = find_addresses(client, vm_id, seats)
         for entry in candidates:
             if _address_of(entry) in addresses:
                 yield {"kind": ADDRESS, "pool": pool, "resource": vm_id, "entry": entry}
 
 
-def _entries_in_service(client: ArmClient, vm_id: str, seats: Sequence[_Seat], pool: str) -> Iterator[Json]:
+def _entries_in_service(client: ArmClient, vm_id: str, seats: Sequence[Seat], pool: str) -> Iterator[Json]:
     shown = client.get(pool, _READ_POOL, NETWORK_API_VERSION)
-    owners = _lower([vm_id + "/networkInterfaces/", *(seat.resource + "/" for seat in seats)])
+    owners = lower([vm_id + "/networkInterfaces/", *(seat.resource + "/" for seat in seats)])
     addresses: set[str] | None = None
     for entry in _entries(shown):
         where = _by_interface(entry)
@@ -300,7 +307,7 @@ def _entries_in_service(client: ArmClient, vm_id: str, seats: Sequence[_Seat], p
             is_ours = where.lower().startswith(tuple(owners))
         else:
             if addresses is None:
-                addresses = _addresses(client, vm_id, seats)
+                addresses = find_addresses(client, vm_id, seats)
             is_ours = _address_of(entry) in addresses
         state = _admin_state(entry)
         if is_ours and state != _DOWN:
@@ -322,28 +329,28 @@ def _admin_state(entry: Json) -> str:
 
 
 def _remove(client: ArmClient, records: Iterable[Json]) -> None:
-    for kind, resource, ours in _by_resource(records):
-        _edit(client, kind, resource, [functools.partial(_take_out, record) for record in ours])
+    for kind, resource, ours in by_resource(records):
+        edit(client, kind, resource, [functools.partial(take_out, record) for record in ours])
 
 
 def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange:
     records = order.restore or ()
     if order.vm_id is not None:
-        own = _lower([order.vm_id])
+        own = lower([order.vm_id])
         if any(record["kind"] == INTERFACE for record in records):
-            own |= _lower(seat.resource for seat in _seats(client, order.vm_id))
+            own |= lower(seat.resource for seat in find_seats(client, order.vm_id))
         for record in records:
             if str(record.get("resource")).lower() not in own:
                 raise OptionError("restore: %s is not of the VM %s" % (record.get("resource"), order.vm_id))
     changed = False
     warnings: list[str] = []
-    for kind, resource, ours in _by_resource(records):
-        changes = [functools.partial(_put_back, warnings, record) for record in ours]
-        changed |= _edit(client, kind, resource, changes, dry_run)
+    for kind, resource, ours in by_resource(records):
+        changes = [functools.partial(put_back, warnings, record) for record in ours]
+        changed |= edit(client, kind, resource, changes, dry_run)
     return MembershipChange(changed, [], tuple(dict.fromkeys(warnings)))
 
 
-def _by_resource(records: Iterable[Json]) -> Iterator[tuple[str, str, list[Json]]]:
+def by_resource(records: Iterable[Json]) -> Iterator[tuple[str, str, list[Json]]]:
     """What is written in one go: kind, id and records."""
     grouped: dict[tuple[str, str], list[Json]] = {}
     ids: dict[tuple[str, str], str] = {}
@@ -357,7 +364,7 @@ def _by_resource(records: Iterable[Json]) -> Iterator[tuple[str, str, list[Json]
         yield key[0], ids[key], ours
 
 
-def _edit(
+def edit(
     client: ArmClient, kind: str, path: str, changes: Sequence[Callable[[Json], bool]], dry_run: bool = False
 ) -> bool:
     """Read, change and write a resource; False if it was as it should be."""
@@ -397,14 +404,14 @@ def _entry_to_send(entry: Json) -> Json:
     return {"name": entry.get("name"), "properties": kept}
 
 
-def _take_out(record: Json, document: Json) -> bool:
+def take_out(record: Json, document: Json) -> bool:
     if record["kind"] in (INTERFACE, INSTANCE):
         changed = False
         for configuration in _find_configurations(document, record):
-            pools = configuration["properties"].get("loadBalancerBackendAddressPools") or []
+            pools = configuration["properties"].get(_where(record)) or []
             staying = [pool for pool in pools if pool["id"].lower() != record["pool"].lower()]
             changed |= len(staying) < len(pools)
-            configuration["properties"]["loadBalancerBackendAddressPools"] = staying
+            configuration["properties"][_where(record)] = staying
         return changed
     entries = _entries(document)
     if record["kind"] == ADDRESS:
@@ -414,7 +421,7 @@ def _take_out(record: Json, document: Json) -> bool:
     return _set_admin_states([entry for entry in entries if _is_meant(entry, record)], _DOWN)
 
 
-def _put_back(warnings: list[str], record: Json, document: Json) -> bool:
+def put_back(warnings: list[str], record: Json, document: Json) -> bool:
     if record["kind"] in (INTERFACE, INSTANCE):
         found = _find_configurations(document, record)
         if not found:
@@ -424,11 +431,11 @@ def _put_back(warnings: list[str], record: Json, document: Json) -> bool:
             )
         changed = False
         for configuration in found:
-            pools = list(configuration["properties"].get("loadBalancerBackendAddressPools") or [])
-            if record["pool"].lower() not in _lower(pool["id"] for pool in pools):
+            pools = list(configuration["properties"].get(_where(record)) or [])
+            if record["pool"].lower() not in lower(pool["id"] for pool in pools):
                 pools.append({"id": record["pool"]})
                 changed = True
-            configuration["properties"]["loadBalancerBackendAddressPools"] = pools
+            configuration["properties"][_where(record)] = pools
         return changed
     entries = _entries(document)
     if record["kind"] == ADDRESS:
@@ -440,6 +447,10 @@ def _put_back(warnings: list[str], record: Json, document: Json) -> bool:
     if not ours:
         warnings.append("the VM is not in %s any more: there is no adminState to be set back" % record["pool"])
     return _set_admin_states(ours, record["admin_state"])
+
+
+def _where(record: Json) -> str:
+    return ON_GATEWAYS if "/applicationgateways/" in record["pool"].lower() else ON_BALANCERS
 
 
 def _find_configurations(document: Json, record: Json) -> list[Json]:
@@ -474,5 +485,5 @@ def _set_admin_states(entries: Iterable[Json], state: str) -> bool:
     return changed
 
 
-def _lower(texts: Iterable[str]) -> set[str]:
+def lower(texts: Iterable[str]) -> set[str]:
     return {text.lower() for text in texts}

@@ -19,6 +19,7 @@ from ..scheduled_events.options import read_seconds, read_selection
 from . import (
     acknowledgement,
     eviction,
+    gateway,
     maintenance,
     membership,
     policy,
@@ -220,6 +221,32 @@ def membership_arguments() -> ArgumentSpec:
                 "entry": {"type": "dict"},
             },
         },
+    }
+
+
+def gateway_arguments() -> ArgumentSpec:
+    """Options that say who is in an application gateway's pools, and what becomes of it."""
+    records = {
+        "type": "list",
+        "elements": "dict",
+        "options": {
+            "kind": {"type": "str", "required": True, "choices": list(gateway.KINDS)},
+            "pool": {"type": "str", "required": True},
+            "resource": {"type": "str"},
+            "interface": {"type": "str"},
+            "ip_configuration": {"type": "str"},
+            "entry": {"type": "dict"},
+            "servers": {"type": "list", "elements": "str"},
+        },
+    }
+    return {
+        "vm_id": {"type": "str"},
+        "addresses": {"type": "list", "elements": "str"},
+        "pools": {"type": "list", "elements": "str"},
+        "remove": dict(records),
+        "restore": dict(records),
+        "wait": {"type": "bool", "default": True},
+        "wait_timeout": {"type": "float", "default": gateway.DEFAULT_WAIT},
     }
 
 
@@ -553,6 +580,22 @@ def run_membership(module: AnsibleModule) -> None:
             outcome = membership.carry_out(client, order, module.check_mode)
             _warn(module, outcome.warnings)
             return {"changed": outcome.changed, "before": outcome.before}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_gateway(module: AnsibleModule) -> None:
+    """Do the work of application_gateway_member."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        order = gateway.read_order(module.params)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            outcome = gateway.carry_out(client, order, module.check_mode)
+            _warn(module, outcome.warnings)
+            return {"changed": outcome.changed, "before": outcome.before, "remaining": outcome.remaining}
 
         return work
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role load_balancer_removal with a pool of Azure's."""
+"""The role load_balancer_removal with pools of Azure's."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .conftest import SUBSCRIPTION, Controller, Run
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers"
 VM = f"{GROUP}/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/1"
+GATEWAY = f"{GROUP}/Microsoft.Network/applicationGateways/gate"
 POOL = f"{GROUP}/Microsoft.Network/loadBalancers/front/backendAddressPools/data"
 ROLE = "foghorn.azure_events.load_balancer_removal"
 
@@ -46,10 +47,34 @@ class _Played:
         return [pool.rpartition("/")[2] for pool in pools]
 
 
+def _behind_a_gateway(played: _Played, directory: Path) -> list[dict[str, Any]]:
+    """Three machines of a batch leave, and come back, of which one has lost its record on the way."""
+    variables = {
+        "load_balancer_removal_methods": ["application_gateway"],
+        "load_balancer_removal_gateway_addresses": ["{{ gate_address }}"],
+        "load_balancer_removal_gateway_pools": [f"{GATEWAY}/backendAddressPools/data"],
+        "load_balancer_removal_gateway_up_timeout": 60,
+        "load_balancer_removal_connections_timeout": 0,
+        "load_balancer_removal_azure_directory": f"{directory}/kept",
+        "load_balancer_removal_state_directory": f"{directory}/state_{{{{ inventory_hostname }}}}",
+    }
+    made = {"path": variables["load_balancer_removal_state_directory"], "state": "directory", "mode": "0700"}
+    lost = {"path": f"{directory}/kept/application_gateway_127.0.79.48.json", "state": "absent"}
+    tasks = [
+        {"name": "Make room", "ansible.builtin.file": made},
+        played.role(),
+        {"name": "Lose a record", "ansible.builtin.file": lost, "run_once": True},
+        played.role(tasks_from="restore"),
+    ]
+    return [{"hosts": "gated", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
+
+
 @pytest.fixture
 def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
     pools = {"data": ["web_1"], "other": ["web_1"]}
-    played = _Played(controller(arm={"load_balancers": [{"name": "front", "pools": pools}]}), tmp_path)
+    gateway = {"name": "gate", "pools": {"data": ["web_0", "web_1", "db"]}}
+    arm = {"load_balancers": [{"name": "front", "pools": pools}], "application_gateways": [gateway]}
+    played = _Played(controller(arm=arm), tmp_path)
     back = played.role(tasks_from="restore")
     record = f"{tmp_path}/kept/azure_load_balancer_localhost.json"
     variables = {
@@ -95,8 +120,15 @@ def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
         {**back, "vars": {**away, "load_balancer_removal_azure_pools": []}},
         *played.look("restored"),
     ]
+    tasks += [
+        {
+            "name": "Know the machines behind the gateway",
+            "ansible.builtin.add_host": {"name": "{{ item }}", "groups": "gated", "gate_address": "{{ item }}"},
+            "loop": ["127.0.79.1", "127.0.79.2", "127.0.79.48"],
+        }
+    ]
     play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}
-    played.run = played.controller.run_playbook([play])
+    played.run = played.controller.run_playbook([play, *_behind_a_gateway(played, tmp_path)])
     assert played.run.code == 0, played.run.output
     return played
 
@@ -108,10 +140,16 @@ def test_given_a_pool_of_azure_when_a_machine_is_removed_and_restored_then_it_le
     assert played.pools("removed") == ["other"]
     assert played.pools("restored") == ["other", "data"]
     # Out and back by what the machine says, which is believed for the pool that is named, and both while it is away.
-    bodies = [body for method, _path, body in played.controller.written() if method == "PUT"]
+    written = [(path, body) for method, path, body in played.controller.written() if method == "PUT"]
+    bodies = [body for path, body in written if "/applicationGateways/" not in path]
     assert ["networkProfileConfiguration" in body for body in bodies] == [False, True, True, False, True, True]
     assert ['"protectFromScaleSetActions":true' in body for body in bodies] == [True, *[False] * 5]
     assert "REFUSED restore: " in played.run.output
     assert "is not one of pools, and is not joined" in played.run.output
     assert not list((played.directory / "kept").iterdir())
     assert not list((played.directory / "state").iterdir())
+    # Out in one write, back in another, and the third by what it says itself.
+    pools = [json.loads(body)["properties"]["backendAddressPools"] for path, body in written if GATEWAY in path]
+    assert [len(pool["properties"]["backendAddresses"]) for (pool,) in pools] == [0, 2, 3]
+    assert "a gateway still drains: 127.0.79.48" in played.run.output
+    assert not [left for state in played.directory.glob("state_*") for left in state.iterdir()]

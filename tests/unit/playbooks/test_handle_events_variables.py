@@ -64,7 +64,14 @@ def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_
 
 
 @pytest.mark.parametrize(
-    "record", ["health_probe.json", "haproxy.balancers", "command.places", "azure_load_balancer.json"]
+    "record",
+    [
+        "health_probe.json",
+        "haproxy.balancers",
+        "command.places",
+        "azure_load_balancer.json",
+        "application_gateway.json",
+    ],
 )
 def test_given_a_record_of_the_role_used_on_its_own_then_the_host_is_drained_by_others(record: str) -> None:
     found = {FOUND: {"present": [f"{RECORDS}/{record}"]}, "__handle_events_standing": {"by_others": ""}}

@@ -239,10 +239,12 @@ def _balancers(
 def _pools_of_azure(top: Fields) -> list[tuple[str, str]]:
     """Load balancer and pool of all that the arm section seems to have. What is wrong with it is said elsewhere."""
     arm = top.raw("arm")
-    balancers = arm.get("load_balancers") if isinstance(arm, dict) else None
+    kinds = ("load_balancers", "application_gateways")
+    balancers = [arm.get(kind) for kind in kinds] if isinstance(arm, dict) else []
     return [
         (str(one.get("name")), str(pool))
-        for one in (balancers if isinstance(balancers, list) else ())
+        for listed in balancers
+        for one in (listed if isinstance(listed, list) else ())
         if isinstance(one, dict) and isinstance(one.get("pools"), dict)
         for pool in one["pools"]
     ]
@@ -255,7 +257,7 @@ def _pool(fields: Fields, pools: Collection[tuple[str, str]]) -> tuple[str, str]
     balancer, _slash, pool = text.partition("/")
     if (balancer, pool) not in pools:
         known = ", ".join(sorted("/".join(one) for one in pools)) or "none"
-        fields.wrong("pool", f"{text!r} is not a pool of arm.load_balancers, NAME/POOL. There is {known}")
+        fields.wrong("pool", f"{text!r} is not a pool of arm, NAME/POOL. There is {known}")
     return balancer, pool
 
 

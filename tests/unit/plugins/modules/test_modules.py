@@ -23,6 +23,7 @@ MODULES = Path(__file__).resolve().parents[4] / "plugins" / "modules"
 GROUPS = {
     "imds": ["scheduled_event_approve", "scheduled_events_info"],
     "arm": [
+        "application_gateway_member",
         "load_balancer_member",
         "maintenance_window_info",
         "scheduled_event_acknowledge",

@@ -163,6 +163,18 @@ def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
     )
 
 
+def superseded(operation: str, other: str) -> ArmError:
+    """What a change of a gateway ends with when another one begins."""
+    kind = "PutApplicationGatewayOperation"
+    message = f"Operation {kind} ({operation}) was canceled and superseded by operation {kind} ({other})."
+    return ArmError(
+        409,
+        "Canceled",
+        "Operation was canceled.",
+        details=[{"code": "CanceledAndSupersededDueToAnotherOperation", "message": message}],
+    )
+
+
 def busy(retry_after: int) -> ArmError:
     """The other reason for 429: another operation holds the resource."""
     message = "The request failed due to conflict with a concurrent request. Please retry later."

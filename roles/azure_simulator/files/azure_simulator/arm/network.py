@@ -9,7 +9,7 @@ import functools
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..machines import VmConfig
@@ -17,7 +17,8 @@ from ..world import DELETED, RUNNING, Change, World
 from .actions import refuse_flexible
 from .compute import PROVIDER as COMPUTE
 from .config import ArmConfig, PoolsConfig
-from .errors import ArmError, etag_mismatch, not_found
+from .endings import CANCELED
+from .errors import ArmError, etag_mismatch, not_found, superseded
 from .estate import Estate, Machine, ScaleSet, compute_id, network_id
 from .operations import Operation, Operations
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
@@ -38,6 +39,10 @@ _INSTANCE_NICS = f"{_SET}/virtualMachines/{{instance}}/networkInterfaces"
 _ADMIN_STATES = ("None", "Up", "Down")
 _DRAIN_SECONDS = 60
 _UPDATING = "Updating"
+# A gateway shows that it is being updated for a moment only, though that takes minutes.
+_SHOWN_FOR = 1.0  # simulated seconds
+
+ON_BALANCERS, ON_GATEWAYS = "loadBalancerBackendAddressPools", "applicationGatewayBackendAddressPools"
 
 Document = dict[str, Any]
 
@@ -75,6 +80,8 @@ class Resource:
         self.addressed: dict[str, list[Document]] = {}  # by pool: members that are addresses and not interfaces
         self.settle()
         self.draining: dict[tuple[str, str], float] = {}  # of a gateway's members, by pool and address: until when
+        self.operation: Operation | None = None  # the latest that changes it
+        self.certificates: set[str] = set()  # those whose data the gateway has
 
     @property
     def resource_id(self) -> str:
@@ -129,6 +136,9 @@ class Network:
         router.add("PUT", f"{_POOL}/{{pool}}", PROVIDER, self.put_pool)
         router.add("POST", f"{_GROUP}/applicationGateways/{{name}}/backendhealth", PROVIDER, self.health)
         router.add("GET", f"{_SET}/networkInterfaces", COMPUTE, self.list_set_nics)
+        for action, state in (("start", "Running"), ("stop", "Stopped")):
+            power = functools.partial(self.power, state=state)
+            router.add("POST", f"{_GROUP}/applicationGateways/{{name}}/{action}", PROVIDER, power)
         router.add("GET", _INSTANCE_NICS, COMPUTE, self.list_instance_nics)
         router.add("GET", f"{_INSTANCE_NICS}/{{nic}}", COMPUTE, self.get_instance_nic)
 
@@ -211,20 +221,18 @@ class Network:
         resource = self._find(request, kind)
         document = request.document()
         self._match(request, resource)
-        if resource.provisioning_state == _UPDATING and kind == GATEWAYS:
-            raise ArmError(
-                409,
-                "AnotherOperationInProgress",
-                f"Another operation on this or dependent resource is in progress: {resource.resource_id}.",
-            )
         properties = copy.deepcopy(document.get("properties") or {})
         self._check_references(resource, properties)
         if kind == NICS:
             _check_interface(properties)
             for fixed in ("virtualMachine", "macAddress"):
                 properties[fixed] = resource.properties[fixed]
+            self._leave_gateways(resource.properties, properties)
         if kind == GATEWAYS:
-            self._drain(resource, properties)
+            _keep_certificates(resource, properties)
+            self._drain(resource, properties, _addresses(resource.properties), set(_addresses(properties)))
+            # Whatever it was before.
+            properties["operationalState"] = "Running"
         _strip(properties)
         resource.properties = properties
         resource.tags = dict(document.get("tags") or {})
@@ -236,11 +244,13 @@ class Network:
         resource.provisioning_state = _UPDATING
 
         def done(status: str) -> None:
+            if resource.operation is not operation:
+                return
             resource.provisioning_state = status
             if status == "Succeeded":
                 resource.settle()
 
-        return self._operations.begin(
+        operation = self._operations.begin(
             "update",
             resource.resource_id,
             PROVIDER,
@@ -249,6 +259,10 @@ class Network:
             self._config.operation_seconds,
             wanted=request.wanted,
         )
+        before, resource.operation = resource.operation, operation
+        if resource.kind == GATEWAYS and before is not None and not before.over:
+            self._operations.end(before, CANCELED, superseded(before.operation_id, operation.operation_id))
+        return operation
 
     def _under_way(self, request: ArmRequest, resource: Resource, operation: Operation, shown: Document) -> ArmAnswer:
         headers = self._links.asynchronous(request, operation, resource.subscription)
@@ -266,7 +280,7 @@ class Network:
         """Refuse an interface that names a pool which is not there."""
         if resource.kind != NICS:
             return
-        for pool in _pools_named(properties):
+        for pool in (*_pools_named(properties), *_pools_named(properties, ON_GATEWAYS)):
             owner, _unused, name = pool.rpartition("/backendAddressPools/")
             balancer = self._resources.get(owner.lower())
             known = [p["name"].lower() for p in balancer.properties["backendAddressPools"]] if balancer else []
@@ -337,14 +351,14 @@ class Network:
             "Microsoft.Network/loadBalancers/backendAddressPools", request.names["pool"], request.names["group"]
         )
 
-    def _members(self, pool: str) -> Iterator[tuple[str, str]]:
-        """The name and the IP configuration of everybody in a pool of a load balancer."""
+    def _members(self, pool: str, where: str = ON_BALANCERS) -> Iterator[tuple[str, str]]:
+        """The name and the IP configuration of everybody who is in a pool by an interface."""
         pool = pool.lower()
         for machine in self._estate.machines.values():
             scale_set = self._estate.set_of(machine)
             if scale_set is None or scale_set.flexible:
                 continue
-            for interface, configuration, pools in _configurations(machine.network):
+            for interface, configuration, pools in _configurations(machine.network, where):
                 if pool in pools:
                     nic = f"{_instance_id(scale_set, machine)}/networkInterfaces/{interface}"
                     yield machine.name, f"{nic}/ipConfigurations/{configuration}"
@@ -352,21 +366,25 @@ class Network:
             if resource.kind != NICS:
                 continue
             for configuration in resource.properties.get("ipConfigurations") or []:
-                named = [
-                    p["id"].lower() for p in configuration["properties"].get("loadBalancerBackendAddressPools") or []
-                ]
+                named = [p["id"].lower() for p in configuration["properties"].get(where) or []]
                 if pool in named:
                     vm = resource.properties["virtualMachine"]["id"].rpartition("/")[2]
                     yield vm, f"{resource.resource_id}/ipConfigurations/{configuration['name']}"
 
     def in_service(self, balancer: str, pool: str) -> dict[str, str]:
-        """What a load balancer's data path goes by: the adminState of every member of a pool, by the VM's handle."""
+        """What the data path goes by: the adminState of every member of a pool, by the VM's handle.
+
+        A gateway's have none.
+        """
         states: dict[str, str] = {}
         for resource in self._resources.values():
-            if resource.kind != BALANCERS or resource.name.lower() != balancer.lower():
+            if resource.kind not in (BALANCERS, GATEWAYS) or resource.name.lower() != balancer.lower():
                 continue
-            _properties, admin_states, addressed = resource.in_effect
+            properties, admin_states, addressed = resource.in_effect
             pool_id_ = f"{resource.resource_id}/backendAddressPools/{pool}".lower()
+            if resource.kind == GATEWAYS:
+                states.update(dict.fromkeys(self._behind(pool_id_, properties), "None"))
+                continue
             for machine in self._estate.machines.values():
                 if pool_id_ in self._pools_in_effect(machine):
                     state = admin_states.get(f"{pool.lower()}/{machine.name}", "None")
@@ -377,27 +395,64 @@ class Network:
                     states[handle] = entry["properties"].get("adminState", "None")
         return states
 
-    def _pools_in_effect(self, machine: Machine) -> set[str]:
+    def _behind(self, pool: str, properties: Document) -> Iterator[str]:
+        """Whom a gateway with these properties serves from a pool, by the handle; nobody while it is stopped."""
+        if properties["operationalState"] != "Running":
+            return
+        for name, address in _addresses(properties):
+            handle = self._handle(address)
+            if handle is not None and pool.endswith(f"/{name}".lower()):
+                yield handle
+        for machine in self._estate.machines.values():
+            if pool in self._pools_in_effect(machine, ON_GATEWAYS):
+                yield machine.vm.handle
+
+    def _pools_in_effect(self, machine: Machine, where: str = ON_BALANCERS) -> set[str]:
         vm = machine.vm
         if vm.instance_number is not None:
-            return {pool for _nic, _name, pools in _configurations(machine.network) for pool in pools}
+            return {pool for _nic, _name, pools in _configurations(machine.network, where) for pool in pools}
         key = network_id(vm.subscription_id, vm.resource_group, NICS, f"{vm.name}-nic").lower()
         nic = self._resources.get(key)
-        return set() if nic is None else {pool.lower() for pool in _pools_named(nic.in_effect[0])}
+        return set() if nic is None else {pool.lower() for pool in _pools_named(nic.in_effect[0], where)}
+
+    def _handle(self, address: str) -> str | None:
+        """Whose address or name that is: a name begins with the VM's."""
+        first = address.partition(".")[0]
+        return self._addresses.get(address) or (first if first in self._world.vms else None)
 
     # -- application gateways -----------------------------------------------------------------------
 
-    def _drain(self, resource: Resource, properties: Document) -> None:
+    def _drain(
+        self,
+        gateway: Resource,
+        properties: Document,
+        before: Iterable[tuple[str, str]],
+        staying: Container[tuple[str, str]],
+    ) -> None:
         """Members that leave a pool are drained first, where the gateway is told to."""
         settings = properties.get("backendHttpSettingsCollection") or []
         draining = [(s.get("properties") or {}).get("connectionDraining") or {} for s in settings]
         seconds = max((d.get("drainTimeoutInSec", _DRAIN_SECONDS) for d in draining if d.get("enabled")), default=0)
-        staying = set(_addresses(properties))
-        for member in staying:
-            resource.draining.pop(member, None)
-        for member in _addresses(resource.properties):
+        for member in before:
             if member not in staying and seconds:
-                resource.draining[member] = self._world.now + seconds
+                gateway.draining[member] = self._world.now + seconds
+
+    def _leave_gateways(self, before: Document, after: Document) -> None:
+        """What becomes of an interface's address in the pools of gateways that it does not name any more."""
+        address = before["ipConfigurations"][0]["properties"]["privateIPAddress"]
+        staying = {pool.lower() for pool in _pools_named(after, ON_GATEWAYS)}
+        for pool in _pools_named(before, ON_GATEWAYS):
+            owner, _unused, name = pool.rpartition("/backendAddressPools/")
+            if pool.lower() not in staying:
+                gateway = self._resources[owner.lower()]
+                self._drain(gateway, gateway.properties, [(name, address)], ())
+
+    def power(self, request: ArmRequest, state: str) -> ArmAnswer:
+        """Start or stop a gateway."""
+        resource = self._find(request, GATEWAYS)
+        resource.properties["operationalState"] = state
+        operation = self._change(request, resource)
+        return ArmAnswer(202, None, self._links.located(request, operation, resource.subscription))
 
     def health(self, request: ArmRequest) -> ArmAnswer:
         """How the gateway finds its members; worked out in an operation of its own."""
@@ -423,11 +478,15 @@ class Network:
         pools = []
         for pool in resource.properties.get("backendAddressPools") or []:
             addresses = [address for name, address in _addresses(resource.properties) if name == pool["name"]]
-            servers = [{"address": address, "health": self._state(address)} for address in addresses]
+            servers: list[Document] = [{"address": one, "health": self._state(one)} for one in addresses]
+            for vm, where in self._members(f"{resource.resource_id}/backendAddressPools/{pool['name']}", ON_GATEWAYS):
+                address = next(a for a, handle in self._addresses.items() if self._world.vms[handle].config.name == vm)
+                addresses.append(address)
+                servers.append({"address": address, "ipConfiguration": {"id": where}, "health": self._state(address)})
             servers += [
                 {"address": address, "health": "Draining"}
                 for (name, address), until in resource.draining.items()
-                if name == pool["name"] and now < until
+                if name.lower() == pool["name"].lower() and now < until and address not in addresses
             ]
             collection = [
                 {
@@ -445,7 +504,7 @@ class Network:
         return {"backendAddressPools": pools}
 
     def _state(self, address: str) -> str:
-        vm = self._world.vms.get(self._addresses.get(address, ""))
+        vm = self._world.vms.get(self._handle(address) or "")
         if vm is None:
             return "Unknown"
         return "Up" if vm.state == RUNNING else "Down"
@@ -490,6 +549,14 @@ class Network:
                     item["id"] = f"{resource.resource_id}/{collection}/{item['name']}"
                     item["type"] = f"Microsoft.Network/{resource.kind}/{collection}"
                     item.setdefault("properties", {})
+        if resource.kind == GATEWAYS:
+            for pool in properties["backendAddressPools"]:
+                joined = [{"id": where} for _unused, where in self._members(pool["id"], ON_GATEWAYS)]
+                if joined:
+                    pool["properties"]["backendIPConfigurations"] = joined
+            for certificate in properties.get("sslCertificates") or []:
+                if certificate["name"] in resource.certificates:
+                    certificate["properties"]["publicCertData"] = "MIIC"
         if resource.kind == BALANCERS:
             for pool in properties["backendAddressPools"]:
                 members = list(self._members(pool["id"]))
@@ -506,13 +573,17 @@ class Network:
     def _show(self, resource: Resource) -> Document:
         etag = self._etag(resource)
         properties = self._content(resource)
+        state = resource.provisioning_state
+        if resource.kind == GATEWAYS and state == _UPDATING and resource.operation is not None:
+            is_shown = self._world.now < resource.operation.started + _SHOWN_FOR
+            state = state if is_shown else "Succeeded"
         for items in properties.values():
             if isinstance(items, list):
                 for item in items:
                     if isinstance(item, dict) and "id" in item and "properties" in item:
                         item["etag"] = etag
-                        item["properties"]["provisioningState"] = resource.provisioning_state
-        properties["provisioningState"] = resource.provisioning_state
+                        item["properties"]["provisioningState"] = state
+        properties["provisioningState"] = state
         shown: Document = {
             "name": resource.name,
             "id": resource.resource_id,
@@ -543,6 +614,7 @@ def _gateway(config: PoolsConfig, vms: Mapping[str, VmConfig]) -> Document:
     return {
         "sku": {"name": "Standard_v2", "tier": "Standard_v2", "capacity": 2},
         "operationalState": "Running",
+        "sslCertificates": [],
         "backendAddressPools": [
             {
                 "name": pool,
@@ -589,17 +661,17 @@ def _instance_id(scale_set: ScaleSet, machine: Machine) -> str:
     return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}"
 
 
-def _configurations(network: Document) -> Iterator[tuple[str, str, list[str]]]:
+def _configurations(network: Document, where: str = ON_BALANCERS) -> Iterator[tuple[str, str, list[str]]]:
     """Interface, IP configuration and the ids of its pools, in lower case."""
     for interface in network.get("networkInterfaceConfigurations") or []:
         for configuration in (interface.get("properties") or {}).get("ipConfigurations") or []:
-            pools = (configuration.get("properties") or {}).get("loadBalancerBackendAddressPools") or []
+            pools = (configuration.get("properties") or {}).get(where) or []
             yield interface["name"], configuration["name"], [pool["id"].lower() for pool in pools]
 
 
-def _pools_named(properties: Document) -> Iterator[str]:
+def _pools_named(properties: Document, where: str = ON_BALANCERS) -> Iterator[str]:
     for configuration in properties.get("ipConfigurations") or []:
-        for pool in (configuration.get("properties") or {}).get("loadBalancerBackendAddressPools") or []:
+        for pool in (configuration.get("properties") or {}).get(where) or []:
             yield pool["id"]
 
 
@@ -608,6 +680,26 @@ def _check_interface(properties: Document) -> None:
     if not properties.get("ipConfigurations"):
         message = "A network interface must have at least one IP configuration."
         raise ArmError(400, "NetworkInterfaceMustHaveAtLeastOneIpConfiguration", message)
+
+
+def _keep_certificates(gateway: Resource, properties: Document) -> None:
+    """Keep that there is data for a certificate, which is never shown again and need not be sent again."""
+    names = set()
+    for certificate in properties.get("sslCertificates") or []:
+        name, inner = certificate["name"], certificate.setdefault("properties", {})
+        data = inner.pop("data", None)
+        inner.pop("password", None)
+        inner.pop("publicCertData", None)
+        if data or name in gateway.certificates:
+            names.add(name)
+        elif not inner.get("keyVaultSecretId"):
+            raise ArmError(
+                400,
+                "ApplicationGatewaySslCertificateDataMustBeSpecified",
+                f"Data or KeyVaultSecretId must be specified for Certificate {gateway.resource_id}/sslCertificates/"
+                f"{name}.",
+            )
+    gateway.certificates = names
 
 
 def _addresses(properties: Document) -> Iterator[tuple[str, str]]:

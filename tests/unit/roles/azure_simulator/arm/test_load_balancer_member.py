@@ -325,10 +325,33 @@ def test_given_a_balancer_of_a_pool_when_a_vm_is_removed_and_restored_then_new_f
 
     removed = member(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method=method, remove=True)
 
-    assert served_by(azure) == {"127.0.78.130"}
     assert rotation(azure) == {"app_1"}
+    assert served_by(azure) == {"127.0.78.130"}
     member(azure, restore=removed.before)
     assert served_by(azure) == {"127.0.78.129", "127.0.78.130"}
+
+
+def test_given_a_balancer_of_a_gateways_pool_when_a_member_leaves_or_the_gateway_stops_then_new_flows_follow(
+    cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
+) -> None:
+    (data_path,) = balanced(servers)
+    arm = {"application_gateways": [{"name": "gate", "pools": {"apps": ["app_0", "app_1"]}}]}
+    azure = cloud(arm=arm, load_balancers=[{**data_path, "pool": "gate/apps"}])
+    eventually(lambda: rotation(azure) == {"app_0", "app_1"})
+    gateways = azure.network.application_gateways
+    gateway = gateways.get("rg", "gate")
+    # A name begins with the VM's, and is as good as its address.
+    gateway.backend_address_pools[0].backend_addresses = [{"fqdn": "app_1.example.com"}]
+
+    gateways.begin_create_or_update("rg", "gate", gateway).result()
+
+    assert rotation(azure) == {"app_1"}
+    nic = azure.network.network_interfaces.get("rg", "app_0-nic")
+    nic.ip_configurations[0].application_gateway_backend_address_pools = [{"id": gateway.backend_address_pools[0].id}]
+    azure.network.network_interfaces.begin_create_or_update("rg", "app_0-nic", nic).result()
+    assert rotation(azure) == {"app_0", "app_1"}
+    gateways.begin_stop("rg", "gate").result()
+    assert rotation(azure) == set()
 
 
 def test_given_an_admin_state_of_up_when_the_probe_fails_then_the_vm_is_served_all_the_same(

@@ -169,13 +169,74 @@ def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down(c
     assert health(azure) == {"127.0.78.129": "Down", "127.0.78.130": "Up"}
 
 
-def test_given_a_gateway_that_is_updating_when_put_again_then_409(cloud: Start) -> None:
+def test_given_a_gateway_that_is_updating_when_put_again_then_the_first_is_canceled_and_superseded(
+    cloud: Start,
+) -> None:
     azure = cloud(arm=POOLS, speed=None)
     gateways = azure.network.application_gateways
     gateway = gateways.get("rg", "gate")
+    path = azure.path("applicationGateways/gate?api-version=2024-05-01", provider="Microsoft.Network")
+    first = azure.raw("PUT", path, azure.raw("GET", path).json).headers["Azure-AsyncOperation"]
+    azure.azure.advance(2)
+    assert gateways.get("rg", "gate").provisioning_state == "Succeeded"  # which does not say that it is done
     gateways.begin_create_or_update("rg", "gate", gateway, polling=False)
-    with azure.refuses(409, "AnotherOperationInProgress"):
-        gateways.begin_create_or_update("rg", "gate", gateway, polling=False)
+    ended = azure.raw("GET", first.removeprefix(azure.azure.arm)).json
+    assert ended["status"] == "Canceled"
+    assert [one["code"] for one in ended["error"]["details"]] == ["CanceledAndSupersededDueToAnotherOperation"]
+
+
+def test_given_an_interface_when_it_names_a_gateways_pool_then_the_gateway_has_it_and_drains_it_when_it_goes(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    nics, gateways = azure.network.network_interfaces, azure.network.application_gateways
+    gateway = gateways.get("rg", "gate")
+    gateway.backend_address_pools[0].backend_addresses = []
+    gateway.backend_http_settings_collection[0].connection_draining.enabled = False
+    gateway = gateways.begin_create_or_update("rg", "gate", gateway).result()
+    nic = nics.get("rg", "db-nic")
+    nic.ip_configurations[0].application_gateway_backend_address_pools = [{"id": gateway.backend_address_pools[0].id}]
+    nic = nics.begin_create_or_update("rg", "db-nic", nic).result()
+    assert health(azure) == {"127.0.78.96": "Up"}
+    gateway = gateways.get("rg", "gate")
+    (member,) = gateway.backend_address_pools[0].backend_ip_configurations
+    assert member.id.endswith("/networkInterfaces/db-nic/ipConfigurations/ipconfig1")
+    gateway.backend_http_settings_collection[0].connection_draining = {"enabled": True, "drainTimeoutInSec": 3600}
+    gateways.begin_create_or_update("rg", "gate", gateway).result()
+    assert health(azure) == {"127.0.78.96": "Up"}  # a gateway's own write does not say who joins by interface
+    nic.ip_configurations[0].application_gateway_backend_address_pools = []
+    nics.begin_create_or_update("rg", "db-nic", nic).result()
+    assert health(azure) == {"127.0.78.96": "Draining"}
+
+
+def test_given_a_certificate_when_the_gateway_is_put_as_it_was_read_then_it_stays_and_a_new_one_needs_its_data(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    gateways = azure.network.application_gateways
+    gateway = gateways.get("rg", "gate")
+    gateway.ssl_certificates = [{"name": "site", "properties": {"data": "c2VjcmV0", "password": "secret"}}]
+    gateways.begin_create_or_update("rg", "gate", gateway).result()
+    gateway = gateways.get("rg", "gate")
+    (certificate,) = gateway.ssl_certificates
+    assert (certificate.data, certificate.password, certificate.public_cert_data) == (None, None, "MIIC")
+    changed = gateways.begin_create_or_update("rg", "gate", gateway).result()
+    assert changed.ssl_certificates[0].public_cert_data == "MIIC"
+    gateway.ssl_certificates = [{"name": "other", "properties": {}}]
+    with azure.refuses(400, "ApplicationGatewaySslCertificateDataMustBeSpecified"):
+        gateways.begin_create_or_update("rg", "gate", gateway)
+
+
+def test_given_a_gateway_that_is_stopped_when_it_is_put_then_it_runs_again(cloud: Start) -> None:
+    azure = cloud(arm=POOLS)
+    gateways = azure.network.application_gateways
+    gateways.begin_stop("rg", "gate").result()
+    gateway = gateways.get("rg", "gate")
+    assert gateway.operational_state == "Stopped"
+    assert gateways.begin_create_or_update("rg", "gate", gateway).result().operational_state == "Running"
+    gateways.begin_stop("rg", "gate").result()
+    gateways.begin_start("rg", "gate").result()
+    assert gateways.get("rg", "gate").operational_state == "Running"
 
 
 def test_given_names_that_are_not_there_when_read_then_404(cloud: Start) -> None:

@@ -1,0 +1,451 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What does application_gateway_member do, from start to end?
+
+A machine is in a backend pool of an Application Gateway because an IP configuration of its interface names the pool,
+or because the pool has its address or name. The latter is part of the gateway, which Azure changes as a whole only, in
+minutes: so what is to be taken out, or put back, is a list of records, of as many machines as there are.
+
+What Azure does about writers who meet, and what this does therefore:
+
+* A PUT that comes while another is at work cancels it ("CanceledAndSupersededDueToAnotherOperation"), and
+  `provisioningState` tells only for a moment that one is. With the ETag of what was read nothing is lost that way: the
+  later PUT has the content of the earlier. Whose PUT was cancelled reads again, and writes again if it has to.
+* Two that come at the same time are told apart with 429 RetryableError: repeated as it was, without its ETag, the PUT
+  would revert the other's change.
+* A PUT starts a gateway that was stopped. So a stopped one is left alone.
+* What an api-version does not know yet it does not show, and a PUT without it takes it away: the newest is used.
+* `data` and `password` of certificates are never shown ("only applicable in PUT request"), and certificates that the
+  gateway has need none in a PUT, as Get-AzApplicationGateway | Set-AzApplicationGateway has always worked.
+
+Source: https://learn.microsoft.com/rest/api/application-gateway/application-gateways,
+https://learn.microsoft.com/azure/application-gateway/application-gateway-faq,
+https://github.com/Azure/azure-cli/issues/21156, https://github.com/Azure/azure-cli/issues/28615,
+https://github.com/Azure/azure-cli/issues/32961 and https://github.com/Azure/azure-rest-api-specs/issues/7475
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..scheduled_events.deadline import Deadline
+from ..scheduled_events.errors import OptionError
+from .client import MOST_EDITS, POLL_INTERVAL, Answer, ArmClient, Json, Permission
+from .errors import ArmError, Busy, NotFound, OperationFailed, UnknownVersion
+from .membership import (
+    ADDRESS,
+    GROUP,
+    INSTANCE,
+    INSTANCE_ID,
+    INTERFACE,
+    INTERFACE_ID,
+    VM_ID,
+    by_resource,
+    edit,
+    find_addresses,
+    find_seats,
+    lower,
+    put_back,
+    take_out,
+)
+
+GATEWAY_API_VERSION = "2026-03-01"
+
+KINDS = (INTERFACE, INSTANCE, ADDRESS)
+DEFAULT_WAIT = 300.0  # seconds
+
+_POOL = re.compile(
+    "(%s)/backendAddressPools/([^/?#]+)\\Z" % (GROUP + r"/Microsoft\.Network/applicationGateways/[^/?#]+"),
+    re.IGNORECASE,
+)
+_ROLE = "Network Contributor"
+_READ = Permission("Microsoft.Network/applicationGateways/read", "Reader")
+_WRITE = Permission("Microsoft.Network/applicationGateways/write", _ROLE)
+_HEALTH = Permission("Microsoft.Network/applicationGateways/backendhealth/action", _ROLE)
+
+_SUPERSEDED = "CanceledAndSuperseded"
+_UP = "Up"
+
+# What the service works out itself, wherever it is.
+_NOT_TO_BE_SENT = frozenset(
+    [
+        "etag",
+        "provisioningState",
+        "backendIPConfigurations",
+        "publicCertData",
+        "validatedCertData",
+        "clientCertIssuerDN",
+        # Of the gateway itself, and of its identity.
+        "operationalState",
+        "resourceGuid",
+        "privateEndpointConnections",
+        "defaultPredefinedSslPolicy",
+        "principalId",
+        "clientId",
+        "tenantId",
+    ]
+)
+
+
+class GatewayOrder(NamedTuple):
+    """What is to be done."""
+
+    vm_id: str | None
+    addresses: tuple[str, ...]
+    """In lower case: IP addresses and names by which pools may have the machine."""
+    pools: tuple[str, ...] | None
+    """None: all that its interfaces name."""
+    remove: tuple[Json, ...] | None
+    restore: tuple[Json, ...] | None
+    """None, and nothing to remove: only read."""
+    wait: bool
+    wait_timeout: float
+    """Seconds."""
+
+
+class GatewayChange(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    before: list[Json]
+    """In which pools the machine is, for `remove` and `restore`."""
+    remaining: list[str]
+    """What the gateway still drains: addresses or names."""
+    warnings: tuple[str, ...] = ()
+
+
+def read_order(options: Mapping[str, Any]) -> GatewayOrder:
+    """Check the options.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    vm_id, pools = options.get("vm_id"), options.get("pools")
+    addresses = tuple(one.lower() for one in options.get("addresses") or ())
+    remove, restore = options.get("remove"), options.get("restore")
+    if vm_id is not None and not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
+        raise OptionError(
+            "vm_id: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
+            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
+        )
+    if pools is not None and not pools:
+        raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
+    for pool in pools or ():
+        _check_pool("pools", pool)
+    if remove is not None and restore is not None:
+        raise OptionError("remove: does not go with restore. Leave out one of them")
+    if vm_id is None and not addresses and remove is None and restore is None:
+        raise OptionError("vm_id, addresses: give one of them, or what was found before, in remove or restore")
+    if addresses and pools is None and remove is None and restore is None:
+        raise OptionError("addresses: of which pools? Name them in pools")
+    if options["wait_timeout"] < 0:
+        raise OptionError("wait_timeout: %g is less than 0 seconds" % options["wait_timeout"])
+    order = GatewayOrder(
+        vm_id,
+        addresses,
+        None if pools is None else tuple(pools),
+        None if remove is None else tuple(_read_record("remove", record) for record in remove),
+        None if restore is None else tuple(_read_record("restore", record) for record in restore),
+        bool(options["wait"]),
+        options["wait_timeout"],
+    )
+    for option, records in (("remove", order.remove), ("restore", order.restore)):
+        for record in records or ():
+            if pools is not None and record["pool"].lower() not in lower(pools):
+                raise OptionError("%s: %s is not one of pools, and is left alone" % (option, record["pool"]))
+    return order
+
+
+def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> GatewayChange:
+    """Do what is ordered.
+
+    :param dry_run: decide, but change nothing, and wait for nothing
+    :raises OptionError: if something is to be changed that is not of the machine which was named
+    :raises ArmError: if that fails, or if the gateway does not call up in time what is back. What was changed before
+        stays so: the same order may be carried out again
+    """
+    if order.remove is None and order.restore is None:
+        return GatewayChange(False, _find(_Gateways(client), order), [])
+    out = order.remove is not None
+    records = (order.remove if out else order.restore) or ()
+    gateways = _Gateways(client)
+    if order.vm_id is not None or order.addresses:
+        _check_owner(client, order, records)
+    warnings: list[str] = []
+    change = take_out if out else functools.partial(put_back, warnings)
+    changed = False
+    for kind, resource, ours in by_resource(record for record in records if record["kind"] != ADDRESS):
+        changed |= edit(client, kind, resource, [functools.partial(change, record) for record in ours], dry_run)
+    for gateway, ours in _by_gateway(record for record in records if record["kind"] == ADDRESS):
+        changed |= gateways.edit(gateway, ours, out, dry_run)
+    remaining: list[str] = []
+    if order.wait and not dry_run:
+        remaining = _wait(gateways, records, out, order.wait_timeout)
+    return GatewayChange(changed, [], remaining, tuple(dict.fromkeys(warnings)))
+
+
+def _check_pool(option: str, pool: Any) -> None:
+    if not isinstance(pool, str) or not _POOL.match(pool):
+        raise OptionError(
+            "%s: %r is not the id of a pool, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Network/"
+            "applicationGateways/NAME/backendAddressPools/NAME" % (option, pool)
+        )
+
+
+def _split(pool: str) -> tuple[str, str]:
+    """The id of a pool's gateway, and the pool's name."""
+    match = _POOL.match(pool)
+    if match is None:
+        raise AssertionError("ids of pools are checked when they are read")
+    return match.group(1), match.group(2)
+
+
+def _by_gateway(records: Iterable[Json]) -> Iterator[tuple[str, list[Json]]]:
+    grouped: dict[str, list[Json]] = {}
+    for record in records:
+        grouped.setdefault(_split(record["pool"])[0].lower(), []).append(record)
+    for ours in grouped.values():
+        yield _split(ours[0]["pool"])[0], ours
+
+
+def _read_record(option: str, record: Mapping[str, Any]) -> Json:
+    kind = record.get("kind")
+    if kind not in KINDS:
+        raise OptionError("%s: kind %r is not one of %s" % (option, kind, ", ".join(KINDS)))
+    _check_pool("%s: pool" % option, record.get("pool"))
+    resource = record.get("resource") or ""
+    expected = {INTERFACE: INTERFACE_ID, INSTANCE: INSTANCE_ID}.get(kind)
+    if expected is not None and not expected.match(resource):
+        raise OptionError("%s: resource %r is not the id of an %s" % (option, resource, kind))
+    if kind == ADDRESS and not _server_of(record.get("entry") or {}):
+        raise OptionError("%s: entry has neither ipAddress nor fqdn: what was in the pool?" % option)
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _check_owner(client: ArmClient, order: GatewayOrder, records: Iterable[Json]) -> None:
+    """Refuse records that are not of the machine which was named."""
+    resources, addresses = set(), set(order.addresses)
+    if order.vm_id is not None:
+        seats = list(find_seats(client, order.vm_id))
+        resources = lower([order.vm_id, *(seat.resource for seat in seats)])
+        addresses |= lower(find_addresses(client, order.vm_id, seats))
+    for record in records:
+        if record["kind"] == ADDRESS:
+            named, is_own = _server_of(record["entry"]), _server_of(record["entry"]).lower() in addresses
+        else:
+            named, is_own = record["resource"], record["resource"].lower() in resources
+        if not is_own:
+            raise OptionError("%s is not of the machine that was named by vm_id and addresses" % named)
+
+
+# -- where the machine is -----------------------------------------------------------------------------------
+
+
+def _find(gateways: _Gateways, order: GatewayOrder) -> list[Json]:
+    client, vm_id = gateways.client, order.vm_id
+    seats = [] if vm_id is None else list(find_seats(client, vm_id))
+    named = None if order.pools is None else lower(order.pools)
+    found: list[Json] = []
+    addresses: set[str] | None = None
+    if vm_id is not None and (order.pools is not None or any(seat.gateway_pools for seat in seats)):
+        addresses = lower(find_addresses(client, vm_id, seats))
+    for seat in seats:
+        for pool in seat.gateway_pools:
+            if named is None or pool.lower() in named:
+                found.append(
+                    {
+                        "kind": seat.kind,
+                        "pool": pool,
+                        "resource": seat.resource,
+                        "interface": seat.interface,
+                        "ip_configuration": seat.name,
+                        # Of an instance it is not known which of its addresses belongs to which configuration.
+                        "servers": [seat.address] if seat.address else sorted(addresses or ()),
+                    }
+                )
+    candidates = {*order.addresses, *(addresses or ())}
+    for pool in order.pools or ():
+        for entry in gateways.entries(pool):
+            if _server_of(entry).lower() in candidates:
+                server = _server_of(entry)
+                found.append({"kind": ADDRESS, "pool": pool, "entry": entry, "servers": [server]})
+    return found
+
+
+def _server_of(entry: Mapping[str, Any]) -> str:
+    """By what a pool has a member: its IP address, or its name; as the gateway's health calls it, too."""
+    return str(entry.get("ipAddress") or entry.get("fqdn") or "")
+
+
+class _Gateways:
+    """The gateways of one order, in the newest api-version that the cloud has."""
+
+    def __init__(self, client: ArmClient) -> None:
+        self.client = client
+        self._version = GATEWAY_API_VERSION
+        self._seen: dict[str, Json] = {}
+
+    def entries(self, pool: str) -> list[Json]:
+        """What a pool has by address.
+
+        :raises ArmError: if there is no such pool
+        """
+        gateway, _name = _split(pool)
+        if gateway.lower() not in self._seen:
+            self._seen[gateway.lower()] = self._in_version(lambda: self.client.get(gateway, _READ, self._version))
+        return list(_entries(_pool_in(self._seen[gateway.lower()], pool)))
+
+    def edit(self, gateway: str, records: list[Json], out: bool, dry_run: bool) -> bool:
+        """Take out or put back these, in one PUT; False if all was as it should be."""
+        has_changed = False
+
+        def change(document: Json, etag: str | None) -> Answer | None:
+            nonlocal has_changed
+            outcomes = [_change_pool(document, record, out) for record in records]
+            if not any(outcomes):
+                return None
+            has_changed = True
+            if dry_run:
+                return None
+            properties = document.get("properties") or {}
+            if properties.get("operationalState") in ("Stopped", "Stopping"):
+                raise ArmError(
+                    "%s is stopped, and Azure would start it if its pools were written. Start it, or leave it out"
+                    % gateway
+                )
+            if properties.get("provisioningState") == "Updating":
+                # A PUT would cancel what is going on there.
+                raise Busy("%s is being updated by another operation" % gateway)
+            return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
+
+        superseded = 0
+        while True:
+            try:
+                self._in_version(lambda: self.client.edit(gateway, _READ, change, self._version))
+            except OperationFailed as error:
+                superseded += 1
+                if _SUPERSEDED not in str(error) or superseded == MOST_EDITS:
+                    raise
+                self.client.wait(POLL_INTERVAL, str(error).rstrip("."))
+            else:
+                return has_changed
+
+    def health(self, gateway: str) -> Json:
+        """How the gateway finds its members: an operation of its own."""
+        answer = self._in_version(
+            lambda: self.client.post_when_free(gateway + "/backendhealth", None, _HEALTH, self._version)
+        )
+        return answer.content if isinstance(answer.content, dict) else {}
+
+    def _in_version(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except UnknownVersion as error:
+            known = [version for version in error.supported if version <= GATEWAY_API_VERSION]
+            if not known or max(known) == self._version:
+                raise
+            self._version = max(known)
+        return ask()
+
+
+def _pool_in(document: Json, pool: str) -> Json:
+    _gateway, name = _split(pool)
+    pools = (document.get("properties") or {}).get("backendAddressPools") or []
+    for one in pools:
+        if str(one.get("name")).lower() == name.lower():
+            found: Json = one
+            return found
+    known = ", ".join(str(one.get("name")) for one in pools) or "none"
+    raise NotFound("%s: the gateway has no such pool. It has %s" % (pool, known))
+
+
+def _entries(pool: Json) -> list[Json]:
+    return list((pool.get("properties") or {}).get("backendAddresses") or [])
+
+
+def _change_pool(document: Json, record: Json, out: bool) -> bool:
+    pool = _pool_in(document, record["pool"])
+    entries = _entries(pool)
+    others = [entry for entry in entries if _server_of(entry).lower() != _server_of(record["entry"]).lower()]
+    if out == (len(others) == len(entries)):
+        return False
+    pool.setdefault("properties", {})["backendAddresses"] = others if out else [*entries, record["entry"]]
+    return True
+
+
+def _body(document: Json) -> Json:
+    body: Json = _without_what_is_read_only(document)
+    body.pop("type", None)
+    return body
+
+
+def _without_what_is_read_only(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_what_is_read_only(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    is_resource = "id" in value and "properties" in value
+    return {
+        key: _without_what_is_read_only(one)
+        for key, one in value.items()
+        if key not in _NOT_TO_BE_SENT and not (is_resource and key == "type")
+    }
+
+
+# -- what the gateway says of them --------------------------------------------------------------------------
+
+
+def _wait(gateways: _Gateways, records: Iterable[Json], out: bool, seconds: float) -> list[str]:
+    """Wait until the gateway has drained what went, or calls up what came; what it still drains when time is over.
+
+    :raises ArmError: if what came is not up by then
+    """
+    limit = Deadline(seconds)
+    remaining: list[str] = []
+    for gateway, ours in _by_gateway(records):
+        while True:
+            health = gateways.health(gateway)
+            states = {
+                (record["pool"].lower(), name): state for record in ours for name, state in _states(health, record)
+            }
+            late = {pool_and_name: state for pool_and_name, state in states.items() if out or state != _UP}
+            if not late:
+                break
+            if limit.remaining() < POLL_INTERVAL:
+                remaining += sorted({name for _pool, name in late})
+                break
+            gateways.client.wait(POLL_INTERVAL, "%s still has %s" % (gateway, _say(late)))
+        if late and not out:
+            raise ArmError(
+                "%s does not call up what was put back within %g s: %s. Does it serve, and answer the probe?"
+                % (gateway, seconds, _say(late))
+            )
+    return remaining
+
+
+def _say(states: Mapping[tuple[str, str], str]) -> str:
+    return ", ".join("%s (%s)" % (name, state) for (_pool, name), state in sorted(states.items()))
+
+
+def _states(health: Json, record: Json) -> Iterator[tuple[str, str]]:
+    """What a gateway says of the servers of a record: the address, and the worst state of all its settings."""
+    found: dict[str, str] = {}
+    for pool in health.get("backendAddressPools") or []:
+        if str((pool.get("backendAddressPool") or {}).get("id")).lower() != record["pool"].lower():
+            continue
+        for settings in pool.get("backendHttpSettingsCollection") or []:
+            for server in settings.get("servers") or []:
+                name, state = str(server.get("address") or ""), str(server.get("health") or "Unknown")
+                if _is_meant(server, name, record) and found.get(name, _UP) == _UP:
+                    found[name] = state
+    yield from found.items()
+
+
+def _is_meant(server: Json, name: str, record: Json) -> bool:
+    where = str((server.get("ipConfiguration") or {}).get("id") or "")
+    if where and record.get("resource"):
+        return where.lower().startswith(record["resource"].lower() + "/")
+    return name.lower() in lower(record.get("servers") or [_server_of(record.get("entry") or {})])

@@ -1,0 +1,189 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module application_gateway_member."""
+
+DOCUMENTATION = r"""
+module: application_gateway_member
+short_description: Take machines out of the backend pools of an Application Gateway, and put them back as they were
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Finds out in which backend pools a machine is, by an IP configuration of its network interface, or by an address or
+    a name in the pool. Without O(remove) and O(restore) it only reads.
+  - What it returns, in RV(before), is given to O(remove) to be taken out, and to O(restore) to be put back, for as many
+    machines as there are. Members by address are part of the gateway, and all of them are changed in one write.
+  - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
+    again.
+  - Then it waits until the gateway has drained what was taken out, or calls healthy what was put back.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  vm_id:
+    description:
+      - The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
+      - With O(remove) and O(restore), what is of another machine is refused.
+    type: str
+  addresses:
+    description:
+      - IP addresses and names by which O(pools) may have the machine, beside the addresses of the VM's interfaces.
+    type: list
+    elements: str
+  pools:
+    description:
+      - Ids of backend pools. Others are left alone. A pool that the machine is not in is no error.
+      - If not given, all that the VM's interfaces name. Pools that have the machine by address must be named.
+      - With O(remove) and O(restore), what is of another pool is refused.
+    type: list
+    elements: str
+  remove: &records
+    description:
+      - What RV(before) was, of one machine or of many, to be taken out.
+      - Not together with O(restore).
+    type: list
+    elements: dict
+    suboptions:
+      kind:
+        description: How it is in the pool.
+        type: str
+        required: true
+        choices: [interface, instance, address]
+      pool:
+        description: The id of the pool.
+        type: str
+        required: true
+      resource:
+        description: The id of the interface, or of the instance.
+        type: str
+      interface:
+        description: Of an instance, the name of the interface in its model.
+        type: str
+      ip_configuration:
+        description: The name of the IP configuration.
+        type: str
+      entry:
+        description: What is in the pool, if that is an address or a name.
+        type: dict
+      servers:
+        description: What the gateway calls it when it tells how healthy it is.
+        type: list
+        elements: str
+  restore:
+    <<: *records
+    description:
+      - What RV(before) was, of one machine or of many, to be put back.
+      - Not together with O(remove).
+  wait:
+    description:
+      - Whether to wait for the gateway's own view, also if there was nothing to be changed.
+      - What it still drains after O(wait_timeout) is returned in RV(remaining). What it does not call healthy by then
+        fails the module.
+    type: bool
+    default: true
+  wait_timeout:
+    description: For how many seconds to wait so.
+    type: float
+    default: 300
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+notes:
+  - Needs C(Microsoft.Network/applicationGateways/write) and C(…/backendhealth/action) for members by address. For those
+    by interface it needs C(Microsoft.Network/networkInterfaces/write), or for instances
+    C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), and
+    C(Microsoft.Network/applicationGateways/backendAddressPools/join/action). The roles Network Contributor and Virtual
+    Machine Contributor grant them.
+  - Azure takes minutes to change a gateway, and a second change meanwhile cancels the first. Give all machines of a
+    batch to one task, and have one task at a time write (C(throttle=1)).
+  - For how long the gateway lets requests end is set in its C(connectionDraining). Without it they are cut off.
+  - A gateway that is stopped is not written, because that would start it.
+  - An instance that is brought to its set's latest model is in the model's pools again.
+seealso:
+  - module: foghorn.azure_events.load_balancer_member
+  - name: Connection draining
+    description: Microsoft's description of what becomes of connections to a member that leaves.
+    link: https://learn.microsoft.com/azure/application-gateway/features#connection-draining
+"""
+
+EXAMPLES = r"""
+- name: Find out in which pools a VM is
+  foghorn.azure_events.application_gateway_member:
+    vm_id: "{{ web_3_id }}"
+    pools: ["{{ pool_id }}"]
+  delegate_to: localhost
+  register: found
+
+- name: Take it out of these
+  foghorn.azure_events.application_gateway_member:
+    remove: "{{ found.before }}"
+  delegate_to: localhost
+
+- name: Put it back in exactly these
+  foghorn.azure_events.application_gateway_member:
+    restore: "{{ found.before }}"
+  delegate_to: localhost
+
+- name: Find out whether a pool has a machine by its name
+  foghorn.azure_events.application_gateway_member:
+    addresses: [web3.example.com]
+    pools: ["{{ pool_id }}"]
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+before:
+  description: In which pools the machine is, for O(remove) and O(restore). Empty with either.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - kind: address
+      pool: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/applicationGateways/front/backendAddressPools/web
+      entry:
+        ipAddress: 10.0.0.7
+      servers: [10.0.0.7]
+remaining:
+  description: What the gateway still drained when time ran out, by its addresses and names.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was set. Null if none was, because ids name theirs.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import gateway_arguments, run_gateway, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_gateway(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **gateway_arguments()},
+            mutually_exclusive=[("remove", "restore")],
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
