@@ -28,7 +28,12 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors i
     read_reading,
     read_result,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError, approvals, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
+    PlanError,
+    approvals,
+    attempts,
+    make_plan,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
@@ -64,10 +69,12 @@ def maintenance_claims(
 ) -> dict[str, Any]:
     """Say who wants a host out of rotation, and how this run stands to it."""
     stands = standing(found, owner, run, break_lease, float(left_out_for))
-    return {
+    tried = [dict(one._asdict(), event_id=plain(one.event_id), reason=plain(one.reason)) for one in stands.tried]
+    told = {
         name: plain(value) if isinstance(value, str) else [plain(one) for one in value] if name == "claimed" else value
         for name, value in stands._asdict().items()
     }
+    return dict(told, tried=tried)
 
 
 def maintenance_run(playbook: str) -> dict[str, Any]:
@@ -130,6 +137,17 @@ def maintenance_progress(
         raise AnsibleFilterError("maintenance_progress: %s" % plain(str(error))) from error
 
 
+def maintenance_attempts(
+    plan: Mapping[str, Any], failures: Mapping[str, list[str]], approved: Iterable[str]
+) -> dict[str, dict[str, str]]:
+    """Say for which events hosts were taken out in vain."""
+    found = attempts(read_plan(plan), failures, approved)
+    return {
+        name: {plain(event_id): plain(reason) for event_id, reason in of_host.items()}
+        for name, of_host in found.items()
+    }
+
+
 def maintenance_report(
     plan: Mapping[str, Any],
     results: Mapping[str, Mapping[str, Any]] | None = None,
@@ -159,6 +177,7 @@ class FilterModule:
         """Name them."""
         return {
             "maintenance_approvals": untrusted(maintenance_approvals),
+            "maintenance_attempts": untrusted(maintenance_attempts),
             "maintenance_claims": untrusted(maintenance_claims),
             "maintenance_mistakes": untrusted(maintenance_mistakes),
             "maintenance_plan": untrusted(maintenance_plan),

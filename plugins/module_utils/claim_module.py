@@ -45,6 +45,7 @@ def claim_arguments() -> ArgumentSpec:
         "starts_at": {"type": "float"},
         "approving": {"type": "list", "elements": "str", "default": []},
         "left_out": {"type": "bool", "default": False},
+        "tried": {"type": "dict", "default": {}},
         "records": {"type": "list", "elements": "str", "default": []},
         "paths": {"type": "list", "elements": "path", "default": []},
     }
@@ -80,6 +81,7 @@ def _change(module: AnsibleModule, now: float) -> Tuple[State, State]:
 
 def _next(params: Dict[str, Any], before: State, now: float) -> State:
     run = Run(params["run"]["id"], params["run"]["playbook"], params["run"]["by"], params["run"]["process"])
+    before = claims.note_tried(before, {str(name): str(why or "") for name, why in params["tried"].items()}, now)
     if params["state"] == RELEASED:
         return claims.release(before, run, params["owner"])
     if params["state"] == RENEWED:
@@ -107,6 +109,7 @@ def _as_result(before: State, after: State, now: float, owner: str) -> Dict[str,
         "diff": {"before": texts[0], "after": texts[1]},
         "lease": after.holder(now),
         "claims": dict(after.claims),
+        "tried": dict(after.tried),
         "others": sorted(name for name in after.claims if name != owner),
         "boot_id": claims.boot_id(),
         "now": now,
@@ -115,6 +118,9 @@ def _as_result(before: State, after: State, now: float, owner: str) -> Dict[str,
 
 def _without_instants(state: State) -> Dict[str, Any]:
     return {
-        owner: {name: value for name, value in claim.items() if name not in ("noted_at", "left_out_at")}
-        for owner, claim in state.claims.items()
+        "claims": {
+            owner: {name: value for name, value in claim.items() if name not in ("noted_at", "left_out_at")}
+            for owner, claim in state.claims.items()
+        },
+        "tried": {event_id: one["reason"] for event_id, one in state.tried.items()},
     }

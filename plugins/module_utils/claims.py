@@ -23,6 +23,8 @@ _NEW = ".claims.json.new"
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _LONGEST_TEXT = 200
 _MOST_IDS = 100
+# Seconds. No event is announced for longer ahead than a week.
+_LONGEST_ATTEMPT = 8 * 86400.0
 # For whoever is sure that no other run is alive: any lease is taken over.
 ANY = "any"
 
@@ -68,10 +70,12 @@ class State(NamedTuple):
     """Of the run at work on it: `id`, `playbook`, `by`, `process`, and `until`, in seconds since the epoch."""
     claims: Mapping[str, Dict[str, Any]] = {}
     """By owner: `since`, `noted_at`, `by`, `reason`, `boot_id`, `is_final`, `starts_at`, `approving`, `left_out_at`."""
+    tried: Mapping[str, Dict[str, Any]] = {}
+    """By the id of an event for which the machine was taken out in vain: `at` and `reason`."""
 
     def as_dict(self) -> Dict[str, Any]:
         """Write it."""
-        return {"lease": self.lease, "claims": dict(self.claims)}
+        return {"lease": self.lease, "claims": dict(self.claims), "tried": dict(self.tried)}
 
     def holder(self, now: float) -> Optional[Dict[str, Any]]:
         """The lease that is in force."""
@@ -113,10 +117,13 @@ def read(directory: str) -> State:
     try:
         with open(path) as stream:
             content = json.load(stream)
-        state = State(content["lease"], content["claims"])
+        state = State(content["lease"], content["claims"], content["tried"])
         if state.lease is not None:
             state.lease["until"] = float(state.lease["until"])
-        return state._replace(claims={str(owner): dict(claim) for owner, claim in state.claims.items()})
+        return state._replace(
+            claims={str(owner): dict(claim) for owner, claim in state.claims.items()},
+            tried={str(event_id): dict(one, at=float(one["at"])) for event_id, one in state.tried.items()},
+        )
     except (FileNotFoundError, NotADirectoryError):
         return State()
     except OSError as error:
@@ -186,7 +193,21 @@ def release(state: State, run: Run, owner: str = "") -> State:
     """
     if state.lease is not None and state.lease["id"] != run.run_id:
         raise Leased(describe_lease(state.lease))
-    return State(None, {name: one for name, one in state.claims.items() if name != owner})
+    return state._replace(lease=None, claims={name: one for name, one in state.claims.items() if name != owner})
+
+
+def note_tried(state: State, tried: Mapping[str, str], now: float) -> State:
+    """Note for which events the machine was taken out in vain, and forget what cannot matter any more.
+
+    :param tried: by the ids of events, what went wrong; an empty text forgets the event
+    """
+    noted = {event_id: one for event_id, one in state.tried.items() if now < one["at"] + _LONGEST_ATTEMPT}
+    for event_id, reason in tried.items():
+        key = harmless_line(event_id, _LONGEST_TEXT).lower()
+        noted.pop(key, None)
+        if reason:
+            noted[key] = {"at": now, "reason": harmless_line(reason, _LONGEST_TEXT)}
+    return state._replace(tried=dict(list(noted.items())[-_MOST_IDS:]))
 
 
 def describe_lease(holder: Dict[str, Any]) -> str:
@@ -249,7 +270,7 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
         left = sorted(set(os.listdir(directory)).intersection(records))
         if left and read(directory).claims:
             raise ClaimError("%s still holds %s: not all was put back" % (directory, ", ".join(left)))
-        if state.lease is None:
+        if state.lease is None and not state.tried:
             for name in (_NEW, FILE):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(directory, name))

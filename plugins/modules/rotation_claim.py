@@ -24,7 +24,7 @@ options:
   directory:
     description:
       - Where the file is kept. It must outlast a reboot, and be the same for all who use it.
-      - It is made when it is needed, and removed with the last claim if nothing else is in it.
+      - It is made when it is needed, and removed with the last claim if nothing else is in it or to be remembered.
     type: path
     required: true
   state:
@@ -90,6 +90,14 @@ options:
     description: Whether its event is over and the machine stays out, because it is to be deleted.
     type: bool
     default: false
+  tried:
+    description:
+      - For which events the machine was taken out in vain, by their ids, and what went wrong, for people. An empty text
+        forgets the event, and so do eight days.
+      - It is kept beside the claims and outlasts them, so that nobody takes the machine out for the same event over and
+        over again. At most 100 are kept.
+    type: dict
+    default: {}
   records:
     description:
       - Names of files in O(directory) that are there as long as the machine was not put back. While one is, the last
@@ -171,6 +179,13 @@ claims:
   returned: success
   type: dict
   sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}
+tried:
+  description:
+    - By the id of an event in lower case, RV(ignore:at), when the machine was taken out for it in vain, in seconds
+      since the epoch by the machine's clock, and the RV(ignore:reason).
+  returned: success
+  type: dict
+  sample: {602d9444-d2cd-49c7-8624-8643e7171297: {at: 1789840800.1, reason: "web1: these services did not stop: web"}}
 others:
   description: The owners but for O(owner).
   returned: success

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .agent import has_taken_out
+from .plan import Attempt, describe_attempt
 
 BY_EVENT = "handle_events"
 BY_HAND = "by_hand"
@@ -39,6 +40,8 @@ class Standing(NamedTuple):
     """Why it is not to be put back yet although its event is no longer listed; empty if it is."""
     approving: tuple[str, ...] = ()
     """Ids of events whose approval an earlier run may have sent."""
+    tried: tuple[Attempt, ...] = ()
+    """For which events it was taken out in vain, the latest last."""
     claimed: tuple[str, ...] = ()
     """Everybody who wants it out, in words."""
 
@@ -92,6 +95,10 @@ def standing(
         by_others=" and ".join(_describe_claim(name, one) for name, one in sorted(claims.items()) if name != owner),
         left_out="" if mine is None else _why_left_out(mine, found, left_out_for),
         approving=() if mine is None else tuple(mine.get("approving") or ()),
+        tried=tuple(
+            Attempt(str(event_id), max(0.0, float(found["now"]) - float(one["at"])), str(one.get("reason") or ""))
+            for event_id, one in (found.get("tried") or {}).items()
+        ),
         claimed=tuple(_describe_claim(name, one) for name, one in sorted(claims.items())),
     )
 
@@ -115,6 +122,7 @@ def describe_status(
     if there and not lines:
         lines.append("%s: out, by somebody else: %s is there" % (name, " and ".join(there)))
     lines = lines or ["%s: in rotation, as far as these playbooks know" % name]
+    lines += ["%s: was taken out %s" % (name, describe_attempt(one)) for one in stands.tried]
     return lines + (["%s: %s" % (name, stands.leased)] if stands.leased else [])
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.document import Event, event_as_dict, event_from_dict
-from .plan import Case, Entry, Host, Plan, PlanError
+from .plan import Attempt, Case, Entry, Host, Plan, PlanError
 from .report import Result
 
 _PER_GROUP = ("minimum_in_service",)
@@ -41,6 +41,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         leased=str(content.get("leased") or ""),
         left_out=str(content.get("left_out") or ""),
         approving=tuple(content.get("approving") or ()),
+        tried=tuple(Attempt(**one) for one in content.get("tried") or ()),
     )
 
 

@@ -36,6 +36,20 @@ class PlanError(ValueError):
     """The hosts, or what the operator decided, make no sense. The message says what to change."""
 
 
+class Attempt(NamedTuple):
+    """That a host was taken out for an event in vain, because a step failed, on it or on another host of the event."""
+
+    event_id: str
+    seconds_ago: float
+    reason: str
+    """What went wrong, in words."""
+
+
+def describe_attempt(attempt: Attempt) -> str:
+    """Say for which event, when, and what went wrong."""
+    return "in vain for %s %d s ago: %s" % (attempt.event_id, attempt.seconds_ago, attempt.reason)
+
+
 class Host(NamedTuple):
     """What is known of one host of the inventory."""
 
@@ -71,6 +85,8 @@ class Host(NamedTuple):
     """Why it stays out although none of its events is listed any more; empty if it does not."""
     approving: tuple[str, ...] = ()
     """Ids of events that an earlier run has approved, or may have."""
+    tried: tuple[Attempt, ...] = ()
+    """For which events earlier runs have taken it out in vain."""
 
     @property
     def is_in_service(self) -> bool:
@@ -96,6 +112,8 @@ class Case(NamedTuple):
     """The host that approves it, if it is approved."""
     may_begin: bool = False
     """Whether an earlier run has approved it, or may have."""
+    was_in_vain: bool = False
+    """Whether it is left alone because its hosts were taken out in vain lately."""
 
 
 class Entry(NamedTuple):
@@ -138,7 +156,8 @@ class Plan(NamedTuple):
     shortfalls: Sequence[str]
     """Where the platform takes more hosts than the minimum in service allows, in words."""
     passed_over: Mapping[str, str] = {}
-    """Why hosts are left alone that another run is at work on, or that are being deleted, by their names."""
+    """Why hosts are left alone that another run is at work on, that are being deleted, or that were taken out in vain
+    lately, by their names."""
     patient: Mapping[str, float] = {}
     """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
     epoch: they were brought forward, because their event would start before a turn of their own."""
@@ -193,12 +212,17 @@ def make_plan(
         held=held,
         shortfalls=_shortfalls(by_name, batches, entries, groups, brought_forward),
         patient=brought_forward or waiting,
-        passed_over={
-            host.name: host.leased or host.left_out
-            for host in hosts
-            if host.leased or (host.left_out and host.name not in entries and host.name not in held)
-        },
+        passed_over=_passed_over(hosts, cases, {*entries, *held, *waiting}),
     )
+
+
+def _passed_over(hosts: Sequence[Host], cases: Sequence[Case], named: Container[str]) -> dict[str, str]:
+    in_vain = {name: case.left_alone for case in cases if case.was_in_vain for name in case.hosts}
+    return {
+        host.name: host.leased or host.left_out or in_vain[host.name]
+        for host in hosts
+        if host.leased or ((host.left_out or host.name in in_vain) and host.name not in named)
+    }
 
 
 def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
@@ -213,6 +237,26 @@ def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
         if not case.withheld and not case.left_alone and case.approver and are_ready.issuperset(case.hosts):
             chosen.setdefault(case.approver, []).append(case.event.event_id)
     return chosen
+
+
+def attempts(plan: Plan, failures: Mapping[str, Sequence[str]], approved: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Say for which events hosts were taken out in vain, as is remembered on them.
+
+    :param failures: what went wrong on each host, in words, by its name
+    :param approved: ids of the events that were approved, or may have been
+    :returns: by host, for all events of the plan that hit it and were met: what went wrong, by the event's id; an
+        empty text where nothing is to be remembered
+    """
+    may_begin = set(map(name_key, approved))
+    found: dict[str, dict[str, str]] = {}
+    for case in plan.cases:
+        if case.left_alone:
+            continue
+        wrong = ["%s: %s" % (name, failures[name][-1]) for name in case.hosts if failures.get(name)]
+        in_vain = not case.withheld and name_key(case.event.event_id) not in may_begin
+        for name in case.hosts:
+            found.setdefault(name, {})[case.event.event_id] = "; ".join(wrong) if in_vain else ""
+    return found
 
 
 class _Group(NamedTuple):
@@ -337,18 +381,21 @@ def _case(
         rule,
         now,
     )
-    at_work = any(is_at_work_on(agent, event.event_id) for agent in agents.values())
     may_begin = any(_is_among(event, member.approving) for member in members)
+    is_under_way = may_begin or any(is_at_work_on(agent, event.event_id) for agent in agents.values())
+    left_alone = "" if is_under_way else _why_left_alone(event, withheld, rule, policy, now)
+    not_again = "" if is_under_way or left_alone else _why_not_again(event, members, policy, now)
     return Case(
         event=event,
         hosts=tuple(member.name for member in members),
         outsiders=tuple(outsiders.values()),
         agents=tuple(agents),
         withheld=withheld,
-        left_alone="" if at_work or may_begin else _why_left_alone(event, withheld, rule, policy, now),
+        left_alone=left_alone or not_again,
         # Without outsiders there always is one.
         approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
         may_begin=may_begin,
+        was_in_vain=bool(not_again),
     )
 
 
@@ -383,6 +430,19 @@ def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now
     if withheld and notice is not None and notice >= policy.begin_within:
         return "it is not approved, because %s, and does not begin within %g s" % (withheld, policy.begin_within)
     return ""
+
+
+def _why_not_again(event: Event, members: Sequence[Host], policy: Policy, now: float) -> str:
+    """Whether it was tried lately, and there is time to leave that to a later run."""
+    notice = notice_of(event, now)
+    attempts = [one for member in members for one in member.tried if _is_among(event, [one.event_id])]
+    latest = min(attempts, key=lambda one: one.seconds_ago, default=None)
+    if latest is None or notice is None or notice < policy.begin_within or latest.seconds_ago >= policy.retry_after:
+        return ""
+    return (
+        "its hosts were taken out in vain %d s ago, because of %s: tried again in %d s, or at once with"
+        " handle_events_retry_after=0" % (latest.seconds_ago, latest.reason, policy.retry_after - latest.seconds_ago)
+    )
 
 
 class _Unit(NamedTuple):

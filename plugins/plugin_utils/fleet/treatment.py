@@ -103,6 +103,8 @@ class Policy(NamedTuple):
     """This long after its start an event is thought to be over. Azure lists most for about ten minutes."""
     end_timeout: float = 1800.0
     """This long after its start an event must be over."""
+    retry_after: float = 1800.0
+    """For so long hosts are not taken out again for an event for which that was in vain, unless it begins soon."""
 
 
 def read_policy(values: Mapping[str, Any]) -> Policy:

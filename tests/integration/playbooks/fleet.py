@@ -87,7 +87,7 @@ class Host:
         self.state.mkdir()
         since = time.time() - 300
         noted = {"since": since, "noted_at": since, "by": "alice on ctl2", "boot_id": claims.boot_id()} | details
-        (self.state / claims.FILE).write_text(json.dumps({"lease": None, "claims": {owner: noted}}))
+        (self.state / claims.FILE).write_text(json.dumps({"lease": None, "claims": {owner: noted}, "tried": {}}))
 
     def claimed(self) -> dict[str, Any]:
         """Who wants it out of rotation, and what was noted."""

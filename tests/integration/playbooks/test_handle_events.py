@@ -45,9 +45,12 @@ def tasks_of_the_operator(directory: Path) -> dict[str, Any]:
 def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_over(
     make_fleet: MakeFleet, tmp_path: Path
 ) -> None:
-    fleet = make_fleet(2)
-    host, other = fleet.hosts
+    fleet = make_fleet(3)
+    host, other, broken = fleet.hosts
+    broken.breaks_at_stop = True
+    broken.variables["handle_events_group"] = "broken"
     reboot = fleet.event("Reboot", host)
+    fleet.event("Reboot", broken, notice=3000)
     run = fleet.start("handle_events", **tasks_of_the_operator(tmp_path))
 
     run.wait_until(lambda: fleet.is_approved(reboot))
@@ -63,11 +66,20 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     run.wait_until(lambda: fleet.looks(host) >= looks + 2)
     assert host.marker.exists()
     assert not host.is_serving()
+    # What could not be stopped is back, as its event is far off, and that is remembered.
+    assert not broken.marker.exists()
+    assert broken.is_serving()
+    assert broken.claimed() == {}
 
     # Neither another run nor somebody by hand touches it meanwhile.
     status, second = fleet.run("handle_events")
     assert status == 0, second.output
     assert re.search(r"left alone: handle_events of .+ is at work on it, and leased it until", second.report(host))
+    # Nor is what was in vain tried again by every run.
+    assert re.search(
+        r"left alone: its hosts were taken out in vain \d+ s ago, because of host2: .*did not stop",
+        second.report(broken),
+    )
     status, by_hand = fleet.run("restore", "-e", f"restore_hosts={host.name}")
     assert status == 2, by_hand.output
     assert "is at work on it, and leased it until" in by_hand.text
@@ -76,13 +88,17 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     assert "handle_events" in claims.read(str(host.state)).claims
 
     fleet.azure.advance(LONG)
-    assert run.finish() == 0, run.output
+    assert run.finish() == 2, run.output
+    assert "put back, because a step failed and the event is far off; put back; FAILED" in run.report(broken)
+    assert "FAILED" not in run.report(host)
     assert host.is_back()
     assert len(fleet.record(reboot)["approvals"]) == 1
     assert "s of notice left; over; put back" in run.report(host)
     assert not other.marker.exists()
-    # The operator's tasks ran for this host alone, while it was in rotation, each at its time.
-    assert (tmp_path / "noted").read_text() == "before host0 1\nafter host0 1\nafter_batch host0 1\n"
+    # The operator's tasks ran for no host that was not hit, while it was in rotation, each at its time.
+    noted = (tmp_path / "noted").read_text().splitlines()
+    assert [line for line in noted if "host0" in line] == ["before host0 1", "after host0 1", "after_batch host0 1"]
+    assert [line for line in noted if "host1" in line] == []
 
 
 class _SlowDeletion(http.server.BaseHTTPRequestHandler):

@@ -147,7 +147,40 @@ def test_given_somebody_elses_text_when_claimed_then_it_is_one_short_harmless_li
     assert claim["approving"] == ["\ufffd"] * 100
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"lease": {"until": "soon"}, "claims": {}}', '{"lease": 1}'])
+def test_given_an_event_that_was_tried_in_vain_then_that_outlasts_the_claim_until_it_is_forgotten(
+    directory: Path,
+) -> None:
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+
+    keep(
+        directory,
+        lambda state: claims.release(claims.note_tried(state, {"A": "web did\x07 not stop"}, NOW), FIRST, "by_hand"),
+    )
+    assert claims.read(str(directory)) == State(tried={"a": {"at": NOW, "reason": "web did\ufffd not stop"}})
+
+    keep(directory, lambda state: claims.note_tried(state, {"a": ""}, NOW))
+    assert not directory.exists()
+
+
+def test_given_events_tried_long_ago_or_too_many_then_only_the_latest_are_remembered() -> None:
+    old = claims.note_tried(State(), {"old": "failed"}, NOW - 9 * 86400)
+
+    assert list(claims.note_tried(old, {"new": "failed"}, NOW).tried) == ["new"]
+    many = claims.note_tried(old, {f"event{number}": "failed" for number in range(150)}, NOW)
+    assert list(many.tried) == [f"event{number}" for number in range(50, 150)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"lease": {"until": "soon"}, "claims": {}, "tried": {}}',
+        '{"lease": null, "claims": {}, "tried": {"a": {"reason": "when?"}}}',
+        '{"lease": 1}',
+    ],
+)
 def test_given_a_damaged_file_when_read_then_it_is_named_and_not_taken_for_no_claims(
     directory: Path, content: str
 ) -> None:

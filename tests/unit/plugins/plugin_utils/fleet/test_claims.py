@@ -18,6 +18,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims 
     is_dead,
     standing,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt
 
 NOW = 1_789_840_800.0
 RUN_HERE = """
@@ -150,4 +151,7 @@ def test_given_hosts_when_their_status_is_told_then_it_is_said_for_whom_they_are
     assert describe_status("web3", found(), agent) == ["web3: out, its agent says: B"]
     marked = found() | {"present": ["/var/out", "/other"]}
     assert describe_status("web4", marked, None, ["/var/out"]) == ["web4: out, by somebody else: /var/out is there"]
+    tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
+    assert describe_status("web6", tried)[1:] == ["web6: was taken out in vain for a 300 s ago: web2: web did not stop"]
+    assert standing(tried).tried == (Attempt("a", 300.0, "web2: web did not stop"),)
     assert describe_status("web5", {"msg": "timed out"}) == ["web5: nothing is known: timed out"]

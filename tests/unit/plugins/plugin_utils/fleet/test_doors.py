@@ -20,7 +20,12 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors i
     read_reading,
     read_result,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, PlanError, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
+    Attempt,
+    Host,
+    PlanError,
+    make_plan,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
@@ -46,9 +51,18 @@ def test_given_a_plan_when_written_and_read_then_it_is_the_same(event: MakeEvent
 def test_given_a_host_as_a_playbook_knows_it_when_read_then_all_is_there(event: MakeEvent, now: float) -> None:
     reboot = event()
 
-    host = read_host({"name": "h0", "vm_name": "vm_0", "events": [as_returned(reboot, now)], "stop_seconds": "7"})
+    tried = {"event_id": "E", "seconds_ago": 60.0, "reason": "no stop"}
+    host = read_host(
+        {
+            "name": "h0",
+            "vm_name": "vm_0",
+            "events": [as_returned(reboot, now)],
+            "stop_seconds": "7",
+            "tried": [tried],
+        }
+    )
 
-    assert host == Host("h0", "vm_0", (reboot,), stop_seconds=7.0)
+    assert host == Host("h0", "vm_0", (reboot,), stop_seconds=7.0, tried=(Attempt("E", 60.0, "no stop"),))
 
 
 def test_given_what_holds_for_the_run_and_differs_between_hosts_when_checked_then_both_are_named() -> None:

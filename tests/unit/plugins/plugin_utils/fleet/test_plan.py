@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
+    Attempt,
     Host,
     Plan,
     PlanError,
     approvals,
+    attempts,
     make_plan,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
@@ -934,3 +936,81 @@ def test_given_any_fleet_then_the_order_of_events_does_not_depend_on_that_of_the
     backwards = make_plan(hosts[::-1], Policy(), _NOW).cases
 
     assert [case.event for case in forwards] == [case.event for case in backwards]
+
+
+def in_vain(event: Event, seconds_ago: float) -> Attempt:
+    """Hosts were taken out for this."""
+    return Attempt(event.event_id.lower(), seconds_ago, "h1: web did not stop")
+
+
+def test_given_a_shared_event_that_was_tried_in_vain_lately_then_its_hosts_stay_in_service_and_it_is_said_why(
+    event: MakeEvent, now: float
+) -> None:
+    shared = event(resources=("vm_0", "vm_1"), notice=3000)
+    hosts = fleet(shared)
+    hosts[1] = hosts[1]._replace(tried=(in_vain(shared, 9000), in_vain(shared, 300)))
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+
+    assert plan.batches == []
+    reason = (
+        "its hosts were taken out in vain 300 s ago, because of h1: web did not stop: tried again in 1500 s, or at once"
+        " with handle_events_retry_after=0"
+    )
+    assert plan.passed_over == {"h0": reason, "h1": reason}
+    assert plan.cases[0].left_alone == reason
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "notice", "retry_after"),
+    [(1800, 3000, 1800), (300, 3000, 0), (300, 1199, 1800)],
+    ids=["long ago", "asked for", "begins soon"],
+)
+def test_given_an_event_that_was_tried_in_vain_when_it_is_time_to_try_again_then_its_hosts_are_taken_out(
+    event: MakeEvent, now: float, seconds_ago: float, notice: float, retry_after: float
+) -> None:
+    reboot = event(notice=notice)
+    hosts = [Host("h0", "vm_0", (reboot,), tried=(in_vain(reboot, seconds_ago),))]
+
+    assert make_plan(hosts, Policy(retry_after=retry_after), now).batches == [["h0"]]
+
+
+def test_given_an_event_that_was_approved_in_part_when_it_was_tried_in_vain_before_then_it_is_followed(
+    event: MakeEvent, now: float
+) -> None:
+    reboot = event(notice=3000)
+    hosts = [Host("h0", "vm_0", (reboot,), was_left=True, approving=(reboot.event_id,), tried=(in_vain(reboot, 300),))]
+
+    assert make_plan(hosts, Policy(), now).hosts["h0"].remove
+
+
+def test_given_a_host_whose_other_event_is_met_then_what_was_in_vain_is_no_reason_to_pass_it_over(
+    event: MakeEvent, now: float
+) -> None:
+    reboot, freeze = event(notice=3000), event("Freeze", notice=800)
+    hosts = [Host("h0", "vm_0", (reboot, freeze), tried=(in_vain(reboot, 300),))]
+
+    plan = make_plan(hosts, Policy(), now)
+
+    assert plan.passed_over == {}
+    assert plan.hosts["h0"].events == (freeze,)
+
+
+def test_given_a_step_that_failed_then_all_hosts_of_its_event_remember_what_went_wrong(
+    event: MakeEvent, now: float
+) -> None:
+    shared = event(resources=("vm_0", "vm_1"), notice=3000)
+    alone, outside = event(resources=("vm_2",), notice=3000), event("Redeploy", ("vm_3", "vm_9"), notice=1000)
+    far = event("Freeze", ("vm_3",), notice=9000)
+    plan = make_plan(fleet(shared, alone, outside, far), Policy(minimum_in_service="0"), now)
+    failures = {"h0": [], "h1": ["first", "web did not stop"], "h2": ["no answer"], "h3": ["failed"]}
+
+    found = attempts(plan, failures, [alone.event_id.upper()])
+
+    # What may have been approved is no attempt, nor is what nobody wanted to approve.
+    assert found == {
+        "h0": {shared.event_id: "h1: web did not stop"},
+        "h1": {shared.event_id: "h1: web did not stop"},
+        "h2": {alone.event_id: ""},
+        "h3": {outside.event_id: ""},
+    }
