@@ -10,7 +10,7 @@ import json
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_core.document import Document, NameKey, name_key
+from foghorn_core.document import Document, Event, NameKey, name_key
 from foghorn_core.errors import OutOfTime
 from foghorn_core.text import plain
 
@@ -130,6 +130,8 @@ class Agent:
         """Whether it was logged that this machine is out for long."""
         self._document: Optional[Document] = None
         """What IMDS told last."""
+        self._is_last_before_dry_run = False
+        """Whether what was begun is to be brought to its end, and nothing approved, before a dry run begins."""
         self._is_quiet = False
         """Whether the poll under way goes on by itself as long as nothing new comes."""
         self._counted_polls = 0
@@ -240,19 +242,20 @@ class Agent:
         said = answer_to(self.state, asked)
         if self._health.journal_trouble is not None:
             said += "; the agent will have forgotten it when it starts again: %s" % self._health.journal_trouble
-        return said
+        return "dry run: would be: " + said if self.config.dry_run else said
 
     # --- what others see ----------------------------------------------------------------------
 
     def respond(self, path: str) -> Optional[Tuple[int, str, bytes]]:
         """Answer one HTTP request; None for a path that is not there."""
         if path == "/readyz":
-            if self.state.is_out:
-                return 503, "text/plain", b"out of rotation\n"
-            if self._readiness.failing:
-                failing = "not ready: %s\n" % plain(", ".join(self._readiness.failing))
-                return 503, "text/plain; charset=utf-8", failing.encode("utf-8")
-            return 200, "text/plain", b"in rotation\n"
+            why_out = "out of rotation" if self.state.is_out else None
+            if why_out is None and self._readiness.failing:
+                why_out = "not ready: %s" % plain(", ".join(self._readiness.failing))
+            text = why_out or "in rotation"
+            if self.config.dry_run:
+                text, why_out = "in rotation; dry run: would be %s" % text, None
+            return 200 if why_out is None else 503, "text/plain; charset=utf-8", text.encode("utf-8") + b"\n"
         if path == "/healthz":
             lines = ["running", *self.troubles]
             return 200, "text/plain; charset=utf-8", "".join(line + "\n" for line in lines).encode("utf-8")
@@ -283,6 +286,7 @@ class Agent:
             waiting,
             self._readiness.describe(),
             self._failing(),
+            self.config.dry_run,
         )
 
     def _failing(self) -> List[Failing]:
@@ -320,7 +324,8 @@ class Agent:
     @property
     def troubles(self) -> List[str]:
         """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
-        return troubles(self._health) + [as_failure(one) for one in self._failing()]
+        dry = ["dry run: nothing is done"] if self.config.dry_run else []
+        return dry + troubles(self._health) + [as_failure(one) for one in self._failing()]
 
     # --- how it is run ------------------------------------------------------------------------
 
@@ -331,6 +336,10 @@ class Agent:
     def note_configuration(self, trouble: Optional[str]) -> None:
         """Note what is wrong with the configuration's file, so that another one is used; None once it is good."""
         self._health = self._health._replace(configuration_trouble=trouble)
+
+    def note_dry_run(self, is_wanted: bool) -> None:
+        """Note whether a dry run is to begin as soon as this machine is in rotation."""
+        self._is_last_before_dry_run = is_wanted
 
     def use(self, config: Config) -> None:
         """Go on with another configuration, from the next turn on. What is running and still wanted goes on."""
@@ -460,7 +469,7 @@ class Agent:
             return
         again_in = self._schedule_retry(work, outcome)
         if again_in is not None and work.stage != RESTORE:
-            self.counters.add("foghorn_steps_total", stage=work.stage, result="tried again")
+            self._count_step(work, "tried again")
             self._commit(tried(work, outcome))
             self._edges.log(
                 levels.WARNING,
@@ -488,7 +497,7 @@ class Agent:
 
     def _conclude(self, one: Tracked, work: Work, outcome: StepOutcome) -> None:
         result = "succeeded" if outcome.succeeded else "failed"
-        self.counters.add("foghorn_steps_total", stage=work.stage, result=result)
+        self._count_step(work, result)
         plan = plan_of(self.config.rules, one)
         self._commit(ended(work, plan, outcome))
         self._edges.log(
@@ -497,6 +506,12 @@ class Agent:
             % (work.stage, work.step.name, result, outcome.seconds, ": " + outcome.reason if outcome.reason else ""),
             event_id=work.event.event_id,
         )
+
+    def _count_step(self, work: Work, result: str) -> None:
+        if self.config.dry_run:
+            self.counters.add("foghorn_dry_run_would_total", what=work.stage)
+        else:
+            self.counters.add("foghorn_steps_total", stage=work.stage, result=result)
 
     # --- deciding and acting ------------------------------------------------------------------
 
@@ -601,7 +616,9 @@ class Agent:
         withheld: Dict[str, str] = {}
         for one, plan in candidates:
             reason = None
-            if self.state.hold is not None:
+            if self._is_last_before_dry_run:
+                reason = "a dry run is wanted"
+            if reason is None and self.state.hold is not None:
                 reason = "held by hand until %s" % end_of(self.state.hold.until)
             if reason is None and plan.approve_between:
                 reason = why_closed(plan.approve_between, wall, self._clocks_of_zones())
@@ -632,12 +649,22 @@ class Agent:
         if not due or self._edges.journal.unwritten or not self._edges.journal.is_open:
             return
         event_ids = [event.event_id for event in due]
+        if self.config.dry_run:
+            self._say_what_would_be_approved(due)
+            return
         # Written down before it is sent: after a crash it is known that Azure may have heard it.
         self._commit({"kind": "approving", "event_ids": event_ids})
         if self._edges.journal.unwritten:
             return
         self._approving = event_ids
         self._edges.approve.submit(event_ids)
+
+    def _say_what_would_be_approved(self, due: Sequence[Event]) -> None:
+        for event in due:
+            self.counters.add("foghorn_dry_run_would_total", what="approve")
+            self._edges.log(levels.NOTICE, "would approve %s" % event.event_type, event_id=event.event_id)
+            # Once is enough.
+            self._approve_again[event.event_id] = (float("inf"), 0.0)
 
     def _collect_approval(self, now: float) -> None:
         for result in self._edges.approve.collect():
@@ -767,7 +794,7 @@ class Agent:
             self._stages_began[MANUAL_ID, DRAIN] = now
         elif record["state"] == BEGUN:
             self._stages_began[key] = now
-        elif key in self._stages_began:
+        elif key in self._stages_began and not self.config.dry_run:
             self.counters.observe(now - self._stages_began.pop(key), stage=key[1], result=record["state"])
 
     def _write(self, *records: Record) -> None:

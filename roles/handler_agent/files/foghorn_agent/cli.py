@@ -221,7 +221,7 @@ def _url_of_agent(config: Config) -> str:
 
 
 def _history(asked: Arguments, output: TextIO) -> int:
-    for record in read_history(load_config(asked.config).state_directory):
+    for record in read_history(load_config(asked.config).journal_directory):
         if asked.json:
             output.write(json.dumps(record, sort_keys=True) + "\n")
         elif record.get("kind") not in ("summary", "tracked", "incarnation"):
@@ -269,7 +269,8 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
     for line in advice:
         sys.stderr.write("%s: warning: %s\n" % (source, plain(line)))
     own = len(config.rules) - len(Config().rules)
-    output.write("%s: good, with %d %s of its own\n" % (source, own, "policy" if own == 1 else "policies"))
+    dry = "; a dry run: nothing is done" if config.dry_run else ""
+    output.write("%s: good, with %d %s of its own%s\n" % (source, own, "policy" if own == 1 else "policies", dry))
     return OK
 
 
@@ -277,7 +278,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
     # Only here: the other commands need none of it, and start faster.
     from .control import ask_agent
 
-    directory = load_config(asked.config).state_directory
+    directory = load_config(asked.config).journal_directory
     wanted = {"request": asked.command, "seconds": asked.seconds, "event_id": asked.event_id}
     try:
         said = ask_agent(directory, wanted, _SECONDS_TO_ANSWER)

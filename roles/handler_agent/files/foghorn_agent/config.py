@@ -43,6 +43,7 @@ DEFAULT_PATH = "/etc/foghorn/agent.json"
 DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
 DEFAULT_STATE_DIRECTORY = "/var/lib/foghorn"
 DEFAULT_PORT = 9797
+_OF_DRY_RUNS = "dry_run"
 DEFAULT_STEP_TIMEOUT = 60.0  # seconds
 # Azure's load balancers probe from here, and a probe is not a user.
 AZURE_PROBE_ADDRESS = "168.63.129.16"
@@ -149,6 +150,13 @@ class Config(NamedTuple):
     """The configured ones, and after them those of the defaults."""
     quorum: Quorum = Quorum()
     webhooks: Tuple[Webhook, ...] = ()
+    dry_run: bool = False
+    """Whether only to say what would be done."""
+
+    @property
+    def journal_directory(self) -> str:
+        """Where the agent keeps what it does. A dry run keeps it apart: nothing of it was really done."""
+        return os.path.join(self.state_directory, _OF_DRY_RUNS) if self.dry_run else self.state_directory
 
 
 def load_config(path: str = DEFAULT_PATH) -> Config:
@@ -212,6 +220,7 @@ def parse_config(content: Any, path: str = "configuration") -> Config:
         + default_rules(margin),
         quorum=_parse_quorum(top.section("quorum")),
         webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks")),
+        dry_run=top.boolean("dry_run") or False,
     )
     _demand_secret(config, mistakes)
     top.finish()

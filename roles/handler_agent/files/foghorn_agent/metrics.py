@@ -28,6 +28,8 @@ _HELP = {
     "foghorn_approvals_total": ("counter", "Approvals sent, by result."),
     "foghorn_errors_total": ("counter", "Turns of the loop that ended in an error that nobody foresaw."),
     "foghorn_webhooks_total": ("counter", "Webhooks, by result."),
+    "foghorn_dry_run": ("gauge", "Whether nothing is done, and it is only said what would be."),
+    "foghorn_dry_run_would_total": ("counter", "What would have been done in dry runs, by what it is."),
     "foghorn_stage_seconds": ("histogram", "How long the stages took that have ended, by stage and result."),
 }
 
@@ -70,6 +72,7 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
     """Write all metrics. `status` is what `/status` answers."""
     samples: List[Sample] = [
         ("foghorn_in_rotation", (), float(status["in_rotation"])),
+        ("foghorn_dry_run", (), float(bool(status["dry_run"]))),
         ("foghorn_last_answer_timestamp_seconds", (), last_answer),
         ("foghorn_journal_unwritten", (), float(unwritten)),
     ]

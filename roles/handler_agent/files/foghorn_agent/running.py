@@ -13,7 +13,7 @@ from .connections import count_established, trouble_with_containers
 from .decisions import Work
 from .log import Log
 from .paths import UnsafePath, check_path
-from .policy import COMMAND, HOOKS, PAUSE
+from .policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
 from .steps import Child, StepOutcome, hook_commands
 
 _CUT_OFF = "cut off at the deadline"
@@ -32,6 +32,8 @@ class Surroundings(NamedTuple):
     proc_net: str = "/proc/net"
     say: Callable[[Work, str, str], None] = lambda _work, _program, _output: None
     """Is given what a program of a step has said, once it has ended. Without a program it is the step that says it."""
+    is_dry: bool = False
+    """Whether steps only say what they would do, and take no time for it but where they pause."""
 
 
 class Running:
@@ -94,6 +96,10 @@ class Running:
             self._outcome = self._failed(_CUT_OFF, cut_off=True)
         elif self.work.is_look:
             self._run(["systemctl", "is-active", "--", step.stops])
+        elif self._around.is_dry and self.work.stage != CHECK and step.kind != PAUSE:
+            # A check only looks, and whether an event would be approved depends on it.
+            self._outcome = self._would()
+            self._around.say(self.work, "", self._outcome.output or self._outcome.reason)
         elif step.kind == COMMAND:
             self._run_program(list(step.argv))
         elif step.kind == HOOKS:
@@ -104,6 +110,25 @@ class Running:
                 self._outcome = self._failed(str(error))
             else:
                 self._run_next_hook()
+
+    def _would(self) -> StepOutcome:
+        """What becomes of a step of a dry run: what would keep it from being begun does so here, too."""
+        step = self.work.step
+        if step.kind == WAIT_CONNECTIONS:
+            ports = ", ".join(str(port) for port in step.ports)
+            return self._succeeded("would wait for the connections on port %s, %g s at most" % (ports, step.timeout))
+        try:
+            if step.kind == HOOKS:
+                hooks = hook_commands(os.path.join(self._around.hooks_directory, self.work.stage))
+                return self._succeeded("would run %s" % (", ".join(map(os.path.basename, hooks)) or "no hook"))
+            if os.path.isabs(step.argv[0]):
+                check_path(step.argv[0])
+        except UnsafePath as error:
+            return self._failed(str(error))
+        if step.stops or step.starts:
+            return self._succeeded("would %s %s" % ("stop" if step.stops else "start", step.stops or step.starts))
+        # Its arguments are not for everybody who reads the log.
+        return self._succeeded("would run %s" % step.argv[0])
 
     def _run_program(self, argv: List[str]) -> None:
         try:

@@ -148,8 +148,14 @@ class Service:
             self._note_config_error(error)
 
     def _open(self, config: Config, environment: Mapping[str, str], log: Log, sockets: Sequence[socket.socket]) -> None:
-        self._config = config
-        self._log = log
+        self._wanted = config
+        """What the file says."""
+        # What was really begun is really brought to its end: a dry run would put the machine back with its services
+        # stopped.
+        self._is_finishing = config.dry_run and replay(Journal(config.state_directory).read()).is_out
+        self._config = config = config._replace(dry_run=False) if self._is_finishing else config
+        """What is in force."""
+        self._log = log = _dry(log) if config.dry_run else log
         self._clocks = Clocks(time.monotonic, time.time)
         self._selector = selectors.DefaultSelector()
         self._opened.callback(self._selector.close)
@@ -159,7 +165,7 @@ class Service:
         self._endpoint_trouble: Optional[str] = None
         self._last_error = ("", 0.0)
         """What it was, and when it may be said again."""
-        self._journal = Journal(config.state_directory)
+        self._journal = Journal(config.journal_directory)
         self._opened.callback(self._journal.close)
         try:
             records = self._journal.open()
@@ -186,6 +192,7 @@ class Service:
             self._opened.callback(worker.close)
             self._selector.register(worker.fileno(), selectors.EVENT_READ)
         self.agent = Agent(config, self._clocks, edges, state, boot_id())
+        self._note_finishing()
         self._note_secret()
         access = Access(
             self.agent.respond,
@@ -207,6 +214,14 @@ class Service:
         self._notifier = Notifier(environment, self._clocks.monotonic)
         self._opened.callback(self._notifier.close)
 
+    def _note_finishing(self) -> None:
+        self.agent.note_dry_run(self._is_finishing)
+        if self._is_finishing:
+            text = (
+                "the dry run begins when the machine is back in rotation; until then it goes on, and approves nothing"
+            )
+            self._log(levels.WARNING, text)
+
     def _note_secret(self) -> None:
         secret_file = self._config.quorum.secret_file
         if secret_file is not None:
@@ -218,7 +233,7 @@ class Service:
 
     def _open_control(self) -> Optional[Control]:
         try:
-            control = Control(self._config.state_directory, self.agent.obey, self._selector)
+            control = Control(self._config.journal_directory, self.agent.obey, self._selector)
         except OSError as error:
             # Nobody's maintenance depends on it.
             self._log(levels.ERROR, "nothing can be asked for by hand: %s" % error)
@@ -257,6 +272,8 @@ class Service:
         except Exception as error:  # noqa: BLE001 - whatever it is: the machine is better off with the next turn
             seconds = self._note_error(error)
         self._look_at_config()
+        if self._is_finishing and not self.agent.state.is_out:
+            self._next = self._wanted
         self._endpoint.expire()
         self._note_endpoint()
         self._notifier.sign_of_life()
@@ -296,13 +313,19 @@ class Service:
         self._notifier.ready()
 
     def _use(self, config: Config) -> None:
-        before, self._config = self._config, config
-        if config == before:
+        before, self._wanted = self._config, config
+        was_finishing = self._is_finishing
+        self._is_finishing = config.dry_run and not before.dry_run and self.agent.state.is_out
+        self._config = config._replace(dry_run=False) if self._is_finishing else config
+        if self._is_finishing != was_finishing:
+            self._note_finishing()
+        if self._config == before:
             self._log(levels.NOTICE, "the configuration is read again: it is the same")
-        elif (config.imds, config.state_directory) != (before.imds, before.state_directory):
+        elif (self._config.imds, self._config.journal_directory) != (before.imds, before.journal_directory):
             # The connections, the journal and what is known of IMDS are others: that is another agent.
             self._next = config
         else:
+            config = self._config
             self._log(levels.NOTICE, "the configuration is another from now on")
             self._endpoint.listen(config.listen)
             self.agent.use(config)
@@ -324,7 +347,9 @@ class Service:
             self.agent.note_endpoint(trouble)
 
     def _surroundings(self) -> Surroundings:
-        return Surroundings(self._config.hooks_directory, self._clocks.monotonic, say=self._say)
+        return Surroundings(
+            self._config.hooks_directory, self._clocks.monotonic, say=self._say, is_dry=self._config.dry_run
+        )
 
     def _say(self, work: Work, program: str, output: str) -> None:
         # What looks every few seconds, and what systemd says of a unit, is told where it is used.
@@ -366,6 +391,9 @@ class Service:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def _tell(self, record: Record, state: State) -> None:
+        if self._config.dry_run:
+            # Whoever hears of it may act on it.
+            return
         stage = occasion(record)
         for webhook in self._config.webhooks:
             if webhook.stages is not None and stage not in webhook.stages:
@@ -394,6 +422,10 @@ class Service:
         trouble = report.warning if report.delivered else report.detail
         if trouble is not None:
             self._log(levels.WARNING, "webhook to %s: %s: %s" % (shown_url(report.request.url), result, trouble))
+
+
+def _dry(log: Log) -> Log:
+    return lambda priority, message, **fields: log(priority, "dry run: " + message, **fields)
 
 
 def _body_of(webhook: Webhook, stage: str, record: Record, state: State) -> Tuple[str, str]:

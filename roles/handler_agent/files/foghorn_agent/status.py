@@ -85,6 +85,7 @@ def describe(
     waiting: Mapping[str, Sequence[Tuple[str, str]]] = MappingProxyType({}),
     checks: Sequence[JsonObject] = (),
     failing: Sequence[Failing] = (),
+    is_dry: bool = False,
 ) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name` and, of each of the
     `events`, `event_id`, `ready`, `willing` and `approves`.
@@ -93,14 +94,17 @@ def describe(
     :param waiting: by the id of a shared event, the names of whom it waits for, each with the reason
     :param checks: what was found of the application, as `Readiness.describe` gives it
     :param failing: the steps that have failed
+    :param is_dry: whether it is only said what would be done
     """
+    in_rotation = not state.is_out and all(check["ready"] for check in checks)
     return {
         "version": __version__,
         "vm_name": state.vm_name,
         "vm_id": state.vm_id,
         "boot_id": state.boot_id,
         # As the probe has it.
-        "in_rotation": not state.is_out and all(check["ready"] for check in checks),
+        "in_rotation": in_rotation or is_dry,
+        "dry_run": {"in_rotation": in_rotation} if is_dry else None,
         "checks": list(checks),
         "document_incarnation": state.incarnation,
         "running_since": _as_date(health.running_since),
@@ -132,9 +136,11 @@ def describe(
         },
         "events": [
             dict(
-                _describe_event(one, rules, state, health, now),
-                waiting_for=[{"vm_name": name, "reason": why} for name, why in waiting.get(one.event_id, ())],
-                **_describe_approval(one, rules, withheld),
+                dict(
+                    _describe_event(one, rules, state, health, now),
+                    waiting_for=[{"vm_name": name, "reason": why} for name, why in waiting.get(one.event_id, ())],
+                ),
+                **_describe_approval(one, rules, withheld, is_dry),
             )
             for one in state.tracked
             if not one.is_manual
@@ -162,14 +168,20 @@ def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: H
     )
 
 
-def _describe_approval(one: Tracked, rules: Sequence[Rule], withheld: Mapping[str, str]) -> JsonObject:
+def _describe_approval(one: Tracked, rules: Sequence[Rule], withheld: Mapping[str, str], is_dry: bool) -> JsonObject:
     approve, reason = plan_of(rules, one).approve, withheld.get(one.event_id)
-    return {"willing": approve != NEVER and reason is None, "approves": approve == QUORUM, "withheld": reason}
+    said = {"willing": approve != NEVER and reason is None, "approves": approve == QUORUM, "withheld": reason}
+    # Other machines would count on what was not done.
+    return dict(said, ready=False, willing=False, approves=False) if is_dry else said
 
 
 def as_table(status: Mapping[str, Any]) -> str:
     """Write a `/status` document for a person, whose terminal shows it and does nothing else."""
     rotation = "in rotation" if status["in_rotation"] else "OUT OF ROTATION"
+    dry_run = status.get("dry_run")
+    if dry_run:
+        rotation += "  DRY RUN: nothing is done"
+        rotation += "" if dry_run["in_rotation"] else ", or it would be OUT OF ROTATION"
     lines = [
         "%s  %s" % (plain(status["vm_name"] or "unknown VM"), rotation),
         "IMDS  %s" % plain(status["trouble"] or "last answer %s" % (status["last_answer"] or "never")),

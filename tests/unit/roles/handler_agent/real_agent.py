@@ -103,10 +103,14 @@ class RealAgent:
         """Whether the process is there."""
         return self._process is not None and self._process.poll() is None
 
-    def end(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and wait; return the exit status."""
+    def send_signal(self, number: int) -> None:
+        """Send a signal."""
         assert self._process is not None
         self._process.send_signal(number)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait; return the exit status."""
+        self.send_signal(number)
         return self.wait()
 
     def wait(self) -> int:

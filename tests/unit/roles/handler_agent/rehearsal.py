@@ -179,7 +179,7 @@ class Step:
         self._limit = work.seconds
         self._is_cut = work.is_cut
         self._ends_at: Optional[float] = None
-        if not (work.is_look or work.stage == CHECK):
+        if not (work.is_look or work.stage == CHECK or rehearsal.config.dry_run):
             rehearsal.step_begins(work)
 
     def poll(self) -> Optional[StepOutcome]:
@@ -191,6 +191,8 @@ class Step:
             self._rehearsal.checks.append((self._rehearsal.now, self.work.step.name))
             is_good = self.work.step.name not in self._rehearsal.failing
             return StepOutcome(is_good, "" if is_good else "exit status 1", 0, "HighLatency fires\n", took)
+        if self._rehearsal.config.dry_run:
+            return StepOutcome(True, "", None, "would run", took)
         if self._ends_at is not None:
             return StepOutcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
         name = self.work.step.name

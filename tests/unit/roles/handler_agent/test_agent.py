@@ -20,10 +20,22 @@ from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.state import replay
+from foghorn_agent.status import as_table
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, format_date
 from foghorn_core.errors import DocumentError, Refused
-from rehearsal import DEALLOCATED, POLICY, QUORUM, UNAPPROVED, UNHARMED, VM_NAME, Life, Rehearsal
+from rehearsal import (
+    DEALLOCATED,
+    POLICY,
+    QUORUM,
+    UNAPPROVED,
+    UNHARMED,
+    VM_NAME,
+    Life,
+    Rehearsal,
+    fleet_of,
+    tick_all,
+)
 
 
 def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
@@ -1068,3 +1080,78 @@ def test_given_a_drain_by_hand_when_asked_then_it_counts_from_when_it_was_asked_
     rehearsal.ask("drain")
     rehearsal.run_until(20.0)
     assert seconds_of(rehearsal, "drain") == (6.0, 1)
+
+
+# --- a dry run --------------------------------------------------------------------------------------
+
+
+def body_of(rehearsal: Rehearsal, path: str) -> Tuple[int, str]:
+    assert rehearsal.agent is not None
+    answer = rehearsal.agent.respond(path)
+    assert answer is not None
+    return answer[0], answer[2].decode("ascii")
+
+
+def test_given_a_dry_run_when_an_event_comes_then_it_is_only_said_what_would_be_done() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0)], settings={"dry_run": True})
+    rehearsal.run_until(10.0)
+    assert rehearsal.steps_begun == []
+    assert rehearsal.approvals == []
+    assert body_of(rehearsal, "/readyz") == (200, "in rotation; dry run: would be out of rotation\n")
+    assert body_of(rehearsal, "/healthz") == (200, "running\ndry run: nothing is done\n")
+    assert messages(rehearsal).count("would approve Freeze") == 1
+    status = status_of(rehearsal)
+    assert (status["in_rotation"], status["dry_run"]) == (True, {"in_rotation": False})
+    assert as_table(status).startswith("web_0  in rotation  DRY RUN: nothing is done, or it would be OUT OF ROTATION\n")
+    metrics = body_of(rehearsal, "/metrics")[1].splitlines()
+    assert {"foghorn_dry_run 1.0", "foghorn_in_rotation 1.0"} <= set(metrics)
+    assert 'foghorn_dry_run_would_total{what="drain"} 2.0' in metrics
+    assert 'foghorn_dry_run_would_total{what="approve"} 1.0' in metrics
+    # Nothing that looks like work that was done.
+    assert not [line for line in metrics if line.startswith(("foghorn_steps_total", "foghorn_approvals_total"))]
+    assert 'foghorn_stage_seconds_count{stage="drain",result="succeeded"} 0' in metrics
+    # What it does not approve begins at its NotBefore.
+    assert rehearsal.run().happenings[0].started == 63.0
+    assert body_of(rehearsal, "/readyz") == (200, "in rotation; dry run: would be in rotation\n")
+    assert "restore succeeded: Freeze E-1 completed" in messages(rehearsal)
+
+
+def test_given_a_dry_run_when_a_check_of_the_application_fails_then_the_probe_still_answers_200() -> None:
+    check = {"tcp": 1, "name": "web", "failures": 1}
+    rehearsal = Rehearsal(settings={"dry_run": True, "ready_checks": [check]})
+    rehearsal.run_until(3.0)
+    answer = body_of(rehearsal, "/readyz")
+    assert rehearsal.agent is not None
+    rehearsal.agent.stop()
+    assert answer == (200, "in rotation; dry run: would be not ready: web\n")
+
+
+def test_given_a_dry_run_when_other_members_ask_then_they_hear_neither_ready_nor_willing() -> None:
+    names = ("web_0", "web_1")
+    dry, other = fleet_of(names, [Life("Reboot", notice=100.0, resources=names)])
+    dry.config = dry.config._replace(dry_run=True)
+    tick_all([dry, other], 40)
+    (event,) = status_of(dry)["events"]
+    assert (event["ready"], event["willing"], event["approves"]) == (False, False, False)
+    assert status_of(other)["events"][0]["ready"] is True
+    assert other.approvals == dry.approvals == []
+    assert "would approve Reboot" in messages(dry)
+
+
+def test_given_a_dry_run_when_something_is_asked_for_by_hand_then_the_answer_says_that_nothing_is_done() -> None:
+    rehearsal = Rehearsal(settings={"dry_run": True})
+    rehearsal.run_until(3.0)
+    assert rehearsal.ask("drain") == "dry run: would be: out of rotation until it is restored by hand"
+
+
+def test_given_a_dry_run_that_is_wanted_when_what_was_begun_goes_on_then_nothing_is_approved() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
+    rehearsal.run_until(4.0)
+    assert rehearsal.agent is not None
+    rehearsal.agent.note_dry_run(True)
+    rehearsal.run_until(30.0)
+    assert rehearsal.steps() == ["deregister", "wait", "stop"]
+    assert status_of(rehearsal)["events"][0]["withheld"] == "a dry run is wanted"
+    rehearsal.run()
+    assert rehearsal.approvals == []
+    assert rehearsal.restored == 1

@@ -25,13 +25,16 @@ def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str
 
 
 def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = True, checks: Any = ()) -> List[str]:
-    status = dict(dict.fromkeys(TROUBLES), in_rotation=in_rotation, events=events, checks=checks)
+    status = dict(dict.fromkeys(TROUBLES), in_rotation=in_rotation, events=events, checks=checks, dry_run=None)
     status["endpoint_trouble"] = "taken"
     return render(status, 1767225600.5, 2, counters).splitlines()
 
 
 def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> None:
     assert [line for line in lines([], Counters()) if "foghorn_stage_seconds" not in line] == [
+        "# HELP foghorn_dry_run Whether nothing is done, and it is only said what would be.",
+        "# TYPE foghorn_dry_run gauge",
+        "foghorn_dry_run 0.0",
         "# HELP foghorn_in_rotation Whether the machine is in rotation.",
         "# TYPE foghorn_in_rotation gauge",
         "foghorn_in_rotation 1.0",

@@ -418,6 +418,83 @@ def test_given_another_metadata_service_when_told_to_reload_then_the_agent_begin
     assert chosen.imds.vm_name == "web_7"
 
 
+def drained_for(path: Path) -> None:
+    """Leave the journal of a machine that is out of rotation, with its services stopped."""
+    event = {"EventId": "E-1", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": ["web_0"]}
+    stage = {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": "begun"}
+    records = [{"kind": "seen", "event": event, "notice": 900.0, "at": 1.0}, stage]
+    path.mkdir(mode=0o700, exist_ok=True)
+    (path / "journal.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_given_a_dry_run_when_it_is_wanted_or_not_wanted_any_more_then_the_agent_begins_anew_with_another_journal(
+    reloading: Any,
+) -> None:
+    one, _said, change = reloading
+    change({"dry_run": True})
+    assert one._next.dry_run
+    assert one._next.journal_directory == os.path.join(one._config.state_directory, "dry_run")
+
+
+def test_given_a_machine_that_is_out_when_a_dry_run_is_wanted_then_it_is_brought_back_first(reloading: Any) -> None:
+    one, said, change = reloading
+    one.agent.obey({"request": "drain"})
+    change({"dry_run": True, "margin": 7})
+    assert one._next is None
+    assert (one.agent.config.dry_run, one.agent.config.margin) == (False, 7.0)
+    assert one.agent.respond("/readyz")[0] == 503
+    assert any("the dry run begins when the machine is back in rotation" in line for line in said)
+    one.agent.obey({"request": "restore"})
+    for _turn in range(5):
+        one._turn()
+    assert one._next == one._wanted
+    assert one._wanted.dry_run
+
+
+def test_given_a_machine_that_is_out_when_no_dry_run_is_wanted_after_all_then_it_goes_on(reloading: Any) -> None:
+    one, _said, change = reloading
+    one.agent.obey({"request": "drain"})
+    change({"dry_run": True})
+    change({})
+    one.agent.obey({"request": "restore"})
+    for _turn in range(5):
+        one._turn()
+    assert one._next is None
+
+
+@pytest.mark.parametrize("is_out_for_real", [True, False])
+def test_given_a_machine_that_is_out_when_started_for_a_dry_run_then_that_waits_only_if_it_is_really_out(
+    is_out_for_real: bool, tmp_path: Path, signals: Signals
+) -> None:
+    state = Path(content(tmp_path)["state_directory"])
+    state.mkdir(mode=0o700, exist_ok=True)
+    drained_for(state if is_out_for_real else state / "dry_run")
+    said: List[Any] = []
+    dry = config(tmp_path, dry_run=True)
+    one: Any = Service(dry, {}, lambda _priority, message, **_fields: said.append(message), signals)
+    try:
+        one._turn()
+        assert one.agent.state.is_out
+        assert one.agent.config.dry_run is not is_out_for_real
+        assert one.agent.respond("/readyz")[0] == (503 if is_out_for_real else 200)
+        assert all(line.startswith("dry run: ") for line in said) is not is_out_for_real
+    finally:
+        one.close()
+
+
+def test_given_what_a_dry_run_wrote_when_it_is_over_then_a_real_run_knows_nothing_of_it(
+    tmp_path: Path, signals: Signals
+) -> None:
+    state = Path(content(tmp_path)["state_directory"])
+    state.mkdir(mode=0o700, exist_ok=True)
+    drained_for(state / "dry_run")
+    one = Service(config(tmp_path), {}, lambda _priority, _message, **_fields: None, signals)
+    try:
+        assert one.agent.state.tracked == ()
+    finally:
+        one.close()
+
+
 def test_given_no_file_when_told_to_reload_then_nothing_happens(service: Any, signals: Signals) -> None:
     one, said = service()
     count = len(said)

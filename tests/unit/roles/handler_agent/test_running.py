@@ -96,6 +96,74 @@ def test_given_hooks_that_say_something_when_they_have_ended_then_each_is_heard_
     assert said == [("10-good", "one\ntwo\n"), ("30-bad", "three\n")]
 
 
+# --- in a dry run -----------------------------------------------------------------------------------
+
+
+def dry(tmp_path: Path, step: Step, said: Said, clock: Any = time.monotonic, stage: str = "drain") -> Running:
+    tmp_path.chmod(0o755)
+    around = Surroundings(
+        str(tmp_path), clock, str(tmp_path), lambda _work, program, output: said.append((program, output)), is_dry=True
+    )
+    return Running(work_of(step, stage=stage), "web_0", around)
+
+
+def test_given_a_dry_run_when_steps_are_started_then_each_says_what_it_would_do_and_nothing_is_run(
+    said: Said, tmp_path: Path
+) -> None:
+    hook(tmp_path, "10-lb", "touch %s/done" % tmp_path)
+    hook(tmp_path, "20-db", "touch %s/done" % tmp_path)
+    steps = [
+        (command("/usr/bin/touch", "%s/done" % tmp_path), "would run /usr/bin/touch"),
+        (Step(COMMAND, "x", 60.0, ("systemctl", "stop", "--", "web"), stops="web.service"), "would stop web.service"),
+        (
+            Step(COMMAND, "x", 60.0, ("systemctl", "start", "--", "web"), starts="web.service"),
+            "would start web.service",
+        ),
+        (Step(HOOKS, "hooks", 60.0), "would run 10-lb, 20-db"),
+        (
+            Step(WAIT_CONNECTIONS, "x", 60.0, ports=(80, 443)),
+            "would wait for the connections on port 80, 443, 60 s at most",
+        ),
+    ]
+    for step, words in steps:
+        running = dry(tmp_path, step, said)
+        outcome = running.poll()
+        assert outcome is not None
+        assert outcome.succeeded
+        assert running.poll() is outcome
+        assert said.pop() == ("", words)
+    assert dry(tmp_path, Step(HOOKS, "hooks", 60.0), said, stage="shutdown").poll() is not None
+    assert said == [("", "would run no hook")]
+    assert not (tmp_path / "done").exists()
+
+
+def test_given_a_dry_run_when_a_step_could_not_be_run_then_it_fails_as_it_would(said: Said, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o777)
+    outcome = dry(tmp_path, command(str(script)), said).poll()
+    assert outcome is not None
+    assert not outcome.succeeded
+    assert said == [("", outcome.reason)]
+
+
+def test_given_a_dry_run_when_it_pauses_then_it_takes_the_time_that_is_known(said: Said, tmp_path: Path) -> None:
+    clock = Clock()
+    running = dry(tmp_path, Step(PAUSE, "pause", 60.0), said, clock)
+    assert running.poll() is None
+    clock.advance(60.0)
+    outcome = running.poll()
+    assert outcome is not None
+    assert outcome.succeeded
+
+
+def test_given_a_dry_run_when_a_check_is_started_then_it_looks_for_an_approval_would_depend_on_it(
+    said: Said, tmp_path: Path
+) -> None:
+    outcome = outcome_of(dry(tmp_path, command("/bin/sh", "-c", "echo fires; exit 1"), said, stage="check"))
+    assert outcome[:2] == (False, "exit status 1")
+
+
 def lines_of(output: str, step: Step, program: str) -> List[str]:
     lines: List[str] = []
     say_output(lambda _priority, message, **_fields: lines.append(message), work_of(step), program, output)

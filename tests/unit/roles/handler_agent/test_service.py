@@ -193,6 +193,24 @@ def test_given_a_step_under_way_when_told_to_stop_then_the_step_is_ended_and_run
     assert len((tmp_path / "pids").read_text().split()) == 2
 
 
+def test_given_a_dry_run_when_it_is_made_real_in_the_middle_of_an_event_then_from_there_on_all_is_done(
+    begin: Begin, azure: Simulator, receiver: Receiver
+) -> None:
+    agent = begin({"dry_run": True, "webhooks": [{"url": receiver.url}]})
+    azure.event("Reboot", "web_0", **LIFE)
+    wait_for(lambda: "dry run: would approve Reboot" in agent.output.read_text(), [agent])
+    assert agent.ask("/readyz") == 200
+    assert "dry run: Reboot" in agent.output.read_text()
+    assert "drain: deregister: would run /bin/sh" in agent.output.read_text()
+    assert (agent.noted("begin"), event_of(azure)["approvals"], receiver.heard) == ([], [], [])
+    assert not (agent.directory / "state" / "journal.jsonl").exists()
+    agent.set("dry_run", False)
+    agent.send_signal(signal.SIGHUP)
+    wait_for(is_restored(agent), [agent])
+    assert agent.noted("begin") == ["deregister", "wait", "stop", "start", "register"]
+    assert event_of(azure)["started"] < event_of(azure)["not_before"]
+
+
 def test_given_webhooks_when_an_event_goes_its_way_then_they_hear_of_each_stage_they_asked_for(
     begin: Begin, azure: Simulator, receiver: Receiver
 ) -> None:
