@@ -543,7 +543,10 @@ class Estate:
         number = scale_set.next_number
         scale_set.next_number += 1
         chance = random.Random(f"{self._seed}/instance/{scale_set.resource_id}/{number}".lower())
-        tail = f"{chance.getrandbits(32):08x}" if scale_set.flexible else str(number)
+        tail = str(number)
+        while scale_set.flexible and tail.isdecimal():
+            # Digits alone would be the name of an instance of a uniform set.
+            tail = f"{chance.getrandbits(32):08x}"
         name = f"{scale_set.name}_{tail}"
         taken = name in self.world.vms or name.lower() in self.machines
         vm = VmConfig(

@@ -282,3 +282,18 @@ def test_given_an_image_when_the_set_is_written_without_it_then_it_is_kept_and_t
     written = sets.begin_create_or_update("rg", "web", found).result()
     assert written.virtual_machine_profile.storage_profile.image_reference == image
     assert azure.outdated() == []
+
+
+def test_given_a_flexible_set_of_many_when_it_is_made_then_all_are_vms_and_none_has_a_name_of_digits_alone(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    body = {
+        "location": "westeurope",
+        "sku": {"name": "Standard_D2s_v5", "capacity": 100},
+        "properties": {"orchestrationMode": "Flexible"},
+    }
+    azure.compute.virtual_machine_scale_sets.begin_create_or_update("rg", "large", body).result()
+    members = [vm.name for vm in azure.compute.virtual_machines.list("rg") if vm.name.startswith("large_")]
+    assert len(members) == 100
+    assert not [name for name in members if name.rpartition("_")[2].isdecimal()]

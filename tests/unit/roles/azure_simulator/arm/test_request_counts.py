@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many requests does the work on a scale set cost? Azure counts them, and each number here may only become smaller.
+
+An operation takes 10 seconds and an instance 30, Azure asks to be asked every 10 seconds, and time goes by only while
+the client waits: so the numbers are the same on any machine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import rolling_upgrade, scale_set
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
+
+from .conftest import SUBSCRIPTION
+
+Start = Callable[..., Any]
+
+INSTANCES = 100
+HEALTH = {"extensions": [{"name": "health", "properties": {"type": "ApplicationHealthLinux"}}]}
+PACE = {"operation_seconds": 10, "instance_seconds": 30, "retry_after": 10}
+
+
+class Counting:
+    """A simulator with one set of 100 instances, a client of ours, and a count of what that asks for."""
+
+    def __init__(self, azure: Any, mode: str, announced: bool) -> None:
+        self._azure = azure
+        terminate = {"enable": announced, "notBeforeTimeout": "PT10M"}
+        profile: dict[str, Any] = {
+            "extensionProfile": HEALTH,
+            "scheduledEventsProfile": {"terminateNotificationProfile": terminate},
+        }
+        body = {
+            "location": "westeurope",
+            "sku": {"name": "Standard_D2s_v5", "capacity": INSTANCES},
+            "properties": {
+                "orchestrationMode": mode,
+                "upgradePolicy": {"mode": "Manual"},
+                "virtualMachineProfile": profile,
+            },
+        }
+        azure.compute.virtual_machine_scale_sets.begin_create_or_update("rg", "large", body, polling=False)
+        azure.azure.advance(PACE["operation_seconds"])
+        self._before = self._count()
+
+    def __call__(self, work: Callable[[ArmClient], Any]) -> Any:
+        """Do this, and return what it returns."""
+        sign_in = SignIn("env", PUBLIC._replace(arm=self._azure.azure.arm), SUBSCRIPTION)
+        with ArmClient(sign_in, Deadline(3600), self._azure.credential, self._azure.azure.advance) as client:
+            return work(client)
+
+    @property
+    def sent(self) -> dict[str, int]:
+        """How many requests there were of each method."""
+        return dict(self._count() - self._before)
+
+    def _count(self) -> Counter[str]:
+        return Counter(one["method"] for one in self._azure.azure.log() if one.get("door") == "arm")
+
+
+@pytest.fixture
+def counting(cloud: Start) -> Callable[..., Counting]:
+    """Start one: `counting("Uniform", announced=False)`."""
+
+    def start(mode: str, announced: bool = False) -> Counting:
+        return Counting(cloud(vms=[{"name": "db", "address": "127.0.78.96"}], arm=PACE, speed=None), mode, announced)
+
+    return start
+
+
+def announce(rollout: scale_set.Rollout = scale_set.Rollout()) -> Callable[[ArmClient], Any]:
+    return lambda client: scale_set.notify(client, "rg", "large", Wish(True, 600), rollout)
+
+
+ALL = scale_set.Rollout("outdated")
+
+
+@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
+def test_given_nothing_to_change_then_a_set_costs_one_request(counting: Callable[..., Counting], mode: str) -> None:
+    count = counting(mode, announced=True)
+    assert not count(announce()).changed
+    assert count.sent == {"GET": 1}
+
+
+@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
+def test_given_nothing_to_change_then_a_set_with_its_100_instances_costs_two(
+    counting: Callable[..., Counting], mode: str
+) -> None:
+    count = counting(mode, announced=True)
+    assert not count(announce(ALL)).changed
+    assert count.sent == {"GET": 2}
+
+
+def test_given_a_change_of_the_model_then_a_set_costs_one_write_and_a_handful_of_reads(
+    counting: Callable[..., Counting],
+) -> None:
+    count = counting("Uniform")
+    assert count(announce()).changed
+    assert count.sent == {"GET": 4, "PATCH": 1}
+
+
+@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
+def test_given_100_instances_when_all_are_brought_to_the_model_then_each_batch_of_20_costs_a_write_and_six_reads(
+    counting: Callable[..., Counting], mode: str
+) -> None:
+    count = counting(mode)
+    assert len(count(announce(ALL)).updated) == INSTANCES
+    assert count.sent == {"GET": 4 + 5 * 6 + 1, "PATCH": 1, "POST": 5}
+
+
+@pytest.mark.parametrize("mode", ["Uniform", "Flexible"])
+def test_given_100_instances_when_all_is_described_then_a_set_costs_two_requests(
+    counting: Callable[..., Counting], mode: str
+) -> None:
+    count = counting(mode)
+    (found,) = count(lambda client: scale_set.describe_all(client, "rg"))
+    assert len(found["instances"]) == INSTANCES
+    assert count.sent == {"GET": 2}
+
+
+def test_given_100_instances_when_a_rolling_upgrade_has_nothing_to_do_then_it_costs_one_write_and_five_reads(
+    counting: Callable[..., Counting],
+) -> None:
+    count = counting("Uniform")
+    count(lambda client: rolling_upgrade.bring_to(client, "rg", "large", rolling_upgrade.STARTED))
+    assert count.sent == {"GET": 5, "POST": 1}
