@@ -32,6 +32,7 @@ from .decisions import (
     next_work,
     observe,
     plan_of,
+    remembered,
     restarted,
     seconds_before_start,
     to_approve,
@@ -69,7 +70,7 @@ _SAY_AGAIN = 10.0  # seconds between two lines about whom an event waits for
 _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
 # The first is of no interest, the second has been logged with all that is known of it.
-_UNANNOUNCED = ("incarnation", "step_ended", "step_tried", "unlisted")
+_UNANNOUNCED = ("incarnation", "hook_ended", "step_ended", "step_tried", "unlisted")
 
 
 class Retry(NamedTuple):
@@ -244,6 +245,18 @@ class Agent:
             said += "; the agent will have forgotten it when it starts again: %s" % self._health.journal_trouble
         return "dry run: would be: " + said if self.config.dry_run else said
 
+    def note_hook(self, work: Work, hook: str) -> None:
+        """Note that one of a step's hooks has succeeded, before the next begins: it is not run again with the step."""
+        self._commit(
+            {
+                "kind": "hook_ended",
+                "event_id": work.event.event_id,
+                "stage": work.stage,
+                "step": work.key,
+                "hook": hook,
+            }
+        )
+
     # --- what others see ----------------------------------------------------------------------
 
     def respond(self, path: str) -> Optional[Tuple[int, str, bytes]]:
@@ -381,8 +394,7 @@ class Agent:
         return not self.state.tracked and self._doubt_until is None and self._health.trouble is None
 
     def _is_in_doubt(self, document: Document, now: float) -> bool:
-        before = self.state.incarnation if self._document is None else self._document.incarnation
-        if restarted(before, document):
+        if restarted(self._document or remembered(self.state), document):
             self._doubt_until = now + SECONDS_OF_DOUBT
             if not self.state.in_doubt:
                 self._commit({"kind": "doubt"})
@@ -570,6 +582,7 @@ class Agent:
     def _begin(self, work: Work) -> Running:
         if not work.is_look:
             self._commit(_step_begun(work))
+            work = work._replace(hooks_done=self.state.progress(work.event.event_id, work.stage).hooks)
         is_retried = self._retry is not None and self._retry.work.is_same_as(work)
         if self._retry is None or not is_retried:
             self._tries_end = self._clocks.monotonic() + work.seconds

@@ -238,7 +238,7 @@ def as_history_line(record: Dict[str, object]) -> str:
         details = "%(EventType)s %(EventStatus)s" % dict({"EventType": "?", "EventStatus": "?"}, **event)
         event_id = str(event.get("EventId", ""))
     else:
-        shown = ("stage", "state", "name", "how", "reason", "seconds", "vm_name")
+        shown = ("stage", "state", "name", "hook", "how", "reason", "seconds", "vm_name")
         details = " ".join(str(record[name]) for name in shown if record.get(name) not in (None, ""))
         if "succeeded" in record:
             details += " succeeded" if record["succeeded"] else " failed"

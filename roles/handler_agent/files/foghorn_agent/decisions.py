@@ -74,6 +74,8 @@ class Work(NamedTuple):
     """Whether this only finds out if the unit that the step is to stop is running."""
     outcome: str = ""
     """With a restore: how the event ended, one of `OUTCOMES`."""
+    hooks_done: Tuple[str, ...] = ()
+    """With a directory of hooks: the names of those that have succeeded already."""
 
     def is_same_as(self, other: "Optional[Work]") -> bool:
         """Whether it is the same step of the same event; the time left may differ."""
@@ -139,12 +141,32 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
     return records
 
 
-def restarted(incarnation: Optional[int], document: Document) -> bool:
+def restarted(before: Optional[Document], document: Document) -> bool:
     """Whether the service counts its documents anew: it was disabled in the meantime, and has forgotten.
 
-    :param incarnation: of the document before
+    The number changes whenever the list does, and otherwise grows. So it began anew if it is smaller, and also if it is
+    the same and an event is missing, which cannot be the same list: counted from a small number once more, it may well
+    have come to the one it had. Both are told by the document before, and not by the largest number that was ever seen:
+    by that, every document after a first new beginning would be another one. A new count that has already passed the
+    number of before cannot be told from a list that changed.
+
+    :param before: the document before, as far as it is known; None if there was none
     """
-    return incarnation is not None and document.incarnation < incarnation
+    if before is None or document.incarnation > before.incarnation:
+        return False
+    listed = {event.event_id.lower() for event in document.events}
+    return document.incarnation < before.incarnation or any(
+        event.event_id.lower() not in listed for event in before.events
+    )
+
+
+def remembered(state: State) -> Optional[Document]:
+    """The document that was read last, as far as the journal tells: of its events, those of this machine."""
+    if state.incarnation is None:
+        return None
+    return Document(
+        state.incarnation, tuple(one.event for one in state.tracked if one.over is None and not one.is_manual)
+    )
 
 
 # --- what comes next ------------------------------------------------------------------------------

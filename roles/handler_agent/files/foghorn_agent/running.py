@@ -32,6 +32,8 @@ class Surroundings(NamedTuple):
     proc_net: str = "/proc/net"
     say: Callable[[Work, str, str], None] = lambda _work, _program, _output: None
     """Is given what a program of a step has said, once it has ended. Without a program it is the step that says it."""
+    note_hook: Callable[[Work, str], None] = lambda _work, _hook: None
+    """Is given the name of each hook that has succeeded, before the next begins."""
     is_dry: bool = False
     """Whether steps only say what they would do, and take no time for it but where they pause."""
 
@@ -52,8 +54,8 @@ class Running:
         self._is_cut = work.is_cut
         self._child: Optional[Child] = None
         self._hooks_left: List[str] = []
-        self._is_said = False
-        """Whether what the child said was handed on."""
+        self._is_noted = False
+        """Whether the end of the child was noted."""
         self._ended_for: Optional[str] = None
         self._next_count = self._began
         self._outcome: Optional[StepOutcome] = None
@@ -105,7 +107,8 @@ class Running:
         elif step.kind == HOOKS:
             directory = os.path.join(self._around.hooks_directory, self.work.stage)
             try:
-                self._hooks_left = hook_commands(directory)
+                hooks = hook_commands(directory)
+                self._hooks_left = [hook for hook in hooks if os.path.basename(hook) not in self.work.hooks_done]
             except UnsafePath as error:
                 self._outcome = self._failed(str(error))
             else:
@@ -150,7 +153,7 @@ class Running:
 
     def _run(self, argv: List[str]) -> None:
         work = self.work
-        self._is_said = False
+        self._is_noted = False
         reason = _CUT_OFF if self._is_cut else "timed out after %g s" % work.step.timeout
         self._child = Child(
             argv,
@@ -167,12 +170,14 @@ class Running:
         outcome = self._child.poll()
         if outcome is None:
             return None
-        if outcome.output and not self._is_said:
-            self._is_said = True
-            self._around.say(self.work, os.path.basename(self._child.argv[0]), outcome.output)
+        hook = os.path.basename(self._child.argv[0])
+        is_noted, self._is_noted = self._is_noted, True
+        if outcome.output and not is_noted:
+            self._around.say(self.work, hook, outcome.output)
         if self.work.step.kind != HOOKS:
             return outcome
-        hook = os.path.basename(self._child.argv[0])
+        if outcome.succeeded and not is_noted and self.work.stage != CHECK:
+            self._around.note_hook(self.work, hook)
         if not outcome.succeeded:
             return outcome._replace(reason="%s: %s" % (hook, outcome.reason))
         if self._seconds_left() <= 0 and self._hooks_left:

@@ -348,7 +348,11 @@ class Service:
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(
-            self._config.hooks_directory, self._clocks.monotonic, say=self._say, is_dry=self._config.dry_run
+            self._config.hooks_directory,
+            self._clocks.monotonic,
+            say=self._say,
+            note_hook=self.agent.note_hook,
+            is_dry=self._config.dry_run,
         )
 
     def _say(self, work: Work, program: str, output: str) -> None:

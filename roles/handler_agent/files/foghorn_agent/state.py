@@ -46,6 +46,8 @@ class Progress(NamedTuple):
     should the configuration have changed in the meantime."""
     flawed: bool = False
     """Whether one of them failed, or was cut off, in a way that forbids the approval."""
+    hooks: Tuple[str, ...] = ()
+    """The names of the hooks of the step under way that have succeeded, and are not run again with it."""
 
     def left_of(self, steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
         """Those of the steps that have not ended, with their keys."""
@@ -159,6 +161,13 @@ class State(NamedTuple):
     def is_out(self) -> bool:
         """Whether the machine is out of rotation: from the moment a drain begins until it is restored."""
         return any(one.took_out for one in self.tracked)
+
+    def progress(self, event_id: str, stage: str) -> Progress:
+        """How far a stage of an event has come; the restore is the same for all."""
+        one = self.find(event_id)
+        if stage == RESTORE:
+            return self.restore
+        return Progress() if one is None else one.progress(stage)
 
     def find(self, event_id: str) -> Optional[Tracked]:
         """What is known of an event."""
@@ -450,17 +459,30 @@ def _step_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
     stage, key, succeeded = record["stage"], record["step"], record["succeeded"]
     if stage == RESTORE:
         if succeeded:
-            draft.restore = draft.restore._replace(state=BEGUN, done=(*draft.restore.done, key))
+            draft.restore = Progress(BEGUN, (*draft.restore.done, key))
         return
     forbids_approval, ends_plan = record["forbids_approval"], record["ends_plan"]
 
     def change(one: Tracked) -> Tracked:
         before = one.progress(stage)
         flawed = before.flawed or forbids_approval
-        one = one.with_progress(stage, before._replace(state=BEGUN, done=(*before.done, key), flawed=flawed))
+        one = one.with_progress(stage, Progress(BEGUN, (*before.done, key), flawed))
         if not succeeded:
             one = one._replace(failures=(*one.failures, Failure(stage, str(record["name"]), str(record["reason"]))))
         return one._replace(flawed=one.flawed or forbids_approval, halted=one.halted or ends_plan)
+
+    draft.change(record["event_id"], change)
+
+
+def _hook_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
+    stage, hook = record["stage"], str(record["hook"])
+    if stage == RESTORE:
+        draft.restore = draft.restore._replace(hooks=(*draft.restore.hooks, hook))
+        return
+
+    def change(one: Tracked) -> Tracked:
+        progress = one.progress(stage)
+        return one.with_progress(stage, progress._replace(hooks=(*progress.hooks, hook)))
 
     draft.change(record["event_id"], change)
 
@@ -477,8 +499,8 @@ def _approved(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 def _progress(content: Any) -> Progress:
     # Earlier versions wrote no more than the first two.
-    state, done, flawed = (*content, *Progress()[len(content) :])[:3]
-    return Progress(state, tuple(done), bool(flawed))
+    state, done, flawed, hooks = (*content, *Progress()[len(content) :])[:4]
+    return Progress(state, tuple(done), bool(flawed), tuple(hooks))
 
 
 def _hold(content: Any) -> Optional[Hold]:
@@ -509,6 +531,7 @@ _CHANGES = {
     "found": _found,
     "step_begun": _step_begun,
     "step_ended": _step_ended,
+    "hook_ended": _hook_ended,
     "approving": _approving,
     "approved": _approved,
 }

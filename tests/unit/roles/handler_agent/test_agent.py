@@ -1155,3 +1155,35 @@ def test_given_a_dry_run_that_is_wanted_when_what_was_begun_goes_on_then_nothing
     rehearsal.run()
     assert rehearsal.approvals == []
     assert rehearsal.restored == 1
+
+
+# --- a service that counts anew -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_given_an_event_that_is_missing_under_the_same_number_when_polled_then_it_has_time_to_be_listed_again(
+    is_killed: bool,
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
+    rehearsal.run_until(60.0)
+    if is_killed:
+        rehearsal.kill()
+    number = rehearsal.azure.incarnation
+    rehearsal.azure.forget(200.0)
+    rehearsal.azure.incarnation = number
+    rehearsal.run_until(250.0)
+    assert rehearsal.state.tracked[0].over is None
+    rehearsal.run_until(300.0)
+    assert rehearsal.steps("restore") == []
+
+
+def test_given_an_event_that_stays_missing_under_the_same_number_when_five_minutes_are_over_then_so_is_it() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
+    rehearsal.run_until(60.0)
+    number = rehearsal.azure.incarnation
+    rehearsal.azure.forget(2000.0)
+    rehearsal.azure.incarnation = number
+    rehearsal.run_until(355.0)
+    assert rehearsal.steps("restore") == []
+    rehearsal.run_until(375.0)
+    assert rehearsal.restored == 1

@@ -18,6 +18,7 @@ from foghorn_agent.decisions import (
     next_work,
     observe,
     plan_of,
+    remembered,
     restarted,
     restore_steps,
     seconds_before_start,
@@ -106,11 +107,37 @@ def test_given_doubt_when_an_event_is_not_listed_then_it_is_not_over_and_the_inc
     assert observe(state, document(incarnation=1), NOW, True) == []
 
 
-@pytest.mark.parametrize(("before", "after", "is_anew"), [(None, 1, False), (5, 7, False), (5, 5, False), (5, 2, True)])
-def test_given_an_incarnation_when_it_is_smaller_then_the_service_was_enabled_anew(
-    before: Optional[int], after: int, is_anew: bool
+LISTED, ANOTHER = event(), event(event_id="E-2")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_anew"),
+    [
+        (None, document(incarnation=1), False),
+        (document(LISTED, incarnation=5), document(incarnation=7), False),
+        (document(LISTED, incarnation=5), document(incarnation=2), True),
+        (document(LISTED, incarnation=5), document(LISTED, incarnation=4), True),
+        (document(LISTED, incarnation=5), document(LISTED, incarnation=5), False),
+        (document(LISTED, incarnation=5), document(incarnation=5), True),
+        (document(LISTED, incarnation=5), document(ANOTHER, incarnation=5), True),
+        # Nothing is missing: a document that tells more under the same number harms nobody.
+        (document(LISTED, incarnation=5), document(LISTED, ANOTHER, incarnation=5), False),
+        (document(incarnation=5), document(incarnation=5), False),
+    ],
+)
+def test_given_a_document_when_it_cannot_follow_the_one_before_then_the_service_was_enabled_anew(
+    before: Optional[Document], after: Document, is_anew: bool
 ) -> None:
-    assert restarted(before, document(incarnation=after)) is is_anew
+    assert restarted(before, after) is is_anew
+
+
+def test_given_a_journal_when_the_agent_starts_then_what_it_tells_of_the_document_before_is_known() -> None:
+    assert remembered(NAMED) is None
+    state = taken_in(NAMED, document(event(), event(event_id="E-2"), incarnation=4))
+    state = apply(state, {"kind": "manual", "wanted": True, "at": NOW})
+    before = remembered(state)
+    assert before is not None
+    assert (before.incarnation, [one.event_id for one in before.events]) == (4, ["E-1", "E-2"])
 
 
 def test_given_an_event_that_was_not_touched_when_it_is_over_then_it_is_forgotten() -> None:

@@ -96,6 +96,27 @@ def test_given_hooks_that_say_something_when_they_have_ended_then_each_is_heard_
     assert said == [("10-good", "one\ntwo\n"), ("30-bad", "three\n")]
 
 
+def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_goes_on_from_the_one_that_failed(
+    tmp_path: Path,
+) -> None:
+    tmp_path.chmod(0o755)
+    ran = tmp_path / "ran"
+    noted: List[str] = []
+    for name in ("10-first", "20-second", "30-third"):
+        hook(tmp_path, name, "echo ${0##*/} >> %s; test ${0##*/} != 30-third" % ran)
+    around = Surroundings(str(tmp_path), time.monotonic, note_hook=lambda _work, name: noted.append(name))
+    work = work_of(Step(HOOKS, "hooks", 60.0))._replace(hooks_done=("10-first",))
+    running = Running(work, "web_0", around)
+    assert outcome_of(running)[:2] == (False, "30-third: exit status 1")
+    running.poll()
+    assert ran.read_text().split() == ["20-second", "30-third"]
+    assert noted == ["20-second"]
+    # The last one may have succeeded just before the agent was killed.
+    all_done = work._replace(hooks_done=("10-first", "20-second", "30-third"))
+    assert outcome_of(Running(all_done, "web_0", around)).succeeded
+    assert noted == ["20-second"]
+
+
 # --- in a dry run -----------------------------------------------------------------------------------
 
 

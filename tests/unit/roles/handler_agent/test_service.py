@@ -211,6 +211,27 @@ def test_given_a_dry_run_when_it_is_made_real_in_the_middle_of_an_event_then_fro
     assert event_of(azure)["started"] < event_of(azure)["not_before"]
 
 
+def test_given_a_hook_that_fails_when_the_agent_is_killed_and_tries_again_then_the_hooks_before_it_have_run_once(
+    begin: Begin, azure: Simulator, tmp_path: Path
+) -> None:
+    drain = tmp_path / "hooks" / "drain"
+    drain.mkdir(mode=0o755, parents=True)
+    for name, script in (("10-good", "true"), ("20-bad", "test -e %s/well" % tmp_path), ("30-last", "true")):
+        (drain / name).write_text("#!/bin/sh\necho ${0##*/} >> %s/ran\n%s\n" % (tmp_path, script))
+        (drain / name).chmod(0o755)
+    policy = {"drain": [{"hooks": True, "timeout": 600}], "begin_before": 900}
+    agent = begin({"policies": [policy], "hooks_directory": str(tmp_path / "hooks")})
+    azure.event("Reboot", "web_0", notice=900)
+    wait_for(lambda: status(agent)["failing"], [agent])
+    assert status(agent)["failing"][0]["error"] == "20-bad: exit status 1"
+    agent.end(signal.SIGKILL)
+    (tmp_path / "well").touch()
+    agent.begin()
+    wait_for(lambda: "drain succeeded" in agent.output.read_text(), [agent])
+    ran = (tmp_path / "ran").read_text().split()
+    assert (ran.count("10-good"), ran[-2:]) == (1, ["20-bad", "30-last"])
+
+
 def test_given_webhooks_when_an_event_goes_its_way_then_they_hear_of_each_stage_they_asked_for(
     begin: Begin, azure: Simulator, receiver: Receiver
 ) -> None:

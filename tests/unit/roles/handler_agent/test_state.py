@@ -7,7 +7,7 @@ Runs on Python 3.6 and later.
 
 import json
 from datetime import datetime, timezone
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional
 
 import pytest
 from foghorn_agent.state import (
@@ -16,6 +16,7 @@ from foghorn_agent.state import (
     FAILED,
     SUCCEEDED,
     WITHDRAWN,
+    Failure,
     Hold,
     Progress,
     State,
@@ -68,6 +69,7 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         st.sampled_from(("pending", BEGUN, SUCCEEDED, FAILED)),
         st.lists(st.text(max_size=3)).map(tuple),
         st.booleans(),
+        st.lists(letters, max_size=2).map(tuple),
     )
     one_event = st.builds(
         Event,
@@ -99,6 +101,7 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         started=st.booleans(),
         rebooted=st.booleans(),
         survived=st.booleans(),
+        failures=st.lists(st.builds(Failure, letters, letters, letters), max_size=2).map(tuple),
         over=st.sampled_from((None, ENDED, WITHDRAWN)),
     )
     state = data.draw(
@@ -165,3 +168,38 @@ def test_given_a_field_of_a_later_version_when_a_tracked_event_is_read_then_it_i
     records = summarise(state)
     records[1]["of_a_later_version"] = 5
     assert replay(records) == state
+
+
+@pytest.mark.parametrize("stage", ["drain", "restore"])
+def test_given_hooks_that_have_succeeded_when_replayed_then_they_are_known_until_their_step_has_ended(
+    stage: str,
+) -> None:
+    event = event_as_azure(Event("E-1", "Reboot", "Scheduled", (VM_NAME,), START))
+    hook = {"kind": "hook_ended", "event_id": "e-1", "stage": stage, "step": "key"}
+    records: List[Dict[str, Any]] = [
+        {"kind": "seen", "event": event, "notice": 900.0, "at": 5.0},
+        {"kind": "stage", "event_id": "E-1", "stage": stage, "state": "begun"},
+        dict(hook, hook="10-a"),
+        dict(hook, hook="20-b"),
+    ]
+    state = replay(records)
+    assert state.progress("E-1", stage).hooks == ("10-a", "20-b")
+    assert replay(json.loads(json.dumps(summarise(state)))) == state
+    result = {"succeeded": True, "reason": "", "forbids_approval": False, "ends_plan": False, "name": "hooks"}
+    state = replay([*records, dict(hook, kind="step_ended", **result)])
+    assert state.progress("E-1", stage) == Progress("begun", ("key",))
+
+
+def test_given_hooks_that_have_succeeded_when_the_machine_boots_then_what_they_did_may_be_undone() -> None:
+    event = event_as_azure(Event("E-1", "Reboot", "Scheduled", (VM_NAME,), START))
+    records: List[Dict[str, Any]] = [
+        {"kind": "boot", "boot_id": "boot-0"},
+        {"kind": "seen", "event": event, "notice": 900.0, "at": 5.0},
+        {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": "begun"},
+        {"kind": "hook_ended", "event_id": "E-1", "stage": "drain", "step": "key", "hook": "10-a"},
+        {"kind": "boot", "boot_id": "boot-1"},
+        # It was for another reason.
+        {"kind": "changed", "event": event, "event_id": "E-1"},
+    ]
+    assert replay(records).progress("E-1", "drain") == Progress("begun")
+    assert replay(records).progress("E-9", "drain") == Progress()
