@@ -125,6 +125,23 @@ options:
     type: str
 """
 
+    PLACES = r"""
+options:
+  subscriptions:
+    description:
+      - Ids of the subscriptions in which is looked.
+      - If not set, O(subscription_id).
+    type: list
+    elements: str
+  management_group:
+    description:
+      - The id of a management group, C(shop) of C(/providers/Microsoft.Management/managementGroups/shop). All
+        subscriptions below it, at whatever depth, take the place of O(subscriptions).
+      - Which these are is asked of Azure Resource Graph, and needs the role Reader on the group. A group below which it
+        shows none is an error.
+    type: str
+"""
+
     NOTIFICATION = r"""
 options:
   resource_group:

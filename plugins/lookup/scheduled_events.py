@@ -23,6 +23,7 @@ extends_documentation_fragment:
   - foghorn.azure_events.imds.affecting
   - foghorn.azure_events.filters
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.places
 options:
   _terms:
     description:
@@ -35,8 +36,8 @@ options:
       - Where the events are read. V(imds) is the metadata service of the controller itself, V(resource_graph) Azure
         Resource Graph.
       - The options O(endpoint), O(api_version), O(connect_timeout), O(vm_name) and O(affecting) belong to V(imds).
-        Those of the sign-in, O(subscriptions), O(resource_group), O(finished) and O(inventory_variable) belong to
-        V(resource_graph).
+        Those of the sign-in, O(subscriptions), O(management_group), O(resource_group), O(finished) and
+        O(inventory_variable) belong to V(resource_graph).
     type: str
     choices: [imds, resource_graph]
     default: imds

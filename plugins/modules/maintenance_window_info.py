@@ -11,11 +11,12 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads the windows of planned maintenance of one machine, or of all of a resource group or of the subscription.
+  - Reads the windows of planned maintenance of one machine, or of all of a resource group or of whole subscriptions.
   - Azure shows a window only where maintenance is planned. Machines without one are not in the result.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.target
+  - foghorn.azure_events.azure.places
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
@@ -23,7 +24,7 @@ options:
     description:
       - The resource group of O(name) or O(scale_set).
       - If no machine is named, all machines of this resource group are read. If this is not set either, all of the
-        subscription.
+        subscriptions.
     type: str
 attributes:
   check_mode:
@@ -121,15 +122,15 @@ subscription_id:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import run_windows, sign_in_arguments, target_arguments, target_rules
+from ..module_utils.arm.module import run_windows, sign_in_arguments, target_rules, window_choice_arguments
 
 
 def main() -> None:
     """Run the module."""
     run_windows(
         AnsibleModule(
-            argument_spec={**sign_in_arguments(), **target_arguments()},
-            **target_rules(required=False),
+            argument_spec={**sign_in_arguments(), **window_choice_arguments()},
+            **target_rules(required=False, places=True),
             supports_check_mode=True,
         )
     )

@@ -19,6 +19,7 @@ description:
     sets that policy.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.places
   - foghorn.azure_events.filters
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
@@ -157,6 +158,7 @@ def main() -> None:
     run_acknowledgement(
         AnsibleModule(
             argument_spec={**sign_in_arguments(), **acknowledgement_arguments()},
+            mutually_exclusive=[("subscriptions", "management_group")],
             required_one_of=[("event_ids", "vm_names")],
             supports_check_mode=True,
         )

@@ -16,11 +16,12 @@ description:
   - What a policy does not show is returned as what Azure does then.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.places
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
-    description: The resource group. If not set, all resources of the subscription are read.
+    description: The resource group. If not set, all resources of the subscriptions are read.
     type: str
   virtual_machine:
     description: The name of a VM. Needs O(resource_group).
@@ -125,7 +126,7 @@ def main() -> None:
     run_policy_info(
         AnsibleModule(
             argument_spec={**sign_in_arguments(), **policy_choice_arguments()},
-            mutually_exclusive=[tuple(KINDS)],
+            mutually_exclusive=[(*KINDS, "subscriptions", "management_group")],
             required_by={kind: ["resource_group"] for kind in KINDS},
             supports_check_mode=True,
         )

@@ -16,6 +16,7 @@ description:
   - Warns of scale sets whose automatic repairs would take an instance for unhealthy that was taken out of rotation.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.places
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
@@ -214,7 +215,7 @@ def main() -> None:
         AnsibleModule(
             argument_spec={**sign_in_arguments(), **scale_set_choice_arguments()},
             required_by={"name": ["resource_group"]},
-            mutually_exclusive=[("name", "subscriptions"), ("name", "tags")],
+            mutually_exclusive=[("name", "subscriptions", "management_group"), ("name", "tags")],
             supports_check_mode=True,
         )
     )

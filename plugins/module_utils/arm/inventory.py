@@ -29,8 +29,8 @@ from .machines import (
     read_references,
     subscriptions_to_read,
 )
-from .options import read_name, read_subscriptions
-from .resource_graph import ListedEvent, list_events
+from .options import read_name, read_places
+from .resource_graph import ListedEvent, list_events, subscriptions_of
 
 
 def look_up(
@@ -53,7 +53,7 @@ def look_up(
             "affecting: %r needs a VM that asks, and Resource Graph has none. Leave it out, or name VMs instead"
             % selection.affecting
         )
-    subscriptions = read_subscriptions(options)
+    places = read_places(options)
     references = read_references(vms)
     group = read_name(options, "resource_group") if options.get("resource_group") is not None else None
     timeout = read_seconds(options, "timeout")
@@ -61,7 +61,8 @@ def look_up(
     for warning in sign_in.warnings:
         warn(warning)
     with ArmClient(sign_in, Deadline(timeout)) as client:
-        subscriptions = subscriptions_to_read(subscriptions, client.known_subscription_id, references)
+        given = subscriptions_of(client, places)
+        subscriptions = subscriptions_to_read(given, client.known_subscription_id, references)
         everything = list_events(client, subscriptions, finished=True)
     listed = in_group(everything, group)
     check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")

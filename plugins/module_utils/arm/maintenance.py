@@ -13,7 +13,7 @@ https://learn.microsoft.com/troubleshoot/azure/virtual-machines/linux/redeploy-t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .client import ArmClient, Json
@@ -77,20 +77,22 @@ def read_window(client: ArmClient, target: Target) -> Json | None:
     )
 
 
-def list_windows(client: ArmClient, resource_group: str | None = None) -> list[Json]:
+def list_windows(client: ArmClient, resource_group: str | None = None, subscriptions: Sequence[str] = ()) -> list[Json]:
     """The machines of the subscription that have a window of planned maintenance.
 
     All VMs are read in one list, the instances of each uniform scale set in one each.
 
     :param resource_group: only those of this one
+    :param subscriptions: all of these in place of the client's own
     :raises ArmError: if that fails
     """
     client.need_compute(SINCE, "windows of planned maintenance")
     found = []
-    for machine in _machines(client, resource_group):
-        window = describe_window((machine.get("properties") or {}).get("instanceView") or {})
-        if window is not None:
-            found.append({"id": machine.get("id"), "name": machine.get("name"), **window})
+    for subscription in subscriptions or [client.subscription_id]:
+        for machine in _machines(client, subscription, resource_group):
+            window = describe_window((machine.get("properties") or {}).get("instanceView") or {})
+            if window is not None:
+                found.append({"id": machine.get("id"), "name": machine.get("name"), **window})
     return found
 
 
@@ -117,9 +119,9 @@ def _why_not(window: Mapping[str, Any] | None) -> str | None:
     return "its owner may begin it from %s to %s only" % (window["self_service_start"], window["self_service_end"])
 
 
-def _machines(client: ArmClient, resource_group: str | None) -> Iterator[Json]:
-    everything = "/subscriptions/%s/providers/Microsoft.Compute/" % client.subscription_id
-    group = "/subscriptions/%s/resourceGroups/%s/" % (client.subscription_id, resource_group)
+def _machines(client: ArmClient, subscription: str, resource_group: str | None) -> Iterator[Json]:
+    everything = "/subscriptions/%s/providers/Microsoft.Compute/" % subscription
+    group = "/subscriptions/%s/resourceGroups/%s/" % (subscription, resource_group)
     for machine in client.list_all(everything + "virtualMachines", READ_MEMBERS, statusOnly="true"):
         if resource_group is None or str(machine.get("id", "")).lower().startswith(group.lower()):
             yield machine

@@ -35,7 +35,8 @@ from .credentials import AUTH_SOURCES, choose
 from .errors import ArmError, MissingLibrary, Unfinished
 from .machines import read_references
 from .notification import ENABLED, STATES, as_dict, read_wish
-from .options import read_name, read_subscriptions
+from .options import read_name, read_places
+from .resource_graph import subscriptions_of
 from .rollout import NONE, UPDATES, read_care
 from .target import read_target
 
@@ -87,12 +88,17 @@ def rollout_arguments() -> ArgumentSpec:
     }
 
 
+def places_arguments() -> ArgumentSpec:
+    """Options that say in which subscriptions is looked."""
+    return {"subscriptions": {"type": "list", "elements": "str"}, "management_group": {"type": "str"}}
+
+
 def scale_set_choice_arguments() -> ArgumentSpec:
     """Options that say which scale sets are read."""
     return {
         "resource_group": {"type": "str"},
         "name": {"type": "str"},
-        "subscriptions": {"type": "list", "elements": "str"},
+        **places_arguments(),
         "tags": {"type": "dict"},
         "instances": {"type": "bool", "default": True},
     }
@@ -112,7 +118,7 @@ def policy_arguments() -> ArgumentSpec:
 
 def policy_choice_arguments() -> ArgumentSpec:
     """Options that say whose policies are read."""
-    return {"resource_group": {"type": "str"}, **{kind: {"type": "str"} for kind in policy.KINDS}}
+    return {"resource_group": {"type": "str"}, **places_arguments(), **{kind: {"type": "str"} for kind in policy.KINDS}}
 
 
 def acknowledgement_arguments() -> ArgumentSpec:
@@ -123,7 +129,7 @@ def acknowledgement_arguments() -> ArgumentSpec:
         "resource_group": {"type": "str"},
         "scope": {"type": "str", "default": OWN, "choices": list(SCOPES)},
         **filter_arguments(),
-        "subscriptions": {"type": "list", "elements": "str"},
+        **places_arguments(),
         "wait": {"type": "bool", "default": False},
     }
 
@@ -139,17 +145,26 @@ def target_arguments() -> ArgumentSpec:
     }
 
 
-def target_rules(required: bool = True) -> dict[str, Any]:
+def target_rules(required: bool = True, places: bool = False) -> dict[str, Any]:
     """What goes with what among these options.
 
     :param required: whether one must be named
+    :param places: whether there are `places_arguments` as well, for where none is named
     """
     return {
-        "mutually_exclusive": [("id", "name", "scale_set"), ("id", "resource_group")],
+        "mutually_exclusive": [
+            ("id", "name", "scale_set", *(("subscriptions", "management_group") if places else ())),
+            ("id", "resource_group"),
+        ],
         "required_together": [("scale_set", "instance_id")],
         "required_by": {"name": ["resource_group"], "scale_set": ["resource_group"]},
         **({"required_one_of": [("id", "name", "scale_set")]} if required else {}),
     }
+
+
+def window_choice_arguments() -> ArgumentSpec:
+    """Options that say whose windows are read."""
+    return {**target_arguments(), **places_arguments()}
 
 
 def action_arguments() -> ArgumentSpec:
@@ -283,9 +298,10 @@ def run_scale_set_info(module: AnsibleModule) -> None:
         options = module.params
         group = read_name(options, "resource_group") if options["resource_group"] is not None else None
         name = read_name(options, "name") if options["name"] is not None else None
-        subscriptions = read_subscriptions(options)
+        places = read_places(options)
 
         def work(client: ArmClient) -> dict[str, Any]:
+            subscriptions = subscriptions_of(client, places)
             found = scale_set.describe_all(client, group, name, options["instances"], subscriptions, options["tags"])
             dangers = (repairs.explain_danger(one["name"], one["automatic_repairs"]) for one in found)
             _warn(module, tuple(danger for danger in dangers if danger))
@@ -353,9 +369,11 @@ def run_policy_info(module: AnsibleModule) -> None:
         group = read_name(options, "resource_group") if options["resource_group"] is not None else None
         option = next((kind for kind in policy.KINDS if options[kind] is not None), None)
         name = read_name(options, option) if option is not None else None
+        places = read_places(options)
 
         def work(client: ArmClient) -> dict[str, Any]:
-            return {"changed": False, "resources": policy.describe_all(client, group, option, name)}
+            subscriptions = subscriptions_of(client, places)
+            return {"changed": False, "resources": policy.describe_all(client, group, option, name, subscriptions)}
 
         return work
 
@@ -370,13 +388,13 @@ def run_acknowledgement(module: AnsibleModule) -> None:
         selection = read_selection(options)
         vms = read_references(options["vm_names"] or ())
         group = read_name(options, "resource_group") if options["resource_group"] is not None else None
-        subscriptions = read_subscriptions(options)
+        places = read_places(options)
 
         def work(client: ArmClient) -> dict[str, Any]:
             try:
                 result = acknowledgement.acknowledge(
                     client,
-                    subscriptions,
+                    subscriptions_of(client, places),
                     selection,
                     vms,
                     options["scope"],
@@ -454,10 +472,12 @@ def run_windows(module: AnsibleModule) -> None:
         names_one = any(options[option] is not None for option in ("id", "name", "scale_set"))
         target = read_target(options) if names_one else None
         group = read_name(options, "resource_group") if options["resource_group"] is not None else None
+        places = read_places(options)
 
         def work(client: ArmClient) -> dict[str, Any]:
             if target is None:
-                return {"changed": False, "machines": maintenance.list_windows(client, group)}
+                subscriptions = subscriptions_of(client, places)
+                return {"changed": False, "machines": maintenance.list_windows(client, group, subscriptions)}
             window = maintenance.read_window(client, target)
             found = {"id": target.path(client), "name": target.vm_name(client), **(window or {})}
             return {"changed": False, "machines": [found] if window else []}

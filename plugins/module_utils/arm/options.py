@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 
@@ -15,6 +15,28 @@ from ..scheduled_events.errors import OptionError
 _NAME = re.compile(r"[\w()-](?:[\w.()-]{0,88}[\w()-])?\Z")
 
 _SUBSCRIPTION = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+
+
+class Places(NamedTuple):
+    """Where somebody wants to look. Neither: where the sign-in belongs."""
+
+    subscriptions: tuple[str, ...] = ()
+    management_group: str | None = None
+    """Its id, the last part of its resource id: all subscriptions below it, at whatever depth."""
+
+
+def read_places(options: Mapping[str, Any]) -> Places:
+    """Check where is looked.
+
+    :raises OptionError: if one of them cannot be, or if both are given
+    """
+    places = Places(
+        tuple(read_subscriptions(options)),
+        read_name(options, "management_group") if options.get("management_group") is not None else None,
+    )
+    if places.subscriptions and places.management_group is not None:
+        raise OptionError("management_group does not go with subscriptions: it stands for all that are below it")
+    return places
 
 
 def read_name(options: Mapping[str, Any], option: str) -> str:

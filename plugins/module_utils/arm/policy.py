@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
@@ -162,11 +162,16 @@ def set_policy(
 
 
 def describe_all(
-    client: ArmClient, resource_group: str | None = None, option: str | None = None, name: str | None = None
+    client: ArmClient,
+    resource_group: str | None = None,
+    option: str | None = None,
+    name: str | None = None,
+    subscriptions: Sequence[str] = (),
 ) -> list[Json]:
     """Read the policy of one resource, or those of all of a resource group or the subscription.
 
     :param option: which kind `name` is of, a key of `KINDS`
+    :param subscriptions: all of these in place of the client's own
     :raises ArmError: if that fails; a single one that does not exist is `NotFound`
     """
     client.need_compute(SINCE, "policies of scheduled events")
@@ -174,11 +179,13 @@ def describe_all(
         path = client.compute_id(str(resource_group), KINDS[option].path, name)
         return [_describe(option, client.get(path, KINDS[option].read))]
     group = "/resourceGroups/%s" % resource_group if resource_group else ""
-    start = "/subscriptions/%s%s/providers/Microsoft.Compute/" % (client.subscription_id, group)
     return [
         _describe(one, resource)
+        for subscription in subscriptions or [client.subscription_id]
         for one, kind in KINDS.items()
-        for resource in client.list_all(start + kind.path, kind.read)
+        for resource in client.list_all(
+            "/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (subscription, group, kind.path), kind.read
+        )
     ]
 
 

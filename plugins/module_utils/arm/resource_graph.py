@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which events does Resource Graph list?
+"""Which events does Resource Graph list, and which subscriptions are below a management group?
 
 All events of whole subscriptions, of those resources whose policy publishes them. What is over stays as
 history, with two statuses that the metadata service does not have.
@@ -19,10 +19,16 @@ from ..scheduled_events.document import Event, parse_event
 from ..scheduled_events.errors import DocumentError
 from .client import ArmClient, Json, Permission
 from .errors import ArmError
+from .options import Places
 
 PATH = "/providers/Microsoft.ResourceGraph/resources"
 API_VERSION = "2022-10-01"
 QUERY = "maintenanceresources | where type == 'microsoft.maintenance/scheduledevents'"
+
+SUBSCRIPTIONS_QUERY = (
+    "resourcecontainers | where type == 'microsoft.resources/subscriptions' | project id, subscriptionId"
+    " | order by subscriptionId asc"
+)
 
 COMPLETED = "Completed"
 CANCELED = "Canceled"
@@ -73,7 +79,8 @@ def list_events(
     :raises DocumentError: if a row is no event, and nobody is told
     """
     events = []
-    for row in _rows(client, subscriptions):
+    scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
+    for row in _rows(client, scope, QUERY):
         try:
             events.append(parse_row(row))
         except DocumentError as error:
@@ -81,6 +88,25 @@ def list_events(
                 raise
             refuse(error)
     return [one for one in events if finished or not one.is_finished]
+
+
+def subscriptions_of(client: ArmClient, places: Places) -> list[str]:
+    """The subscriptions that somebody wants to look in: those that are named, or all below a management group.
+
+    :returns: empty: nobody said
+    :raises ArmError: if Resource Graph cannot be asked, or shows none below the group
+    """
+    if places.management_group is None:
+        return list(places.subscriptions)
+    scope = {"managementGroups": [places.management_group]}
+    found = [str(row["subscriptionId"]) for row in _rows(client, scope, SUBSCRIPTIONS_QUERY) if "subscriptionId" in row]
+    if not found:
+        # Without any, a query would be about all that the sign-in may see.
+        raise ArmError(
+            "management_group: Resource Graph shows no subscription below %r. Is that its id, and has the sign-in the"
+            " role Reader on it?" % places.management_group
+        )
+    return found
 
 
 def parse_row(row: Any) -> ListedEvent:
@@ -101,9 +127,8 @@ def parse_row(row: Any) -> ListedEvent:
     return ListedEvent(event, row["id"][:end], row.get("location"), tuple(row.get("zones") or ()))
 
 
-def _rows(client: ArmClient, subscriptions: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    body: Json = {"subscriptions": list(subscriptions)} if subscriptions else {}
-    body["query"] = QUERY
+def _rows(client: ArmClient, scope: Mapping[str, Any], query: str) -> Iterator[Mapping[str, Any]]:
+    body: Json = {**scope, "query": query}
     while True:
         page = client.post(PATH, body, READ, API_VERSION).content
         if not isinstance(page, dict) or not isinstance(page.get("data"), list):

@@ -18,7 +18,7 @@ from ansible import constants
 from ansible.errors import AnsibleLookupError
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.lookup.scheduled_events import LookupModule
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.module import sign_in_arguments
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.module import places_arguments, sign_in_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import (
     connection_arguments,
     selection_arguments,
@@ -51,7 +51,13 @@ class TestDocumentation:
     def test_it_has_the_options_of_both_kinds_of_modules_and_some_of_its_own(self, documented: dict[str, Any]) -> None:
         shared = {**connection_arguments(), **selection_arguments()}
 
-        of_resource_graph = {*sign_in_arguments(), "subscriptions", "resource_group", "finished", "inventory_variable"}
+        of_resource_graph = {
+            *sign_in_arguments(),
+            *places_arguments(),
+            "resource_group",
+            "finished",
+            "inventory_variable",
+        }
         assert set(documented["doc"]["options"]) == {*shared, "_terms", "source", "query", *of_resource_graph}
 
     def test_each_requirement_is_one_library_because_ansible_doc_puts_commas_between_them(

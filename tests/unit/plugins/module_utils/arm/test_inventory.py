@@ -118,3 +118,17 @@ def test_given_no_subscription_then_all_that_the_sign_in_may_see_are_read(monkey
 def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:
     with pytest.raises(OptionError, match="subscriptions: 'shop' is not the id of a subscription"):
         look_up({"subscriptions": ["shop"]}, Selection(), (), {}, pytest.fail)
+
+
+def test_given_a_management_group_then_the_events_of_all_subscriptions_below_it_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = {"auth_source": "msi", "timeout": 60, "finished": False, "inventory_variable": VARIABLE}
+    below = ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}]})
+    with ScriptedArm(token(), below, ok({"data": []})) as arm:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        given = {**options, "base_url": arm.url, "management_group": "shop"}
+        assert look_up(given, Selection(), (), {}, pytest.fail) == []
+    asked, read = (json.loads(body) for body in arm.sent("POST"))
+    assert asked["managementGroups"] == ["shop"]
+    assert read["subscriptions"] == ["a"]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -101,3 +102,48 @@ def test_given_repairs_that_would_replace_what_is_out_of_rotation_then_info_warn
 
     assert result["scale_sets"][0]["automatic_repairs"]["state"] == "running"
     assert "Automatic repairs of web are on" in module.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "arguments", "answers", "asked"),
+    [
+        (doors.run_scale_set_info, doors.scale_set_choice_arguments, 1, ["virtualMachineScaleSets"]),
+        (
+            doors.run_policy_info,
+            doors.policy_choice_arguments,
+            3,
+            ["virtualMachines", "availabilitySets", "virtualMachineScaleSets"],
+        ),
+        (doors.run_windows, doors.window_choice_arguments, 2, ["virtualMachines", "virtualMachineScaleSets"]),
+    ],
+)
+def test_given_a_management_group_then_each_subscription_below_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, run: Any, arguments: Any, answers: int, asked: list[str]
+) -> None:
+    below = ok({"data": [{"id": "/subscriptions/%s" % one, "subscriptionId": one} for one in ("a", "b")]})
+    spec = {**doors.sign_in_arguments(), **arguments()}
+    with ScriptedArm(token(), below, *[ok({"value": []})] * 2 * answers) as arm:
+        monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        result = result_of(run, StandIn(spec, base_url=arm.url, management_group="shop"))
+
+    assert "failed" not in result, result
+    expected = [
+        "/subscriptions/%s/providers/Microsoft.Compute/%s" % (one, kind) for one in ("a", "b") for kind in asked
+    ]
+    assert [line.split(" ")[1].partition("?")[0] for line in arm.lines[2:]] == expected
+
+
+def test_given_a_management_group_then_events_of_all_subscriptions_below_it_may_be_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    below = ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}]})
+    spec = {**doors.sign_in_arguments(), **doors.acknowledgement_arguments()}
+    with ScriptedArm(token(), below, ok({"data": []})) as arm:
+        monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        module = StandIn(spec, base_url=arm.url, management_group="shop", vm_names=["web_0"])
+        result = result_of(doors.run_acknowledgement, module)
+
+    assert "failed" not in result, result
+    assert json.loads(arm.sent("POST")[1])["subscriptions"] == ["a"]

@@ -4,8 +4,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import read_name, read_subscriptions
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import (
+    Places,
+    read_name,
+    read_places,
+    read_subscriptions,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 
 GUID = "5B2F6A3C-1111-4c4d-9a51-000000000001"
@@ -31,3 +38,24 @@ def test_given_subscriptions_then_they_are_taken() -> None:
 @pytest.mark.parametrize("options", [{}, {"subscriptions": None}, {"subscriptions": []}])
 def test_given_none_then_it_is_that_of_the_sign_in(options: dict[str, list[str]]) -> None:
     assert read_subscriptions(options) == []
+
+
+def test_given_a_management_group_then_it_stands_in_place_of_subscriptions() -> None:
+    assert read_places({"management_group": " shop "}) == Places((), "shop")
+    assert read_places({"subscriptions": [GUID]}) == Places((GUID,), None)
+    assert read_places({}) == Places()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"management_group": "shop", "subscriptions": [GUID]}, "management_group does not go with subscriptions"),
+        ({"management_group": "/providers/Microsoft.Management/managementGroups/shop"}, "Give the name alone"),
+        ({"management_group": ""}, "management_group: '' is not a name"),
+    ],
+)
+def test_given_a_management_group_that_cannot_be_meant_then_it_is_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        read_places(options)

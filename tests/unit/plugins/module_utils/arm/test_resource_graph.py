@@ -1,19 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which events does Resource Graph list?"""
+"""Which events does Resource Graph list, and which subscriptions are below a management group?"""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import Places
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import (
+    list_events,
+    subscriptions_of,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     FakeTime,
     ScriptedArm,
     client_of,
     ok,
+    refused,
 )
 
 VM = "/subscriptions/s/resourcegroups/rg/providers/Microsoft.Compute/virtualMachines/db"
@@ -44,3 +51,40 @@ def test_given_a_row_that_is_no_event_when_somebody_is_told_then_the_others_are_
 def test_given_a_row_that_is_no_event_when_nobody_is_told_then_that_is_an_error() -> None:
     with ScriptedArm(PAGE) as arm, client_of(arm, FakeTime()) as client, pytest.raises(DocumentError, match="/B"):
         list_events(client, [])
+
+
+def test_given_a_management_group_then_all_pages_of_its_subscriptions_are_read() -> None:
+    pages = (
+        ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}], "$skipToken": "more"}),
+        ok({"data": [{"id": "/subscriptions/b", "subscriptionId": "b"}]}),
+    )
+    with ScriptedArm(*pages) as arm, client_of(arm, FakeTime()) as client:
+        assert subscriptions_of(client, Places((), "shop")) == ["a", "b"]
+    first, second = (json.loads(body) for body in arm.sent("POST"))
+    assert first == {"managementGroups": ["shop"], "query": first["query"]}
+    assert "microsoft.resources/subscriptions" in first["query"]
+    assert second == {**first, "options": {"$skipToken": "more"}}
+
+
+def test_given_no_management_group_then_nobody_is_asked() -> None:
+    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+        assert subscriptions_of(client, Places(("a",))) == ["a"]
+        assert subscriptions_of(client, Places()) == []
+
+
+def test_given_a_management_group_without_subscriptions_then_that_does_not_mean_all_of_them() -> None:
+    with (
+        ScriptedArm(ok({"data": []})) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError, match=r"shows no subscription below 'shop'.* the role Reader on it"),
+    ):
+        subscriptions_of(client, Places((), "shop"))
+
+
+def test_given_a_management_group_that_may_not_be_seen_then_azures_words_are_told() -> None:
+    with (
+        ScriptedArm(refused(403, "AccessDenied", "not for you")) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError, match="403 AccessDenied: not for you"),
+    ):
+        subscriptions_of(client, Places((), "shop"))
