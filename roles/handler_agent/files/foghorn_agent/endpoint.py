@@ -102,7 +102,8 @@ class Endpoint:
     :param seconds: that a client has for its request, and again for taking the answer
     :param admits: whether a client at an IP address is let in; others are hung up on, and take nobody's place
     :param inherited: sockets that listen already, taken in place of new ones where the address is the same
-    :param path: of a UNIX socket that answers the same; what lies there gives way. None: there is none
+    :param path: of a UNIX socket that answers the same; what lies there gives way. Where it cannot be had, it is tried
+        again. None: there is none
     """
 
     def __init__(
@@ -132,9 +133,7 @@ class Endpoint:
         # In the order in which they came, as dictionaries are.
         self._connections: Dict[int, _Connection] = {}
         self._paused_until: Optional[float] = None
-        if path is not None:
-            with contextlib.suppress(OSError):
-                self._add(_Listener(None, _listen_at(path), False))
+        self._try_to_listen_here()
         self.listen(addresses)
 
     @property
@@ -186,8 +185,9 @@ class Endpoint:
         if self._paused_until is not None and now >= self._paused_until:
             self._paused_until = None
             self._watch_listeners()
-        if self._missing and now >= self._next_try:
+        if now >= self._next_try:
             self._next_try = now + _LISTEN_AGAIN
+            self._try_to_listen_here()
             for address in list(self._missing):
                 self._try_to_listen(address)
 
@@ -205,6 +205,12 @@ class Endpoint:
         if self._path is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
+
+    def _try_to_listen_here(self) -> None:
+        if self._path is None or any(one.wanted is None for one in self._listeners):
+            return
+        with contextlib.suppress(OSError):
+            self._add(_Listener(None, _listen_at(self._path), False))
 
     def _try_to_listen(self, address: Address) -> None:
         self._missing.pop(address, None)

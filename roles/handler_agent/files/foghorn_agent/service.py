@@ -51,6 +51,7 @@ _STOPPING_TIME = 10.0  # seconds that children have to end in
 _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
 _LOOK_AFTER_CLIENTS = 1.0  # seconds
 _PAUSE_AFTER_ERROR = 0.2  # seconds
+_CONTROL_AGAIN = 1.0  # seconds
 _SAY_AGAIN = 60.0  # seconds until the same error is logged again
 
 
@@ -210,7 +211,11 @@ class Service:
             path=None if runtime is None else os.path.join(runtime, SOCKET_NAME),
         )
         self._opened.callback(self._endpoint.close)
-        self._control = self._open_control()
+        self._control: Optional[Control] = None
+        self._control_trouble: Optional[str] = None
+        self._next_control = self._clocks.monotonic()
+        self._opened.callback(self._close_control)
+        self._open_control()
         self._notifier = Notifier(environment, self._clocks.monotonic)
         self._opened.callback(self._notifier.close)
 
@@ -231,15 +236,26 @@ class Service:
                 # It may still come. Until then shared events begin at their NotBefore.
                 self._log(levels.ERROR, "members can neither be asked nor answered: %s" % error)
 
-    def _open_control(self) -> Optional[Control]:
+    def _open_control(self) -> None:
+        """Open the door for what is asked by hand, if it is not open and it is time to try."""
+        if self._control is not None or self._clocks.monotonic() < self._next_control:
+            return
+        self._next_control = self._clocks.monotonic() + _CONTROL_AGAIN
+        trouble = None
         try:
-            control = Control(self._config.journal_directory, self.agent.obey, self._selector)
+            self._control = Control(self._config.journal_directory, self.agent.obey, self._selector)
         except OSError as error:
-            # Nobody's maintenance depends on it.
-            self._log(levels.ERROR, "nothing can be asked for by hand: %s" % error)
-            return None
-        self._opened.callback(control.close)
-        return control
+            # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
+            trouble = "nothing can be asked for by hand: %s" % error
+        if trouble is not None and trouble != self._control_trouble:
+            self._log(levels.ERROR, "%s. It is tried again" % trouble)
+        elif trouble is None and self._control_trouble is not None:
+            self._log(levels.NOTICE, "what is asked for by hand is heard again")
+        self._control_trouble = trouble
+
+    def _close_control(self) -> None:
+        if self._control is not None:
+            self._control.close()
 
     def run(self) -> Optional[Config]:
         """Run until a signal says to stop; then end what is running, and leave the rest to the next start.
@@ -274,6 +290,7 @@ class Service:
         self._look_at_config()
         if self._is_finishing and not self.agent.state.is_out:
             self._next = self._wanted
+        self._open_control()
         self._endpoint.expire()
         self._note_endpoint()
         self._notifier.sign_of_life()

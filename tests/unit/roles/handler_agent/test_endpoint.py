@@ -603,3 +603,23 @@ def test_given_a_path_that_cannot_be_when_listening_then_the_rest_answers(clock:
     loop = Loop(clock, path=str(tmp_path / "nowhere" / "agent.sock"))
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
     loop.close()
+
+
+def test_given_a_directory_that_comes_later_when_it_is_there_then_the_local_socket_is_opened(
+    clock: Clock, tmp_path: Path
+) -> None:
+    path = tmp_path / "later" / "agent.sock"
+    loop = Loop(clock, path=str(path))
+    try:
+        path.parent.mkdir()
+        loop.turn()
+        assert not path.exists()
+        clock.advance(1.0)
+        loop.turn()
+        inode = path.stat().st_ino
+        clock.advance(1.0)
+        loop.turn()
+        assert path.stat().st_ino == inode
+    finally:
+        loop.close()
+    assert not path.exists()

@@ -23,6 +23,7 @@ from edge_helpers import PATIENCE, environment_of_agent, wait_until
 from foghorn_agent import log as levels
 from foghorn_agent.config import Config, parse_config
 from foghorn_agent.config_file import ConfigFile
+from foghorn_agent.control import ask_agent
 from foghorn_agent.journal import Journal
 from foghorn_agent.service import CannotStart, Service, serve
 from foghorn_agent.signals import Signals
@@ -416,6 +417,39 @@ def test_given_another_metadata_service_when_told_to_reload_then_the_agent_begin
     change({"imds": {"endpoint": NOBODY, "vm_name": "web_7"}})
     chosen = one.run()
     assert chosen.imds.vm_name == "web_7"
+
+
+def test_given_a_state_directory_that_comes_later_when_the_agent_runs_then_it_is_heard_by_hand_from_then_on(
+    tmp_path: Path, signals: Signals
+) -> None:
+    place = tmp_path / "disk"
+    place.write_text("in the way")
+    said: List[str] = []
+    one: Any = Service(
+        config(tmp_path, state_directory=str(place / "state")),
+        {},
+        lambda _priority, message, **_fields: said.append(message),
+        signals,
+    )
+    try:
+        first = one._next_control
+        wait_until(lambda: one._turn() or one._next_control > first)
+        assert len([line for line in said if line.startswith("nothing can be asked for by hand: ")]) == 1
+        place.unlink()
+        place.mkdir(mode=0o755)
+        wait_until(lambda: one._turn() or one._control is not None)
+        assert "what is asked for by hand is heard again" in said
+        asked: List[str] = []
+        thread = threading.Thread(
+            target=lambda: asked.append(ask_agent(str(place / "state"), {"request": "hold"}, PATIENCE))
+        )
+        thread.start()
+        wait_until(lambda: one._turn() or asked)
+        thread.join(PATIENCE)
+        assert asked == ["nothing is approved until it is released"]
+    finally:
+        one.close()
+    assert not (place / "state" / "control.sock").exists()
 
 
 def drained_for(path: Path) -> None:
