@@ -432,7 +432,7 @@ class ArmClient:
         if answer.status == 401:
             said += ". ARM did not accept %s: is it of this tenant and cloud?" % describe(self.sign_in)
         elif answer.status == 403 and str(code).lower() == "authorizationfailed":
-            # A policy, a lock or a linked resource refuses with other codes, and no role here would help.
+            # A policy or a linked resource refuses with other codes (and a lock with a conflict): no role would help.
             said = (
                 "%s was refused (403 %s): %s must not do %s here. The role %s grants it, on the resource or above%s"
                 % (
