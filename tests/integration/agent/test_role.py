@@ -21,7 +21,10 @@ import pytest
 
 HERE = Path(__file__).parent
 PATIENCE = 300.0  # seconds; machines are slow and shared
+PYTHON = "/usr/bin/python3"
 AS_ROOT = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
+# To the root of a user namespace, what belongs to root is nobody's.
+CHOOSES = not AS_ROOT and os.path.exists(PYTHON)
 POLICY = {
     "name": "web",
     "match": {"event_types": ["Reboot"]},
@@ -58,6 +61,7 @@ class Machine:
         self.secret = self.config.with_name("members.secret")
         self.journal = self.root / "var" / "foghorn"
         self.unit = self.root / "foghorn-agent.service"
+        self.socket = self.root / "foghorn-agent.socket"
         self.output = ""
         bin_directory = directory / "bin"
         for path in (self.systemd, self.command.parent, bin_directory):
@@ -85,8 +89,11 @@ class Machine:
             "__handler_agent_secret_file": str(self.secret),
             "__handler_agent_journal": str(self.journal),
             "__handler_agent_unit": str(self.unit),
+            "__handler_agent_socket": str(self.socket),
             "__handler_agent_booted": booted,
         }
+        if not CHOOSES:
+            internal.update(__handler_agent_chooses=False, __handler_agent_interpreter=PYTHON)
         run = subprocess.run(
             [
                 *AS_ROOT,
@@ -147,6 +154,7 @@ def complaints_of_systemd(machine: Machine) -> str:
     }.items():
         (units / name).write_text(content)
     shutil.copy(machine.unit, units)
+    shutil.copy(machine.socket, units)
     # As a boot sees them. One unit alone is never found to be in a circle.
     for target, unit in {
         "multi-user": "foghorn-agent.service",
@@ -190,15 +198,15 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
         "etc/foghorn/agent.json",
         "etc/foghorn/hooks.d/drain/10-deregister",
         "foghorn-agent.service",
+        "foghorn-agent.socket",
         "lib/foghorn/foghorn-agent",
     ]
-    assert [mode_of(path) for path in (machine.program, machine.config, machine.unit, machine.journal)] == [
-        0o755, 0o600, 0o644, 0o750,
-    ]  # fmt: skip
+    installed = (machine.program, machine.config, machine.unit, machine.socket, machine.journal)
+    assert [mode_of(path) for path in installed] == [0o755, 0o600, 0o644, 0o644, 0o750]
     assert mode_of(machine.hooks / "drain" / "10-deregister") == 0o755
     said = subprocess.run([*AS_ROOT, machine.command, "version"], stdout=subprocess.PIPE, check=True)
     assert said.stdout.startswith(b"foghorn-agent ")
-    assert f"ExecStart={sys.executable} -IS {machine.program} run\n" in machine.unit.read_text()
+    assert f"ExecStart={PYTHON} -IS {machine.program} run\n" in machine.unit.read_text()
 
     assert machine.play(handler_agent_hooks=[hook]) == 0, machine.output
     assert (machine.changes, machine.take_calls()) == (0, [])
@@ -211,9 +219,13 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
         "handler_agent_members_group": "all",
         "handler_agent_address": "fd00::4",
         "handler_agent_vm_name": "web_0",
+        # What another takes in would keep the socket from being opened.
+        "handler_agent_listen": [{"address": one} for one in ("127.0.0.1", "::1", "0.0.0.0", "::1")],
     }
     assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
-    assert machine.take_calls() == ["daemon-reload", "restart"]
+    # The old port goes first, and the new one comes with the restart.
+    assert machine.take_calls() == ["daemon-reload", "stop-socket", "restart"]
+    assert re.findall("(?m)^ListenStream=(.*)$", machine.socket.read_text()) == ["0.0.0.0:9797", "[::1]:9797"]
     assert json.loads(machine.config.read_text())["quorum"] == {
         "secret_file": str(machine.secret),
         "members": {"web_0": "http://[fd00::4]:9797"},
@@ -235,6 +247,12 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert json.loads(machine.config.read_text())["policies"] == [POLICY]
     assert "\nBefore=multi-user.target nginx.service work@1.service\n" in machine.unit.read_text()
     assert complaints_of_systemd(machine) == ""
+
+    # An agent that listens nowhere has no socket.
+    silent = dict(members, handler_agent_listen=[], handler_agent_members_group="")
+    assert machine.play(handler_agent_policies=[POLICY], **silent) == 0, machine.output
+    assert machine.take_calls() == ["stop-socket", "daemon-reload", "restart"]
+    assert (machine.socket.exists(), "foghorn-agent.socket" in machine.unit.read_text()) == (False, False)
 
     neighbour = machine.config.with_name("azure_simulator.json")
     neighbour.write_text("{}")
@@ -280,6 +298,11 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
         (
             {"handler_agent_hooks": [{"stage": "drain", "name": "../../cron.d/x", "content": "#!/bin/sh\n"}]},
             ['handler_agent_hooks: the name "../../cron.d/x" may only have letters'],
+        ),
+        pytest.param(
+            {"handler_agent_python": "/tmp/python3"},
+            ["handler_agent_python: /tmp/python3: cannot be checked: /tmp/python3: No such file or directory"],
+            marks=pytest.mark.skipif(not CHOOSES, reason="needs root, and a Python of the system's"),
         ),
         (
             {"handler_agent_members_secret": "sesame"},

@@ -50,6 +50,7 @@ options:
 """
 USAGE = _USAGE % DEFAULT_PATH
 
+_CHOOSE_PYTHON = "choose-python"
 _STANDARD_INPUT = "-"
 _SECONDS_TO_ANSWER = 10.0
 
@@ -69,6 +70,8 @@ class Arguments(NamedTuple):
     """With `hold`: None for no end."""
     event_id: str = ""
     """With `forget`."""
+    python: Optional[str] = None
+    """With `choose-python`."""
 
 
 class UsageError(Exception):
@@ -131,6 +134,8 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
         if len(words) != 2:
             raise UsageError("forget needs the id of one event, as status shows it")
         asked = asked._replace(event_id=words.pop())
+    if words[:1] == [_CHOOSE_PYTHON] and len(words) == 2:
+        asked = asked._replace(python=words.pop())
     if not words:
         raise UsageError("say what to do")
     if len(words) > 1:
@@ -305,6 +310,17 @@ def _send_webhook(_asked: Arguments, output: TextIO) -> int:
     return OK
 
 
+def _choose_python(asked: Arguments, output: TextIO) -> int:
+    # For the role.
+    from .interpreter import NoInterpreter, choose
+
+    try:
+        output.write(choose(asked.python) + "\n")
+    except NoInterpreter as error:
+        raise Failed(str(error)) from None
+    return OK
+
+
 def _help(_asked: Arguments, output: TextIO) -> int:
     output.write(USAGE)
     return OK
@@ -318,6 +334,7 @@ _COMMANDS.update(
         "history": _history,
         "check-config": _check_config,
         "send-webhook": _send_webhook,
+        _CHOOSE_PYTHON: _choose_python,
         "version": _version,
         "help": _help,
     }

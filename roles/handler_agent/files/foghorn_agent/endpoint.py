@@ -214,19 +214,24 @@ class Endpoint:
 
     def _try_to_listen(self, address: Address) -> None:
         self._missing.pop(address, None)
-        for sock in self._spare:
-            if is_at(sock, address):
-                self._spare.remove(sock)
-                sock.setblocking(False)
-                self._add(_Listener(address, sock, True))
-                return
         try:
-            self._add(_Listener(address, _listen(*address), False))
+            if not any(one.wanted == address for one in self._listeners):
+                self._add(self._inherit(address) or _Listener(address, _listen(*address), False))
+            # The service manager may hold a socket at an address that the machine has not yet, or never will.
+            _check_address(address[0])
         except (OSError, OverflowError) as error:
             self._missing[address] = (
                 "cannot listen on %s port %s: %s. Give an IP address of this machine, and a port that nothing else uses"
                 % (address[0], address[1], error)
             )
+
+    def _inherit(self, address: Address) -> Optional[_Listener]:
+        for sock in self._spare:
+            if is_at(sock, address):
+                self._spare.remove(sock)
+                sock.setblocking(False)
+                return _Listener(address, sock, True)
+        return None
 
     def _add(self, listener: _Listener) -> None:
         self._listeners.append(listener)
@@ -362,6 +367,11 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def _check_address(host: str) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((host, 0))
 
 
 def _listen_at(path: str) -> socket.socket:

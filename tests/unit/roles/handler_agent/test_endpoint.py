@@ -18,6 +18,7 @@ from edge_helpers import PATIENCE, Clock
 from foghorn_agent.endpoint import Asked, Endpoint, Response
 
 SECONDS = 10.0
+IP_FREEBIND = getattr(socket, "IP_FREEBIND", 15)
 MOST = 5
 LARGE = b"z" * (8 * 1024 * 1024)
 
@@ -575,6 +576,24 @@ def test_given_a_socket_of_another_address_when_listening_then_it_is_left_alone(
         held.listen(5)
         loop = Loop(clock, inherited=[held.dup()])
         assert [host for host, _port in loop.endpoint.addresses] == ["127.0.0.1"]
+        loop.close()
+
+
+def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listening_then_it_is_kept_and_said(
+    clock: Clock,
+) -> None:
+    with socket.socket() as held:
+        # As systemd does it: an address of the documentation's, which no machine has.
+        held.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
+        held.bind(("192.0.2.1", 0))
+        held.listen(5)
+        address = held.getsockname()
+        loop = Loop(clock, addresses=[address], inherited=[held.dup()])
+        for _unused in range(2):
+            assert loop.endpoint.addresses == [address]
+            assert f"cannot listen on 192.0.2.1 port {address[1]}: " in str(loop.endpoint.trouble)
+            clock.advance(1.0)
+            loop.turn()
         loop.close()
 
 
