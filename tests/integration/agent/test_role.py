@@ -62,6 +62,7 @@ class Machine:
         self.journal = self.root / "var" / "foghorn"
         self.unit = self.root / "foghorn-agent.service"
         self.socket = self.root / "foghorn-agent.socket"
+        self.trouble = directory / "trouble"
         self.output = ""
         bin_directory = directory / "bin"
         for path in (self.systemd, self.command.parent, bin_directory):
@@ -91,6 +92,7 @@ class Machine:
             "__handler_agent_unit": str(self.unit),
             "__handler_agent_socket": str(self.socket),
             "__handler_agent_booted": booted,
+            "__handler_agent_ask": [sys.executable, str(HERE / "status.py"), str(self.config), str(self.trouble)],
         }
         if not CHOOSES:
             internal.update(__handler_agent_chooses=False, __handler_agent_interpreter=PYTHON)
@@ -238,12 +240,18 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
     assert (machine.changes, machine.secret.read_text().strip()) == (0, secret)
 
-    # Exchanged without a restart, the one before along with it.
+    # Exchanged without a restart, the one before along with it. Nor is there one for the configuration alone, and the
+    # play fails if the agent will not have it.
     given: dict[str, Any] = {"handler_agent_members_secret": "n" * 32, "handler_agent_members_old_secret": secret}
-    assert machine.play(handler_agent_policies=[POLICY], **members, **given) == 0, machine.output
+    machine.trouble.write_text("a disk is gone")
+    assert machine.play(handler_agent_policies=[POLICY], handler_agent_margin=20, **members, **given) == 2
     assert machine.secret.read_text().split() == ["n" * 32, secret]
     assert secret not in machine.output
-    assert machine.take_calls() == []
+    assert machine.take_calls() == ["reload"]
+    assert "the agent has refused the configuration, and goes on with the one before: a disk is gone" in " ".join(
+        machine.output.split()
+    )
+    machine.trouble.unlink()
     assert json.loads(machine.config.read_text())["policies"] == [POLICY]
     assert "\nBefore=multi-user.target nginx.service work@1.service\n" in machine.unit.read_text()
     assert complaints_of_systemd(machine) == ""

@@ -346,9 +346,13 @@ class Agent:
         """Note where the endpoint cannot listen, for whoever asks; None once it can."""
         self._health = self._health._replace(endpoint_trouble=trouble)
 
-    def note_configuration(self, trouble: Optional[str]) -> None:
-        """Note what is wrong with the configuration's file, so that another one is used; None once it is good."""
-        self._health = self._health._replace(configuration_trouble=trouble)
+    def note_configuration(self, trouble: Optional[str], modified: Optional[float]) -> None:
+        """Note what was made of the configuration's file.
+
+        :param trouble: what is wrong with it, so that another one is used; None once it is good
+        :param modified: when it was written, in seconds since the epoch
+        """
+        self._health = self._health._replace(configuration_trouble=trouble, configuration_modified=modified)
 
     def note_dry_run(self, is_wanted: bool) -> None:
         """Note whether a dry run is to begin as soon as this machine is in rotation."""

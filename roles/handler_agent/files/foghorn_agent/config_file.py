@@ -23,13 +23,17 @@ class ConfigFile:
         self.path = path
         self._copy = None if keep_in is None else os.path.join(keep_in, _LAST_GOOD_NAME)
         self._seen: Optional[Tuple[int, ...]] = None
+        self.modified: Optional[float] = None
+        """When what the last `load` looked at was written, in seconds since the epoch; None if nothing was there."""
 
     def load(self) -> Config:
         """Read the file. What is good is kept for another time.
 
         :raises ConfigError: if it cannot be used
         """
-        self._seen = self._look()
+        found = self._stat()
+        self._seen = _identity_of(found)
+        self.modified = None if found is None else found.st_mtime
         content = read_file(self.path)
         config = Config() if content is None else read_config(content, self.path)
         self._keep(content)
@@ -38,7 +42,7 @@ class ConfigFile:
     @property
     def has_changed(self) -> bool:
         """Whether the file is another than at the last `load`."""
-        return self._look() != self._seen
+        return _identity_of(self._stat()) != self._seen
 
     def load_last_good(self) -> Optional[Config]:
         """What the file said when it was good last, as far as that is known."""
@@ -51,13 +55,11 @@ class ConfigFile:
             # Of a later version perhaps, or somebody else's.
             return None
 
-    def _look(self) -> Optional[Tuple[int, ...]]:
+    def _stat(self) -> Optional[os.stat_result]:
         try:
-            found = os.stat(self.path)
+            return os.stat(self.path)
         except OSError:
             return None
-        # The last is what chown and chmod change, which may be the remedy.
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def _keep(self, content: Optional[bytes]) -> None:
         if self._copy is None:
@@ -71,6 +73,13 @@ class ConfigFile:
                 if file.read() == content:
                     return
             _write(self._copy, content)
+
+
+def _identity_of(found: Optional[os.stat_result]) -> Optional[Tuple[int, ...]]:
+    if found is None:
+        return None
+    # The last is what chown and chmod change, which may be the remedy.
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def directory_of(environment: Mapping[str, str], name: str) -> Optional[str]:

@@ -145,8 +145,11 @@ class Service:
         except CannotStart:
             self.close()
             raise
+        self._config_error: Optional[ConfigError] = None
         if error is not None:
             self._note_config_error(error)
+        elif file is not None:
+            self.agent.note_configuration(None, file.modified)
 
     def _open(self, config: Config, environment: Mapping[str, str], log: Log, sockets: Sequence[socket.socket]) -> None:
         self._wanted = config
@@ -162,7 +165,6 @@ class Service:
         self._opened.callback(self._selector.close)
         self._selector.register(self._signals, selectors.EVENT_READ)
         self._watched = -1
-        self._config_error: Optional[ConfigError] = None
         self._endpoint_trouble: Optional[str] = None
         self._last_error = ("", 0.0)
         """What it was, and when it may be said again."""
@@ -325,7 +327,7 @@ class Service:
             self._note_config_error(error)
         else:
             self._config_error = None
-            self.agent.note_configuration(None)
+            self.agent.note_configuration(None, self._file.modified)
             self._use(config)
         self._notifier.ready()
 
@@ -351,7 +353,7 @@ class Service:
         if str(error) != str(self._config_error):
             self._log(levels.ERROR, "the configuration cannot be used, and the last good one stays: %s" % error)
         self._config_error = error
-        self.agent.note_configuration(str(error))
+        self.agent.note_configuration(str(error), None if self._file is None else self._file.modified)
 
     def _note_endpoint(self) -> None:
         trouble = self._endpoint.trouble

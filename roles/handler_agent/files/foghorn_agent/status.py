@@ -40,6 +40,8 @@ class Health(NamedTuple):
     """Where it cannot listen now."""
     configuration_trouble: Optional[str] = None
     """Why another configuration is used than the one that is in the file."""
+    configuration_modified: Optional[float] = None
+    """When the configuration's file that was read last was written; None for no file."""
 
 
 class Failing(NamedTuple):
@@ -113,6 +115,8 @@ def describe(
         "journal_trouble": health.journal_trouble,
         "endpoint_trouble": health.endpoint_trouble,
         "configuration_trouble": health.configuration_trouble,
+        # To the last digit, by which it is known which one was read.
+        "configuration_modified": health.configuration_modified,
         "step": None
         if work is None
         else {"event_id": work.event.event_id, "stage": work.stage, "name": work.step.name, "seconds": work.seconds},

@@ -384,6 +384,7 @@ def test_given_a_good_configuration_when_told_to_reload_then_it_is_used(reloadin
     assert one._endpoint.addresses == [("127.0.0.1", port)]
     assert one._surroundings().hooks_directory == "/etc/other"
     assert one._next is None
+    assert one.agent.status()["configuration_modified"] == os.stat(one._file.path).st_mtime
     change(changed)
     assert said[-1] == "the configuration is read again: it is the same"
 
@@ -403,6 +404,8 @@ def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays
     assert one.agent.config is before
     assert "the last good one stays" in said[-1]
     assert [line for line in one.agent.troubles if line.startswith("configuration: ")]
+    # It was read, and refused: whoever waits for the verdict has it.
+    assert one.agent.status()["configuration_modified"] == os.stat(one._file.path).st_mtime
     count = len(said)
     one._look_at_config()
     assert len(said) == count

@@ -1,0 +1,21 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stands in for `foghorn-agent status` where no agent runs: it has read the configuration, and says what it is told to.
+
+python3 status.py CONFIGURATION TROUBLE
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+trouble = Path(sys.argv[2])
+print(
+    json.dumps(
+        {
+            "configuration_modified": os.stat(sys.argv[1]).st_mtime,
+            "configuration_trouble": trouble.read_text() if trouble.exists() else None,
+        }
+    )
+)
