@@ -59,6 +59,7 @@ def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFa
     """Everything in one run of ansible-playbook: they take their time to start."""
     directory = tmp_path_factory.mktemp("role")
     (directory / "down").mkdir()
+    (directory / "modules").mkdir()
     (directory / "watch.py").write_text(
         "import json, socket, sys\n"
         "for path in sys.argv[1:]:\n"
@@ -119,6 +120,7 @@ def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFa
             "plays.yml",
             ANSIBLE_CONNECTION_PLUGINS=str(HERE.parent / "playbooks" / "connection"),
             FLEET_DOWN=str(directory / "down"),
+            FLEET_MODULES=str(directory / "modules"),
         )
     finally:
         balancers[0].web[1].released.set()

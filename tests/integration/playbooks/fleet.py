@@ -205,6 +205,9 @@ class Fleet:
         os.environ[web_server.OWNER] = str(os.getpid())
         self._down = path / "down"
         self._down.mkdir()
+        # Of all fleets of the session.
+        self._modules = path.parent / "modules"
+        self._modules.mkdir(exist_ok=True)
         self._runs: list[Run] = []
         self._stack = contextlib.ExitStack()
         self.azure = Simulator(
@@ -310,6 +313,7 @@ class Fleet:
             ANSIBLE_NOCOLOR="true",
             ANSIBLE_DEPRECATION_WARNINGS="false",
             FLEET_DOWN=str(self._down),
+            FLEET_MODULES=str(self._modules),
             # Commands of the machines, where a test has put any there.
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )
@@ -338,14 +342,14 @@ class Fleet:
                 "load_balancer_removal_health_probe_file": "{{ directory }}/out_of_rotation",
                 "load_balancer_removal_health_probe_interval": 0.1,
                 "load_balancer_removal_health_probe_margin": 0.1,
-                "load_balancer_removal_ports": ["{{ port }}"],
+                "load_balancer_removal_ports": ["{{ web_port }}"],
                 "load_balancer_removal_addresses": ["{{ address }}"],
                 "load_balancer_removal_state_directory": "{{ directory }}/by_hand",
                 "graceful_shutdown_state_directory": "{{ directory }}/by_hand",
                 "graceful_shutdown_services": [
                     {"name": "web", "timeout": 60}
                     | {
-                        command: [*SERVICE, command, "{{ directory }}", "{{ address }}", "{{ port }}"]
+                        command: [*SERVICE, command, "{{ directory }}", "{{ address }}", "{{ web_port }}"]
                         for command in ("start", "status")
                     }
                     | {"stop": "{{ stop }}"}
@@ -365,7 +369,7 @@ class Fleet:
                 host.name: {
                     "directory": str(host.directory),
                     "address": host.address,
-                    "port": host.port,
+                    "web_port": host.port,
                     "stop": ["sh", "-c", "exit 7"] if host.breaks_at_stop else host.service("stop"),
                     "handle_events_endpoint": self.azure.imds[host.vm.lower()],
                     "rehearse_vm_name": host.vm.lower(),

@@ -10,6 +10,7 @@ to show.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ import time
 import traceback
 from typing import Any, BinaryIO
 
+from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.connection.local import Connection as LocalConnection
 
@@ -28,6 +30,18 @@ description: Fails as ssh does while the file HOST exists in the directory that 
 author: The foghorn.azure_events contributors (!UNKNOWN)
 extends_documentation_fragment: [connection_pipelining]
 """
+
+
+def _share_modules() -> None:
+    """Have what Ansible puts together to send, a module with all that it imports, serve all runs of a session.
+
+    Each run has a directory of its own for that, and putting together takes a tenth of the time of a run.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.symlink(os.environ["FLEET_MODULES"], os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache"))
+
+
+_share_modules()
 
 
 class Connection(LocalConnection):
