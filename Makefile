@@ -19,6 +19,7 @@ TARBALL = dist/foghorn-azure_events-$(VERSION).tar.gz
 CORE := plugins/module_utils/scheduled_events
 AGENT := roles/handler_agent
 HANDLER ?= on
+BALANCER ?= azure
 LAB ?= foghorn
 
 # Tools find each other on PATH, and the collection at its place; nobody's home is touched.
@@ -52,8 +53,8 @@ STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- ++ $(P
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
-demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us)
-	@$(BIN)/python demo/demo.py --handler $(HANDLER)
+demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy)
+	@$(BIN)/python demo/demo.py --handler $(HANDLER) --balancer $(BALANCER)
 
 test: $(VENV)/.gates ## lint, unit and integration tests, without root, on one Python and one ansible-core
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Three web servers go through Azure's maintenance under traffic, with foghorn.azure_events or without.
 
-Everything is real but Azure: web servers, HTTP clients, ansible-playbook. Azure is the simulator of this collection.
+Everything is real but Azure: web servers, HTTP clients, ansible-playbook, and HAProxy if it is asked for. Azure, with
+its load balancer, is the simulator of this collection.
 Nothing leaves loopback, nothing needs root, and whatever was started is ended again.
 """
 
@@ -28,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 SIMULATOR = HERE.parent / "roles" / "azure_simulator" / "files"
 sys.path.insert(0, str(SIMULATOR))
 
+import haproxy  # noqa: E402
 import journal  # noqa: E402
 import timeline  # noqa: E402
 import verdict  # noqa: E402
@@ -46,7 +48,7 @@ PLAYBOOK = "foghorn.azure_events.handle_events"
 UP_LIMIT = 60.0
 """Seconds for the simulator and the web servers to come up."""
 
-PLAYBOOK_LIMIT = 300.0
+PLAYBOOK_LIMIT = 600.0
 """Seconds for one run of the playbook: many times what it takes on a slow machine."""
 
 SETTLE_LIMIT = 60.0
@@ -110,12 +112,17 @@ def plain(text: str, _name: str) -> str:
 class Demo:
     """The fleet, its load, and what is known of both. A context manager: leaving it ends every process."""
 
-    def __init__(self, speed: float, paint: timeline.Paint) -> None:
+    def __init__(self, speed: float, paint: timeline.Paint, program: str | None = None) -> None:
+        """``program``: HAProxy, if the clients ask that and not the load balancer of Azure."""
         self.speed = speed
+        self._program = program
+        self._haproxy: haproxy.Haproxy | None = None
+        self._standings: dict[str, haproxy.Standing] = {}
         self._paint = paint
         self._cleanup = contextlib.ExitStack()
         self._begin = time.time()
         self._log: list[dict[str, Any]] = []
+        self._told = 0  # how far the simulator's log was read
         self._journal: list[dict[str, Any]] = []
         self._load: list[dict[str, Any]] = []
         self._rotation: set[str] = set()
@@ -159,19 +166,43 @@ class Demo:
         for vm, start in zip(MACHINES, starts, strict=True):
             if start.wait() != 0:
                 raise DemoError(f"the web server of {vm} did not start")
+        front = simulator["load_balancers"]["front"]
+        if self._program is not None:
+            front = self._start_haproxy(self._program)
         self._begin = time.time()
-        self.say(f"simulator and web servers are up, clients ask {simulator['load_balancers']['front']}")
+        self.say(f"simulator and web servers are up, clients ask {'HAProxy at ' if self._haproxy else ''}{front}")
         self.wait_until(lambda: self._rotation == set(MACHINES), UP_LIMIT, "the machines were not all in rotation")
         self._load_generator = self._start_process(
             "load_generator.py",
             "--target",
-            simulator["load_balancers"]["front"],
+            front,
             "--journal",
             str(self._directory / "load"),
         )
         self.wait_until(lambda: bool(self._load), UP_LIMIT, "the load generator sent nothing")
         rate = sum(self._load[0]["sent"].values())
         self.say(f"traffic: about {rate} requests a second")
+
+    def _start_haproxy(self, program: str) -> str:
+        """Have HAProxy run before the web servers; returns where clients ask it."""
+        self._haproxy = haproxy.Haproxy(program, self._directory / "haproxy", self._web_port)
+        with (self._haproxy.directory / "log").open("wb") as log:
+            process = subprocess.Popen(
+                self._haproxy.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._haproxy.directory,
+                start_new_session=True,
+            )
+        self._cleanup.callback(_end, process)
+        deadline = time.monotonic() + UP_LIMIT
+        while not self._haproxy.standings():
+            if process.poll() is not None or time.monotonic() > deadline:
+                said = (self._haproxy.directory / "log").read_text(errors="replace")
+                raise DemoError(f"HAProxy did not start:\n{said}")
+            time.sleep(_TICK)
+        return f"{haproxy.ADDRESS}:{self._haproxy.port}"
 
     def _start_simulator(self) -> dict[str, Any]:
         config = self._directory / "fleet.yml"
@@ -225,8 +256,15 @@ class Demo:
 
     def look(self) -> None:
         """Take note of what has happened since the last look, and tell it."""
-        entries = [e for e in self._control.log(self._log[-1]["seq"] if self._log else 0) if e["kind"] != "request"]
+        entries = self._control.log(self._told)
+        self._told = entries[-1]["seq"] if entries else self._told
+        entries = [entry for entry in entries if entry["kind"] != "request"]
         services, requests = self._services.read(), self._requests.read()
+        if self._haproxy is not None:
+            # Azure's own balancer is there as well, and nobody asks it.
+            rotation, drains = self._ask_haproxy(self._haproxy)
+            entries = [entry for entry in entries if entry["kind"] != "rotation"] + rotation
+            services += drains
         self._log += entries
         self._journal += services
         self._load += requests
@@ -235,6 +273,20 @@ class Demo:
         for at, line in sorted((line for line in lines if line[1]), key=lambda line: line[0]):
             assert line is not None
             self.say(line[1], line[0], at, line[2])
+
+    def _ask_haproxy(self, balancer: haproxy.Haproxy) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Whom HAProxy has taken in or out of rotation since the last look, and who drains."""
+        rotation, drains, at = [], [], time.time()
+        standings = balancer.standings()
+        for vm, now in standings.items():
+            before = self._standings.get(vm, haproxy.Standing(False, False))
+            if now.drained != before.drained:
+                what = "draining" if now.drained else "ready"
+                drains.append({"at": at, "vm": vm, "what": what, "by": "HAProxy"})
+            if now.serves != before.serves:
+                rotation.append({"at": at, "kind": "rotation", "vm": vm, "what": "in" if now.serves else "out"})
+        self._standings.update(standings)
+        return rotation, drains
 
     def _tell_azure(self, entry: dict[str, Any]) -> tuple[str, str, str] | None:
         vm, what = entry["vm"] or "", entry.get("what", "")
@@ -296,6 +348,7 @@ class Demo:
             "demo_machines": str(self._machines),
             "demo_web_port": self._web_port,
             "demo_minimum_in_service": MINIMUM_IN_SERVICE,
+            "demo_haproxy_socket": str(self._haproxy.socket) if self._haproxy else "",
         }
         command = [sys.executable, "-m", "ansible", "playbook", PLAYBOOK, "-i", str(HERE / "inventory.yml")]
         command += ["-e", json.dumps(variables)]
@@ -383,6 +436,8 @@ def _tell_service(entry: dict[str, Any]) -> tuple[str, str, str] | None:
         "frozen": ("web server paused", "red"),
         "thawed": ("web server goes on", ""),
     }[entry["what"]]
+    if entry.get("by") == "HAProxy" and entry["what"] == "draining":
+        told = ("drains: HAProxy sends it nothing new", "yellow")
     return entry["vm"], *told
 
 
@@ -456,19 +511,20 @@ def _signals_as_exit() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _introduce(handler: bool, waves: Waves, speed: float) -> None:
+def _introduce(handler: bool, waves: Waves, speed: float, program: str | None) -> None:
     count = len(MACHINES)
     what = ", ".join(f"{m.event_type} of {' and '.join(m.resources)}" for wave in waves for m in wave)
-    print(f"{count} web servers on {count} VMs behind a load balancer, under traffic. Azure will do: {what}.")
+    balancer = "HAProxy" if program else "a load balancer"
+    print(f"{count} web servers on {count} VMs behind {balancer}, under traffic. Azure will do: {what}.")
     print(f"Azure's clock runs {speed:g} times faster: 15 minutes of notice take {900 / speed:.0f} s.")
     print(f"{PLAYBOOK} handles each event." if handler else "Nobody handles the events.")
     print("    s  machine", flush=True)
 
 
-def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint) -> int:
-    """Run it all; returns the exit status."""
-    _introduce(handler, waves, speed)
-    with _signals_as_exit(), Demo(speed, paint) as demo:
+def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint, program: str | None = None) -> int:
+    """Run it all, behind HAProxy if that is given; returns the exit status."""
+    _introduce(handler, waves, speed, program)
+    with _signals_as_exit(), Demo(speed, paint, program) as demo:
         found: list[str] = []
         try:
             demo.start()
@@ -495,6 +551,12 @@ def main() -> int:
     names = [maintenance.event_type.lower() for wave in WAVES for maintenance in wave]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--handler", choices=["on", "off"], default="on", help="with us, or without (default: on)")
+    parser.add_argument(
+        "--balancer",
+        choices=["azure", "haproxy"],
+        default="azure",
+        help="what clients ask: a load balancer of Azure's, or a real HAProxy (default: azure)",
+    )
     parser.add_argument("--only", choices=names, action="append", help="of the maintenance, just this (repeatable)")
     parser.add_argument(
         "--speed",
@@ -506,10 +568,14 @@ def main() -> int:
         parser.error(f"--speed {options.speed:g}: give a number from 1 to 100")
     handler = options.handler == "on"
     chosen = [[m for m in wave if m.event_type.lower() in (options.only or names)] for wave in WAVES]
+    program = haproxy.find_program() if options.balancer == "haproxy" else None
+    if options.balancer == "haproxy" and program is None:
+        print(f"error: {haproxy.NOT_INSTALLED}", file=sys.stderr)
+        return 1
     paint = colour if sys.stdout.isatty() else plain
     try:
         speed = options.speed or (speed_for_this_machine() if handler else SPEED)
-        return run(handler, [wave for wave in chosen if wave], speed, paint)
+        return run(handler, [wave for wave in chosen if wave], speed, paint, program)
     except DemoError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -13,6 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import haproxy
+import pytest
+
 from .conftest import DEMO
 
 LIMIT = 900.0
@@ -80,6 +83,22 @@ def test_given_the_handler_when_all_maintenance_has_gone_by_then_every_phase_hap
     sent = re.search(r"^(\d+) requests sent, (\d+) on new connections, (\d+) on connections", output, re.MULTILINE)
     assert sent is not None, output
     assert min(int(count) for count in sent.groups()) > 100
+    assert "\n0 lost." in output
+    assert _left_behind(tmp_path) == []
+
+
+def test_given_haproxy_before_the_web_servers_when_one_is_rebooted_then_it_was_drained_there_and_no_request_was_lost(
+    tmp_path: Path,
+) -> None:
+    if haproxy.find_program() is None:
+        pytest.skip("there is no HAProxy: install it")
+    status, output = _run(tmp_path, "--balancer", "haproxy", "--only", "reboot")
+    assert status == 0, output
+    assert "drains: HAProxy sends it nothing new" in output
+    phases = f"{INSTANT} {INSTANT} {INSTANT} {INSTANT} {INSTANT}"
+    assert re.fullmatch(f"web_0 Reboot {phases} {SPAN} {INSTANT} {NOTICE_LEFT}", _row(output, "web_0", "Reboot")), (
+        output
+    )
     assert "\n0 lost." in output
     assert _left_behind(tmp_path) == []
 
