@@ -109,6 +109,7 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
         "held": dict(plan.held),
         "shortfalls": list(plan.shortfalls),
         "passed_over": dict(plan.passed_over),
+        "turns": [list(turn) for turn in plan.turns],
         "patient": dict(plan.patient),
     }
 
@@ -123,6 +124,7 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         held=dict(content["held"]),
         shortfalls=list(content["shortfalls"]),
         passed_over=dict(content["passed_over"]),
+        turns=[list(turn) for turn in content["turns"]],
         patient=dict(content["patient"]),
     )
 

@@ -30,6 +30,8 @@ from .treatment import (
 
 # What connections and services get at the least, if they may take that long: half of it each. Seconds.
 _LEAST_FOR_ENDING = 60.0
+# So long it may take to ask again those that have not answered, unless the operator says otherwise. Seconds.
+_ASKING_AGAIN = 150.0
 
 
 class PlanError(ValueError):
@@ -114,6 +116,8 @@ class Case(NamedTuple):
     """Whether an earlier run has approved it, or may have."""
     was_in_vain: bool = False
     """Whether it is left alone because its hosts were taken out in vain lately."""
+    waits_for_answers: bool = False
+    """Whether the VMs that it also hits may be hosts that have not answered yet, with whom it could be approved."""
 
 
 class Entry(NamedTuple):
@@ -158,6 +162,8 @@ class Plan(NamedTuple):
     passed_over: Mapping[str, str] = {}
     """Why hosts are left alone that another run is at work on, that are being deleted, or that were taken out in vain
     lately, by their names."""
+    turns: Sequence[Sequence[str]] = ()
+    """The batches, and with them, or in a turn of their own, the hosts that nothing is known of."""
     patient: Mapping[str, float] = {}
     """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
     epoch: they were brought forward, because their event would start before a turn of their own."""
@@ -181,17 +187,17 @@ def make_plan(
     :raises PlanError: if two hosts are the same VM, or the minimum in service makes no sense
     """
     groups = _groups([*hosts, *(rest or ())], policy)
-    cases = _cases(hosts, policy, now)
+    cases = _cases(hosts, policy, now, rest)
     ahead = [case for case in cases if not case.left_alone]
     by_name = {host.name: host for host in hosts}
     waiting: dict[str, float] = {}
     if rest is None:
         units = _units(hosts, ahead, policy, now)
-        batches, held, brought_forward = _batches(by_name, units, groups, policy, now)
+        batches, held, brought_forward, together = _batches(by_name, units, groups, policy, now)
     else:
         units = _units(hosts, ahead, policy, now, patient or {})
         batches, held, waiting = _this_batch(by_name, units, groups, policy, rest, patient or {})
-        brought_forward = {}
+        brought_forward, together = {}, None
     absent = dict.fromkeys(waiting, "waits for its turn") | held
     if absent:
         cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
@@ -204,25 +210,52 @@ def make_plan(
     for batch in batches:
         _keep_pace([name for name in batch if name not in brought_forward], entries)
     _make_way(by_name, entries, waiting, policy, now)
+    unanswered = [host.name for host in hosts if host.vm_name is None and not host.leased]
     return Plan(
         batches=batches,
         hosts=entries,
         cases=cases,
-        unanswered=[host.name for host in hosts if host.vm_name is None and not host.leased],
+        unanswered=unanswered,
         held=held,
         shortfalls=_shortfalls(by_name, batches, entries, groups, brought_forward),
         patient=brought_forward or waiting,
-        passed_over=_passed_over(hosts, cases, {*entries, *held, *waiting}),
+        passed_over=_passed_over(hosts, cases, {*entries, *held, *waiting, *unanswered}, is_turn=rest is not None),
+        turns=_turns(batches, unanswered, together),
     )
 
 
-def _passed_over(hosts: Sequence[Host], cases: Sequence[Case], named: Container[str]) -> dict[str, str]:
-    in_vain = {name: case.left_alone for case in cases if case.was_in_vain for name in case.hosts}
-    return {
-        host.name: host.leased or host.left_out or in_vain[host.name]
-        for host in hosts
-        if host.leased or ((host.left_out or host.name in in_vain) and host.name not in named)
+def _passed_over(hosts: Sequence[Host], cases: Sequence[Case], named: Container[str], is_turn: bool) -> dict[str, str]:
+    """Why hosts are left alone, but for those whose event says it already.
+
+    :param is_turn: whether the turn of these hosts has come: then there is something to be said of each
+    """
+    reasons = {
+        name: case.left_alone
+        for case in reversed(cases)
+        for name in case.hosts
+        if case.was_in_vain or (is_turn and case.left_alone)
     }
+    if is_turn:
+        reasons = {host.name: "nothing is ahead any more" for host in hosts} | reasons
+    return {
+        host.name: host.leased or host.left_out or reasons[host.name]
+        for host in hosts
+        if host.leased or ((host.left_out or host.name in reasons) and host.name not in named)
+    }
+
+
+def _turns(batches: Sequence[Sequence[str]], unanswered: Sequence[str], together: int | None) -> list[list[str]]:
+    """Say who goes when, and when those are asked again that have not answered.
+
+    :param together: the batch of those whose events may hit them as well; None if there is none
+    """
+    turns = [list(batch) for batch in batches]
+    if together is not None:
+        turns[together] += unanswered
+    else:
+        # After what may be urgent.
+        turns.insert(1, list(unanswered))
+    return [turn for turn in turns if turn]
 
 
 def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
@@ -333,12 +366,16 @@ def _minimum_in_service(text: str, count: int, group: str) -> int:
     return number
 
 
-def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
+def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None) -> list[Case]:
     """All events of all hosts, each once, the most urgent first."""
+    others = _Others(
+        busy={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased},
+        elsewhere={name_key(host.vm_name) for host in rest or () if host.vm_name is not None},
+        may_answer=rest is None and any(host.vm_name is None and not host.leased for host in hosts),
+    )
     by_vm_name: dict[NameKey, Host] = {}
     order = {host.name: number for number, host in enumerate(hosts)}
     events: dict[NameKey, Event] = {}
-    busy = {name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased}
     for host in hosts:
         if host.vm_name is None or host.leased:
             continue
@@ -359,31 +396,43 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float) -> list[Case]:
         members = sorted((by_vm_name[key] for key in names if key in by_vm_name), key=lambda member: order[member.name])
         if members:
             outsiders = {key: name for key, name in sorted(names.items()) if key not in by_vm_name}
-            cases.append(_case(event, members, outsiders, busy, policy, now))
+            cases.append(_case(event, members, outsiders, others, policy, now))
     return cases
+
+
+class _Others(NamedTuple):
+    """What is known of VMs beside the hosts that are planned for."""
+
+    busy: Container[NameKey]
+    """Another run is at work on these."""
+    elsewhere: Container[NameKey]
+    """These are hosts of the play, and not of the batch."""
+    may_answer: bool
+    """Whether there are hosts that have not answered, and will be asked again."""
 
 
 def _case(
     event: Event,
     members: Sequence[Host],
     outsiders: Mapping[NameKey, str],
-    busy: Container[NameKey],
+    others: _Others,
     policy: Policy,
     now: float,
 ) -> Case:
     agents = {member.name: member.agent for member in members if member.agent is not None}
     rule = rule_for(event, policy, now)
-    withheld = _why_withheld(
-        event,
-        [name for key, name in outsiders.items() if key not in busy],
-        [name for key, name in outsiders.items() if key in busy],
-        tuple(agents),
-        rule,
-        now,
-    )
+    withheld = _why_withheld(event, outsiders, others, tuple(agents), rule, now)
     may_begin = any(_is_among(event, member.approving) for member in members)
     is_under_way = may_begin or any(is_at_work_on(agent, event.event_id) for agent in agents.values())
     left_alone = "" if is_under_way else _why_left_alone(event, withheld, rule, policy, now)
+    waits_for_answers = (
+        others.may_answer
+        and not is_under_way
+        and any(key not in others.busy for key in outsiders)
+        and not _why_withheld(event, {}, others, tuple(agents), rule, now)
+        and not _why_left_alone(event, "", rule, policy, now)
+    )
+    left_alone = "" if waits_for_answers else left_alone
     not_again = "" if is_under_way or left_alone else _why_not_again(event, members, policy, now)
     return Case(
         event=event,
@@ -396,6 +445,7 @@ def _case(
         approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
         may_begin=may_begin,
         was_in_vain=bool(not_again),
+        waits_for_answers=waits_for_answers,
     )
 
 
@@ -404,7 +454,7 @@ def _is_among(event: Event, event_ids: Iterable[str]) -> bool:
 
 
 def _why_withheld(
-    event: Event, outsiders: Sequence[str], busy: Sequence[str], agents: Sequence[str], rule: Rule, now: float
+    event: Event, outsiders: Mapping[NameKey, str], others: _Others, agents: Sequence[str], rule: Rule, now: float
 ) -> str:
     if not event.is_scheduled:
         return "it has started already"
@@ -412,10 +462,15 @@ def _why_withheld(
         return "it is left to the agent of %s" % " and ".join(agents)
     if not is_known(event):
         return "its type is not known"
-    if outsiders:
-        return "it also hits %s, not in the play or not answering" % ", ".join(outsiders)
+    busy = [name for key, name in outsiders.items() if key in others.busy]
+    elsewhere = [name for key, name in outsiders.items() if key in others.elsewhere and name not in busy]
+    unknown = [name for name in outsiders.values() if name not in busy and name not in elsewhere]
+    if unknown:
+        return "it also hits %s, not in the play or not answering" % ", ".join(unknown)
     if busy:
         return "it also hits %s, where another run is at work" % ", ".join(busy)
+    if elsewhere:
+        return "it also hits %s, whose turn is another: run again" % ", ".join(elsewhere)
     return why_never(rule, now) or why_not_yet(event, rule, now)
 
 
@@ -458,6 +513,11 @@ class _Unit(NamedTuple):
     """When the first of its events starts, less the margin; seconds since the epoch."""
     begins_by: float
     """When its preparation must begin, or an event would start before it is done; seconds since the epoch."""
+
+    @property
+    def waits_for_answers(self) -> bool:
+        """Whether it is to be planned together with those that have not answered yet, and may be."""
+        return not self.does_not_wait and any(case.waits_for_answers for case in self.cases)
 
 
 def _units(
@@ -571,11 +631,14 @@ class _Room:
 
 def _batches(
     by_name: Mapping[str, Host], units: Sequence[_Unit], groups: Mapping[str, _Group], policy: Policy, now: float
-) -> tuple[list[list[str]], dict[str, str], dict[str, float]]:
+) -> tuple[list[list[str]], dict[str, str], dict[str, float], int | None]:
     """Make batches: first what does not wait and what only has to be put back, then the others, as there is room.
 
-    :returns: the batches; why hosts are in none although they are hit; and until when hosts can wait that were
-        brought forward to an earlier one
+    What may share its event with hosts that have not answered yet goes before the others, in one batch, so that it can
+    be approved when these are asked again in it; unless somebody cannot wait for that.
+
+    :returns: the batches; why hosts are in none although they are hit; until when hosts can wait that were brought
+        forward to an earlier one; and in which batch those are asked again that have not answered, if in any
     """
     waiting = {name for unit in units for name in unit.hosts}
     idle_again = [host.name for host in by_name.values() if _is_to_be_put_back(host) and host.name not in waiting]
@@ -588,8 +651,12 @@ def _batches(
     room = _Room(by_name, groups, stay_away + idle_again + [name for unit in first for name in unit.hosts])
     is_open = bool(batches) and not any(unit.is_quick for unit in first)
     held: dict[str, str] = {}
+    together = _together(by_name, units, groups, stay_away, now)
+    if together:
+        batches.append(together)
+        room, is_open = _Room(by_name, groups, stay_away + [name for unit in together for name in unit.hosts]), True
     for unit in units:
-        if unit.does_not_wait:
+        if unit.does_not_wait or unit in together:
             continue
         if is_open and room.shortage(unit, is_empty=False) is None:
             batches[-1].append(unit)
@@ -611,7 +678,31 @@ def _batches(
             + idle_again
             + [name for unit in batches[0][len(first) :] for name in unit.hosts]
         )
-    return named, held, brought_forward
+    at = next((number for number, batch in enumerate(batches) if together and together[0] in batch), None)
+    # Brought forward to what does not wait, it goes without them.
+    return named, held, brought_forward, None if at == 0 and (first or idle_again) else at
+
+
+def _together(
+    by_name: Mapping[str, Host],
+    units: Sequence[_Unit],
+    groups: Mapping[str, _Group],
+    stay_away: Iterable[str],
+    now: float,
+) -> list[_Unit]:
+    """Which units are planned together with the hosts that have not answered yet, as many as there is room for."""
+    if any(
+        unit.begins_by < now + _ASKING_AGAIN for unit in units if not unit.does_not_wait and not unit.waits_for_answers
+    ):
+        return []
+    # If they answer they are in service.
+    room = _Room(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
+    chosen: list[_Unit] = []
+    for unit in units:
+        if unit.waits_for_answers and room.shortage(unit, is_empty=not chosen) is None:
+            room.take(unit.hosts)
+            chosen.append(unit)
+    return chosen
 
 
 def _bring_forward(
@@ -715,11 +806,7 @@ def _this_batch(
             is_empty = False
     absent = {**held, **waiting}
     hit = {name for unit in units for name in unit.hosts}
-    taken = [
-        name
-        for name, host in by_name.items()
-        if host.vm_name is not None and not host.leased and name not in absent and (name in hit or not host.left_out)
-    ]
+    taken = [name for name, host in by_name.items() if name not in absent and (name in hit or _is_to_be_put_back(host))]
     return [taken], held, waiting
 
 

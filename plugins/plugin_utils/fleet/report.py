@@ -155,6 +155,8 @@ def _describe_case(case: Case, now: float) -> str:
     line = "%s %s: %s, %s" % (event.event_type, event.event_id, " and ".join(hosts), _describe_notice(event, now))
     if case.left_alone:
         return "%s: left alone, %s" % (line, case.left_alone)
+    if case.waits_for_answers:
+        return "%s: will be approved if who has not answered yet is asked again and is ready as well" % line
     if case.agents and notice_of(event, now) is not None:
         return "%s: %s" % (line, case.withheld)
     return "%s: will not be approved, %s" % (line, case.withheld) if case.withheld else line

@@ -500,6 +500,27 @@ def test_given_hosts_that_do_not_answer_when_run_then_nobody_waits_for_them_and_
     assert re.search(rf"^{silent.name} .* failed=1 ", run.output, re.MULTILINE)
 
 
+def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_both_are_made_ready_and_it_is_approved(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    host, slow = fleet.hosts
+    shared = fleet.event("Freeze", host, slow, duration=-1)
+    fleet.azure.fault("silence", slow.vm.lower())
+    run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_first_timeout=1)
+    run.wait_until(lambda: "TASK [Show the plan]" in run.output)
+    fleet.azure.clear_faults()
+    run.wait_until(lambda: fleet.is_approved(shared))
+    assert host.marker.exists()
+    assert slow.marker.exists()
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 0, run.output
+    assert host.is_back()
+    assert slow.is_back()
+    assert "will be approved if who has not answered yet is asked again and is ready as well" in run.text
+
+
 def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_host_is_asked(
     make_fleet: MakeFleet,
 ) -> None:

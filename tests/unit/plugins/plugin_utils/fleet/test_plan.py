@@ -43,7 +43,7 @@ def fleet(*events: Event, count: int = 4, **details: Any) -> list[Host]:
 def test_given_no_events_then_nothing_is_planned(now: float) -> None:
     plan = make_plan(fleet(), Policy(), now)
 
-    assert plan == Plan(batches=[], hosts={}, cases=[], unanswered=[], held={}, shortfalls=[])
+    assert plan == Plan(batches=[], hosts={}, cases=[], unanswered=[], held={}, shortfalls=[], turns=[])
 
 
 def test_given_events_that_hit_only_others_then_nothing_is_planned(event: MakeEvent, now: float) -> None:
@@ -416,13 +416,18 @@ def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started
         assert not plan.hosts["h0"].stop
 
 
-def test_given_a_batch_then_all_that_answered_are_in_it(event: MakeEvent, now: float) -> None:
-    hosts = [*fleet(event(), count=2), Host("h2")]
+def test_given_a_batch_then_those_are_in_it_that_are_hit_or_to_be_put_back_and_of_others_it_is_said_why_not(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = [*fleet(event(), event("Freeze", ("vm_3",), duration=3), count=4), Host("h4")]
+    hosts[1] = hosts[1]._replace(was_left=True)
 
-    plan = make_plan(hosts, Policy(), now, rest=[Host("h3", "vm_3")])
+    plan = make_plan(hosts, Policy(), now, rest=[Host("h5", "vm_5")])
 
     assert plan.batches == [["h0", "h1"]]
     assert plan.hosts["h1"].events == ()
+    assert plan.passed_over == {"h2": "nothing is ahead any more", "h3": "a freeze of 3 s is tolerated"}
+    assert plan.unanswered == ["h4"]
 
 
 AGENT: dict[str, Any] = {"in_rotation": True, "events": []}
@@ -727,7 +732,7 @@ def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it(even
 
     plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], patient={"h1": now + 600})
 
-    assert (plan.batches, plan.patient) == ([["h0", "h2"]], {"h1": now + 600})
+    assert (plan.batches, plan.patient) == ([["h0"]], {"h1": now + 600})
 
 
 @pytest.mark.parametrize(("notice", "batch"), [(78, ["h0", "h1"]), (900, ["h1"])])
@@ -1014,3 +1019,73 @@ def test_given_a_step_that_failed_then_all_hosts_of_its_event_remember_what_went
         "h2": {alone.event_id: ""},
         "h3": {outside.event_id: ""},
     }
+
+
+@pytest.mark.parametrize("notice", [900, 3000])
+def test_given_an_event_that_may_hit_a_host_that_has_not_answered_then_they_have_one_turn_and_are_approved_in_it(
+    event: MakeEvent, now: float, notice: float
+) -> None:
+    shared = event(resources=("vm_0", "vm_1"), notice=notice)
+    late = Host("h1", "vm_1", (shared,))
+    hosts = [Host("h0", "vm_0", (shared,)), Host("h1"), *fleet(count=4)[2:]]
+
+    plan = make_plan(hosts, Policy(), now)
+
+    assert plan.turns == [["h0", "h1"]]
+    assert (plan.batches, plan.unanswered, plan.cases[0].waits_for_answers) == ([["h0"]], ["h1"], True)
+    turn = make_plan([hosts[0], late], Policy(), now + 60, rest=hosts[2:])
+    assert turn.batches == [["h0", "h1"]]
+    assert approvals(turn, ["h0", "h1"]) == {"h0": [shared.event_id]}
+
+
+def test_given_a_host_that_does_not_answer_when_asked_again_either_then_a_far_event_is_left_alone(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = [Host("h0", "vm_0", (event(resources=("vm_0", "vm_1"), notice=3000),)), Host("h1")]
+
+    turn = make_plan(hosts, Policy(), now, rest=[])
+
+    assert turn.batches == [[]]
+    assert turn.passed_over == {
+        "h0": "it is not approved, because it also hits vm_1, not in the play or not answering, and does not begin"
+        " within 1200 s"
+    }
+
+
+def test_given_what_does_not_wait_when_another_event_may_hit_a_silent_host_then_that_has_a_later_turn(
+    event: MakeEvent, now: float
+) -> None:
+    shared = event(resources=("vm_0", "vm_1"), notice=3000)
+    hosts = fleet(event("Preempt", ("vm_2",), notice=30), shared, count=6)
+    hosts[1] = Host("h1")
+
+    assert make_plan(hosts, Policy(), now).turns == [["h2"], ["h0", "h1"]]
+
+
+def test_given_somebody_who_cannot_wait_for_answers_then_nobody_is_made_to(event: MakeEvent, now: float) -> None:
+    shared, sooner = event(resources=("vm_0", "vm_1"), notice=900), event(resources=("vm_2",), notice=310)
+    hosts = fleet(shared, sooner, count=6, settle_seconds=150)
+    hosts[1] = Host("h1")
+
+    assert make_plan(hosts, Policy(), now).turns == [["h2", "h0"], ["h1"]]
+
+
+def test_given_events_that_may_hit_a_silent_host_then_others_go_with_them_as_there_is_room(
+    event: MakeEvent, now: float
+) -> None:
+    shared, one = event(resources=("vm_0", "vm_1")), event(resources=("vm_2",))
+    hosts = fleet(shared, one, event(resources=("vm_3",), notice=3300), count=6)
+    hosts[1] = Host("h1")
+
+    assert make_plan(hosts, Policy(), now).turns == [["h0", "h2", "h1"], ["h3"]]
+
+
+def test_given_an_event_that_hits_a_host_with_another_turn_then_that_is_why_it_is_not_approved(
+    event: MakeEvent, now: float
+) -> None:
+    shared = event(resources=("vm_0", "vm_1"))
+    late = Host("h1", "vm_1", (shared,))
+
+    turn = make_plan([late], Policy(), now, rest=[Host("h0", "vm_0", (shared,))])
+
+    assert turn.cases[0].withheld == "it also hits vm_0, whose turn is another: run again"

@@ -53,10 +53,15 @@ def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named
     ]
 
     reason = "it also hits vm_9, not in the play or not answering"
+    plan = make_plan(hosts[:5], Policy(), now)
+    assert f"Reboot A: web1 and the VM vm_9, starts in 850 s: will not be approved, {reason}" in describe_plan(
+        plan, now
+    )
+    answers = "will be approved if who has not answered yet is asked again and is ready as well"
     assert describe_plan(make_plan(hosts, Policy(), now), now) == [
         "Redeploy C: web3, has status Started: will not be approved, it has started already",
         "Reboot D: web4, may start at any moment",
-        f"Reboot A: web1 and the VM vm_9, starts in 850 s: will not be approved, {reason}",
+        f"Reboot A: web1 and the VM vm_9, starts in 850 s: {answers}",
         "Freeze B: web2, starts in 900 s: left alone, a freeze of 3 s is tolerated",
         "Batch 1 of 2: web3, web4, web5 (to be put back)",
         "Batch 2 of 2: web1",
