@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 MACHINES, AZURE, CONTROLLER = "machines", "azure", "controller"
+MACHINES_AND_AZURE = "machines_and_azure"
 
 # What may be asked for on launch and decides which machines are touched, or what is done to them. What a template does
 # not say of these is said for it: a field that is left out keeps whatever somebody has set by hand.
@@ -117,7 +118,12 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
         "playbook": f"{directory}/{playbook}" if directory else playbook,
         "inventory": (group.inventory if group else "") or site.inventory,
         "credentials": list(
-            {MACHINES: site.machine_credentials, AZURE: site.azure_credentials, CONTROLLER: ()}[template["runs_on"]]
+            {
+                MACHINES: site.machine_credentials,
+                AZURE: site.azure_credentials,
+                MACHINES_AND_AZURE: [*site.machine_credentials, *site.azure_credentials],
+                CONTROLLER: (),
+            }[template["runs_on"]]
         ),
         "job_type": template["job_type"],
         "become_enabled": template["become_enabled"],
