@@ -25,6 +25,7 @@ from ...module_utils.scheduled_events.document import NEWEST_API_VERSION
 from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_vm_names
 from ...module_utils.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
+from ..fleet.windows import Window, read_windows
 from .data_file import parse_data
 from .hosts import HostMap, read_host_map
 
@@ -37,7 +38,9 @@ _MOST_PARALLEL = 1000
 # Seconds between two readings: what is asked of all, and what each bears. IMDS takes 5 requests a second of everything
 # on its machine, Resource Graph 15 in 5 seconds of everybody who signs in like this.
 _INTERVALS = {AGENTS: (10.0, 1.0), IMDS: (5.0, 1.0), RESOURCE_GRAPH: (60.0, 5.0)}
-_COMMON = frozenset(["source", "interval", "timeout", "hosts_pattern", "hosts_inventory", "hosts_variable"])
+_COMMON = frozenset(
+    ["source", "interval", "timeout", "announce_between", "hosts_pattern", "hosts_inventory", "hosts_variable"]
+)
 _OF_SOURCE = {
     AGENTS: frozenset(["agents", "agents_file", "secret_file", "parallel"]),
     RESOURCE_GRAPH: frozenset(["subscriptions", "auth_source", *VARIABLES]) - {"ad_user"},
@@ -65,6 +68,8 @@ class Options(NamedTuple):
     subscriptions: tuple[str, ...] = ()
     sign_in: SignIn | None = None
     connection: ConnectionOptions = ConnectionOptions()
+    announce_between: tuple[Window, ...] = ()
+    """When anything is announced; empty: at any time."""
 
 
 def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Options:
@@ -90,6 +95,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
         interval=_seconds(given, "interval", interval),
         timeout=_seconds(given, "timeout", _TIMEOUTS[source]),
         hosts=read_host_map(given, log),
+        announce_between=_read_windows(given.get("announce_between")),
     )
     if options.interval < least:
         raise OptionError(
@@ -103,6 +109,13 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
     for warning in sign_in.warnings:
         log(warning)
     return options._replace(subscriptions=tuple(read_subscriptions(given)), sign_in=sign_in)
+
+
+def _read_windows(content: Any) -> tuple[Window, ...]:
+    try:
+        return () if content is None else read_windows(content, "announce_between")
+    except ValueError as error:
+        raise OptionError(str(error)) from None
 
 
 def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str], None]) -> Options:

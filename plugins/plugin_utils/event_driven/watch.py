@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
 from ...module_utils.scheduled_events.document import NameKey, in_order_of_urgency, name_key
 from ...module_utils.scheduled_events.text import plain
+from ..fleet.windows import Window, is_open
 from .announcement import SCHEDULED_EVENT, Json, of_event
 from .hosts import HostMap
 from .memory import Memory
@@ -51,7 +52,7 @@ async def watch(
     """
     reader = open_reader(options, clock)
     try:
-        await repeat(reader, queue, options.interval, options.hosts, tell, clock, sleep)
+        await repeat(reader, queue, options.interval, options.hosts, tell, clock, sleep, options.announce_between)
     finally:
         await reader.close()
 
@@ -64,13 +65,23 @@ async def repeat(
     tell: Tell,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    announce_between: Sequence[Window] = (),
+    utc_now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
 ) -> None:
-    """The same, with a reader that is open already."""
+    """The same, with a reader that is open already.
+
+    :param announce_between: at other times nothing is read. Each begins with everything that is announced by then, told
+        or not: whatever was not done about it last night is to be done tonight, and no restart can lose it
+    """
     memory = Memory()
     troubles = Troubles(tell)
     failures = 0
     while True:
         began = clock()
+        if not is_open(announce_between, utc_now().timestamp()):
+            memory = Memory()
+            await sleep(interval)
+            continue
         try:
             reading = await reader.read()
         except Exception as error:  # noqa: BLE001 - whatever it is, the next reading may succeed
@@ -79,7 +90,7 @@ async def repeat(
         else:
             failures = 0
         troubles.tell(reading.troubles)
-        for announcement in news(reading.found, memory, hosts, datetime.now(timezone.utc)):
+        for announcement in news(reading.found, memory, hosts, utc_now()):
             await queue.put(announcement)
         wait = interval if not failures else min(_LONGEST_BACKOFF, interval * 2.0 ** min(failures - 1, 10))
         await sleep(max(0.0, wait - (clock() - began)))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.document import EVENT_TYPES, Event
-from .windows import Window, is_open, read_window
+from .windows import Window, is_open, read_windows
 
 _LARGEST_SHARE_OF_MARGIN = 0.1
 
@@ -174,9 +174,7 @@ def _read_list(value: Any, where: str) -> Sequence[Any]:
 
 def _read_windows(value: Any, where: str) -> tuple[Window, ...]:
     try:
-        return tuple(read_window(one, "%s[%d]" % (where, at)) for at, one in enumerate(_read_list(value, where)))
-    except PolicyError:
-        raise
+        return read_windows(_read_list(value, where), where)
     except ValueError as error:
         raise PolicyError(str(error)) from error
 

@@ -42,6 +42,17 @@ def is_open(windows: Sequence[Window], instant: float) -> bool:
     return not windows or any(window.holds(instant) for window in windows)
 
 
+def read_windows(content: Any, where: str) -> tuple[Window, ...]:
+    """Read a list of them.
+
+    :param where: what to call it in errors
+    :raises ValueError: if it makes no sense. The message says where, and what to write
+    """
+    if isinstance(content, (str, Mapping)) or not isinstance(content, Sequence):
+        raise ValueError("%s: write a list of times, each with days, from, to and time_zone, not %r" % (where, content))
+    return tuple(read_window(one, "%s[%d]" % (where, index)) for index, one in enumerate(content))
+
+
 def read_window(content: Any, where: str) -> Window:
     """Read what the operator wrote.
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ SPEED = 30
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
-    """Three hosts. Maintenance is planned for the host of the second, and may begin."""
+    """Three hosts. Maintenance is planned for the hosts of two, and may begin."""
     arm = {
         "subscription_id": SUBSCRIPTION,
         "operation_seconds": 1,
         "retry_after": 1,
-        "maintenance_windows": [{"vms": ["vm_1"]}],
+        "maintenance_windows": [{"vms": ["vm_1", "vm_2"]}],
     }
     with Fleet(tmp_path, 57, 3, clock={"speed": SPEED}, arm=arm) as fleet:
         monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
@@ -78,11 +79,15 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
     assert moved["started"] < moved["not_before"]
 
 
-def test_given_planned_maintenance_when_run_in_its_window_then_those_machines_are_maintained(fleet: Fleet) -> None:
+def test_given_planned_maintenance_when_run_then_those_are_maintained_whose_time_it_is(fleet: Fleet) -> None:
+    other_day = (datetime.now(UTC) + timedelta(days=3)).strftime("%a").lower()
+    fleet.hosts[2].variables["redeploy_early_between"] = [{"days": [other_day]}]
+
     status, run = move(fleet, "-e", "redeploy_early_serial=3", redeploy_early_when="maintenance_window")
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_1"], "User")]
+    assert "Left alone: it is outside redeploy_early_between" in run.text
     assert all(host.is_back() for host in fleet.hosts)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -36,12 +37,19 @@ needs_rulebook = pytest.mark.skipif(
 )
 
 
+# As a list it has to come through ansible-rulebook's templates.
+ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
 TEMPLATE = "/api/v2/unified_job_templates/"
-LAUNCH = "/api/v2/job_templates/7/launch/"
+JOB_TEMPLATES = ["Handle maintenance", "Move machines early"]
+
+
+def launch(name: str) -> str:
+    """Where a job template is launched."""
+    return "/api/v2/job_templates/%d/launch/" % JOB_TEMPLATES.index(name)
 
 
 class Receiver(ThreadingHTTPServer):
-    """A chat, an Alertmanager, and a controller that has the job template of controller_setup."""
+    """A chat, an Alertmanager, and a controller that has job templates of controller_setup."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -57,16 +65,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         asks = {"ask_%s_on_launch" % what: False for what in ("inventory", "labels", "limit", "variables")}
-        template = {
-            "id": 7,
-            "type": "job_template",
-            "name": "Azure events: Handle maintenance",
-            "related": {"launch": LAUNCH},
-            **asks,
-        }
+        templates = [
+            {
+                "id": number,
+                "type": "job_template",
+                "name": f"Azure events: {name}",
+                "related": {"launch": launch(name)},
+                **asks,
+            }
+            for number, name in enumerate(JOB_TEMPLATES)
+        ]
+        wanted = parse_qs(urlsplit(self.path).query).get("name", [""])[0]
         job = {"id": 1, "type": "job", "url": "/api/v2/jobs/1/", "status": "successful", "created": "", "artifacts": {}}
-        found = template if self.path.startswith(TEMPLATE) else job
-        self._answer({"version": "24.6.1", "results": [found], "next": None, **job})
+        found = [one for one in templates if one["name"] == wanted] if self.path.startswith(TEMPLATE) else [job]
+        self._answer({"version": "24.6.1", "results": found, "next": None, **job})
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -145,7 +157,7 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
     # In one process, because each takes seconds to start.
     together = tmp_path / "together.yml"
     rulesets = []
-    for name in ("handle_events", "evictions", "handle_events_job"):
+    for name in ("handle_events", "evictions", "handle_events_job", "redeploy_early_job"):
         for ruleset in yaml.safe_load((RULEBOOKS / f"{name}.yml").read_text()):
             rulesets.append({**ruleset, "name": f"{name}: {ruleset['name']}"})
     together.write_text(yaml.safe_dump(rulesets))
@@ -160,6 +172,8 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
             maintenance_source="imds",
             maintenance_endpoint=fleet.azure.imds[rebooted.vm.lower()],
             maintenance_interval=1,
+            maintenance_hosts_pattern="{lower_name}.example.com",
+            maintenance_redeploy_between=ALWAYS,
             maintenance_tell_urls=[receiver.url + "/chat"],
             maintenance_alertmanager_url=receiver.url,
         )
@@ -170,9 +184,9 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
             fleet.azure.advance(20000)  # seconds; longer than any event
             rulebook.wait_until(lambda: re.search(r"^PLAY RECAP", rulebook.output, re.MULTILINE))
             fleet.event("Preempt", evicted)
-            rulebook.wait_until(
-                lambda: {"/chat", "/api/v2/silences", LAUNCH} <= {path for path, _body in receiver.received}
-            )
+            fleet.event("Redeploy", rebooted, notice=5 * 86400)
+            wanted = {"/chat", "/api/v2/silences", *map(launch, JOB_TEMPLATES)}
+            rulebook.wait_until(lambda: wanted <= {path for path, _body in receiver.received})
         finally:
             rulebook.kill()
 
@@ -180,7 +194,10 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
         assert rebooted.is_back()
         assert re.search(r"^%s +: ok=.* failed=0 " % rebooted.name, rulebook.output, re.MULTILINE), rulebook.output
     told = dict(receiver.received)
-    assert told[LAUNCH]["limit"] == "all,localhost", "nothing but the fleet"
+    assert told[launch("Handle maintenance")]["limit"] == "all,localhost", "nothing but the fleet"
+    assert told[launch("Move machines early")]["limit"] == "vm_0.example.com", "that machine alone"
+    variables = told[launch("Move machines early")]["extra_vars"]
+    assert (variables["redeploy_early_hosts"], variables["redeploy_early_between"]) == ("all", ALWAYS)
     assert told["/chat"]["event"]["event_type"] == "Preempt"
     assert told["/chat"]["text"].startswith("Preempt of vm_1: ")
     (matcher,) = told["/api/v2/silences"]["matchers"]
@@ -247,3 +264,20 @@ def test_given_what_runs_for_the_whole_fleet_when_its_rulebook_is_read_then_noth
             (action,) = rule["action"].values()
             assert action["lock"] == "fleet"
             assert "limit" not in action.get("job_args", {})
+
+
+@pytest.mark.parametrize("path", sorted(RULEBOOKS.glob("redeploy_early*.yml")), ids=lambda path: path.stem)
+def test_given_what_is_for_the_night_when_its_rulebook_is_read_then_it_is_told_and_begun_then_only_and_one_at_a_time(
+    path: Path,
+) -> None:
+    (ruleset,) = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (source,) = ruleset["sources"]
+    (rule,) = ruleset["rules"]
+    (action,) = rule["action"].values()
+    variables = action.get("job_args", action)["extra_vars"]
+
+    # Without a default: nobody's night is another's.
+    nights = [source["foghorn.azure_events.scheduled_events"]["announce_between"], variables["redeploy_early_between"]]
+    assert nights == ["{{ maintenance_redeploy_between }}"] * 2
+    assert (ruleset["execution_strategy"], action["lock"]) == ("parallel", "fleet")
+    assert "retries" not in action, "what Azure refuses is for somebody to look at, or for the next night"

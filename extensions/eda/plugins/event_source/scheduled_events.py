@@ -65,6 +65,15 @@ options:
   timeout:
     description: Seconds for an answer. By default 10 with O(source=agents), else 150.
     type: float
+  announce_between:
+    description:
+      - Times at which events are read and told, for what is to be done at a quiet hour. Each has C(days) (a list of
+        V(mon) to V(sun), by default all), C(from) and C(to) (like V(22:00)), and C(time_zone) (V(UTC), an offset like
+        V(+02:00), or a name like V(Europe/Berlin); by default V(UTC)).
+      - When such a time begins, everything that is announced by then is told, also what was told the time before, with
+        the same C(meta.uuid). What comes and goes in between is not told at all.
+    type: list
+    elements: dict
   hosts_pattern:
     description:
       - Makes of a VM's name in Azure the name of its host in the inventory, for C(meta.hosts), as in

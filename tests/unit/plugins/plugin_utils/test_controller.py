@@ -63,9 +63,7 @@ def test_given_a_template_when_its_playbook_is_looked_for_then_the_project_has_i
         assert imported is None or (ROOT / "playbooks" / f"{imported.rpartition('.')[2]}.yml").is_file()
 
 
-def test_given_what_works_on_machines_and_in_azure_when_its_template_is_made_then_it_has_both_kinds_of_credentials() -> (
-    None
-):
+def test_given_what_works_on_machines_and_in_azure_when_a_template_is_made_then_it_has_both_credentials() -> None:
     site = SITE._replace(machine_credentials=["Machines"], azure_credentials=["Azure"])
 
     (made,) = make_job_templates(TEMPLATES, site, only=["redeploy_early"])

@@ -69,6 +69,8 @@ def test_given_empty_texts_when_they_are_read_then_they_count_as_not_set() -> No
         ({"agents": AGENTS, "parallel": "many"}, "parallel"),
         ({"agents": AGENTS, "interval": 0.1}, "interval"),
         ({"agents": AGENTS, "interval": "often"}, "interval"),
+        ({"agents": AGENTS, "announce_between": "at night"}, "announce_between"),
+        ({"agents": AGENTS, "announce_between": [{"from": "25:00"}]}, r"announce_between\[0\]\.from"),
         ({"agents": AGENTS, "timeout": -1}, "timeout"),
         ({"agents": AGENTS, "timeuot": 5}, "timeuot"),
         ({"agents": AGENTS, "endpoint": "http://127.0.0.1"}, "endpoint"),

@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Troubles, news, repeat
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.windows import Window, read_window
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PATIENCE = 60.0  # seconds
@@ -98,9 +99,10 @@ class TestTroubles:
 
 
 class _Run:
-    """`repeat` with a reader that plays a script, and a clock that nobody waits for."""
+    """`repeat` with a reader that plays a script, and a clock that nobody waits for. It begins at noon."""
 
-    def __init__(self, *script: Reading | Exception, queue_size: int = 0) -> None:
+    def __init__(self, *script: Reading | Exception, queue_size: int = 0, between: list[Window] | None = None) -> None:
+        self._between = between or []
         self.queue: asyncio.Queue[Any] = asyncio.Queue(queue_size)
         self.lines: list[str] = []
         self.slept: list[float] = []
@@ -127,7 +129,17 @@ class _Run:
     def start(self) -> asyncio.Task[None]:
         reader = Reader(self._read, self._close)
         return asyncio.create_task(
-            repeat(reader, self.queue, 10, None, self.lines.append, lambda: self._now, self._sleep)
+            repeat(
+                reader,
+                self.queue,
+                10,
+                None,
+                self.lines.append,
+                lambda: self._now,
+                self._sleep,
+                self._between,
+                lambda: NOW + timedelta(seconds=self._now),
+            )
         )
 
     def announced(self) -> list[tuple[str, str]]:
@@ -181,6 +193,23 @@ class TestRepeating:
                 await asyncio.sleep(0)
 
             assert not one.slept
+            assert await cancelled(task)
+
+        run(check)
+
+    def test_given_times_to_announce_at_then_each_begins_with_all_that_is_announced_and_nothing_is_read_between(
+        self,
+    ) -> None:
+        times = [read_window({"from": "12:01", "to": "12:02"}, "a"), read_window({"from": "12:03", "to": "12:04"}, "b")]
+
+        async def check() -> None:
+            one = _Run(*[Reading([found("A", minutes=50)])] * 12, between=times)
+            task = one.start()
+            await one.over.wait()
+
+            assert one.announced() == [("A", "Scheduled"), ("A", "Scheduled")], "once a time"
+            # From noon on: a minute, six readings, a minute, six readings, and the wait for the next day.
+            assert sum(one.slept) == 24 * 3600 + 60
             assert await cancelled(task)
 
         run(check)
