@@ -27,6 +27,7 @@ from . import (
     repairs,
     rolling_upgrade,
     scale_set,
+    update_run,
     virtual_machine,
 )
 from .client import ArmClient
@@ -170,6 +171,11 @@ def window_choice_arguments() -> ArgumentSpec:
 def action_arguments() -> ArgumentSpec:
     """Options that name a machine on which something is done."""
     return {**target_arguments(), "wait": {"type": "bool", "default": True}}
+
+
+def update_run_arguments() -> ArgumentSpec:
+    """Options that name a run of updates."""
+    return {"run_id": {"type": "str", "required": True}}
 
 
 def eviction_arguments() -> ArgumentSpec:
@@ -561,6 +567,20 @@ def run_rolling_upgrade_info(module: AnsibleModule) -> None:
 
         def work(client: ArmClient) -> dict[str, Any]:
             return {"changed": False, **rolling_upgrade.describe(client, group, name)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_update_cancellation(module: AnsibleModule) -> None:
+    """Do the work of update_run_cancel."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        run_id = module.params["run_id"]
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {"changed": True, "id": run_id, "status": update_run.cancel(client, run_id, module.check_mode)}
 
         return work
 

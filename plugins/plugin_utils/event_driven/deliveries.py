@@ -19,6 +19,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from ...module_utils.arm.resource_graph import ListedEvent, parse_row
+from ...module_utils.arm.update_run import is_run_id
 from ...module_utils.scheduled_events.document import parse_event, parse_json
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
 from .announcement import AGENT, KEY, UPDATE_MANAGER, Json, announcement, date, harmless_meta, of_event, word
@@ -40,11 +41,6 @@ _PHASES = {
 # What the agent puts before what it did.
 _OF_AGENT = "io.foghorn.azure_events."
 _EVENT_PART = "/providers/microsoft.maintenance/scheduledevents/"
-_RUN_ID = re.compile(
-    r"/subscriptions/[\w-]{1,64}/resourceGroups/[\w().-]{1,90}/providers/Microsoft\.Maintenance"
-    r"/maintenanceConfigurations/[\w().-]{1,128}/providers/Microsoft\.Maintenance/applyUpdates/[\w.-]{1,128}\Z",
-    re.IGNORECASE | re.ASCII,
-)
 _CONFIGURATION = re.compile(r"/maintenanceConfigurations/([\w().-]{1,128})(?:/|\Z)", re.IGNORECASE | re.ASCII)
 # Of a text that holds JSON; Service Bus itself takes no more than 100 MB, and Event Grid 1 MB.
 _LARGEST = 1024 * 1024  # characters
@@ -194,7 +190,7 @@ def _update_manager(item: Mapping[str, Any], phase: str) -> Heard:
         "told_by": "event_grid",
         "phase": phase,
         # A request is made of it: an id that is none of a run is not handed on.
-        "run_id": run if _RUN_ID.match(run) else None,
+        "run_id": run if is_run_id(run) else None,
         "maintenance_configuration": None if name is None else name.group(1),
         "status": word(data.get("status")),
         "start": date(data.get("startdatetime")),

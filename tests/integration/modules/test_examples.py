@@ -159,12 +159,21 @@ ESTATE = {
             }
         ],
         "maintenance_windows": [{"vms": ["database"]}],
+        "update_runs": [
+            {"configuration": "patches", "resource_group": "shop", "begins": 2400, "name": "20261122150000"}
+        ],
         "load_balancers": [{"name": "front", "resource_group": "shop", "pools": {"web": ["web_1"]}}],
     },
 }
 GROUP = "/subscriptions/%s/resourceGroups/shop/providers" % SUBSCRIPTION
 IDS = {
     "web_3_id": GROUP + "/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/1",
+    "event": {
+        "azure_maintenance": {
+            "run_id": GROUP + "/Microsoft.Maintenance/maintenanceConfigurations/patches/providers/Microsoft.Maintenance"
+            "/applyUpdates/20261122150000"
+        }
+    },
     "pool_id": GROUP + "/Microsoft.Network/loadBalancers/front/backendAddressPools/web",
 }
 MODULES = [
@@ -182,6 +191,7 @@ MODULES = [
     "vmss_instance_protection",
     "vmss_rolling_upgrade",
     "vmss_rolling_upgrade_info",
+    "update_run_cancel",
 ]
 NAMED_EVENT = "602D9444-D2CD-49C7-8624-8643E7171297"
 

@@ -30,6 +30,7 @@ GROUPS = {
         "scheduled_events_policy",
         "scheduled_events_policy_info",
         "simulate_eviction",
+        "update_run_cancel",
         "vm_maintenance",
         "vm_redeploy",
         "vm_terminate_notification",

@@ -94,6 +94,18 @@ class WindowConfig(NamedTuple):
     """Azure begins it within so long after that."""
 
 
+class UpdateRunConfig(NamedTuple):
+    """A run of updates that Update Manager is to begin, by a maintenance configuration."""
+
+    configuration: str
+    resource_group: str
+    subscription_id: str
+    begins: float
+    """Simulated seconds from the start."""
+    name: str
+    """Empty: that which Azure makes of its beginning."""
+
+
 class PoolsConfig(NamedTuple):
     """A load balancer or an application gateway: its pools, and which VMs are in them."""
 
@@ -127,6 +139,7 @@ class ArmConfig(NamedTuple):
     virtual_machines: Mapping[str, ResourceConfig]
     availability_sets: Mapping[str, ResourceConfig]
     maintenance_windows: tuple[WindowConfig, ...]
+    update_runs: tuple[UpdateRunConfig, ...]
     load_balancers: tuple[PoolsConfig, ...]
     application_gateways: tuple[PoolsConfig, ...]
     management_groups: Mapping[str, frozenset[str]]
@@ -151,7 +164,8 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
     if not top.has("arm"):
         return None
     fields = top.mapping("arm")
-    fields.guid("subscription_id")  # the VMs have it already, see subscription_of
+    # The VMs have it already, see subscription_of.
+    subscription = (fields.guid("subscription_id") or NOBODY).lower()
     config = ArmConfig(
         address=fields.address("address") or "127.0.0.1",
         port=fields.integer("port", 8600, 0, 65535),
@@ -177,6 +191,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
             "the availability_set of a VM",
         ),
         maintenance_windows=_windows(fields, vms),
+        update_runs=_update_runs(fields, subscription),
         load_balancers=_pools(fields, "load_balancers", vms),
         application_gateways=_pools(fields, "application_gateways", vms),
         management_groups=_management_groups(fields),
@@ -422,6 +437,25 @@ def _windows(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[WindowConfig,
         )
         fields.close()
     return tuple(windows)
+
+
+def _update_runs(parent: Fields, subscription: str) -> tuple[UpdateRunConfig, ...]:
+    runs: list[UpdateRunConfig] = []
+    for number, item in enumerate(parent.items("update_runs")):
+        fields = Fields(item, f"{parent.path}.update_runs[{number}]", parent.mistakes)
+        fields.required("configuration", "the name of a maintenance configuration")
+        fields.required("begins", "the simulated seconds from the start until it begins")
+        runs.append(
+            UpdateRunConfig(
+                fields.text("configuration", "") or "",
+                fields.text("resource_group", "simulated") or "",
+                subscription,
+                fields.number("begins", 0),
+                fields.text("name", "") or "",
+            )
+        )
+        fields.close()
+    return tuple(runs)
 
 
 def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[PoolsConfig, ...]:

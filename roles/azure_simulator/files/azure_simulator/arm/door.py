@@ -77,7 +77,8 @@ class Arm:
         AvailabilitySets(self.estate, pager).routes(self._router)
         self.network = Network(arm, self.estate, config.vms, self.operations, self._links, pager)
         self.network.routes(self._router)
-        Maintenance(world, publisher).routes(self._router)
+        self._maintenance = Maintenance(world, publisher, arm.update_runs)
+        self._maintenance.routes(self._router)
         Graph(publisher, self.estate, arm, real).routes(self._router)
         self._router.add("GET", _POLLING, "", self._poll, query=None)
         self._router.add("GET", "/subscriptions", "Microsoft.Resources", self._subscriptions)
@@ -221,6 +222,7 @@ class Arm:
                 {"kind": operation.kind, "target": operation.target, **operation.body(wall, iso)}
                 for operation in self.operations.all()
             ],
+            "update_runs": self._maintenance.update_runs(),
             "faults": self.faults.records(),
         }
 

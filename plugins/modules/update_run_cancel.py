@@ -1,0 +1,90 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module update_run_cancel."""
+
+DOCUMENTATION = r"""
+module: update_run_cancel
+short_description: Cancel a run of Azure Update Manager before it begins
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Azure Update Manager sends an event some 30 minutes before a scheduled run of updates, and begins the run, whatever
+    became of the preparations. This module cancels the run, for all of its machines. The schedule stays, with the runs
+    to come.
+  - Azure takes a cancellation until ten minutes before the run begins. After that the module fails.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  run_id:
+    description:
+      - The id of the run, as the event has it in C(data.correlationId), and the event filter
+        P(foghorn.azure_events.azure_maintenance_event#event_filter) in C(run_id).
+    type: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    details: Azure is not asked, so that a run which cannot be cancelled is not noticed.
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details: A run that is cancelled already is cancelled again.
+notes:
+  - Needs C(Microsoft.Maintenance/applyUpdates/write) on the maintenance configuration. The role Contributor grants it.
+seealso:
+  - name: Manage pre and post events
+    description: Microsoft's description.
+    link: https://learn.microsoft.com/azure/update-manager/manage-pre-post-events
+"""
+
+EXAMPLES = r"""
+- name: Cancel the updates for which the machines are not ready
+  foghorn.azure_events.update_run_cancel:
+    run_id: "{{ event.azure_maintenance.run_id }}"
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+id:
+  description: The id of the run.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Maintenance/maintenanceConfigurations/patches/providers/Microsoft.Maintenance/applyUpdates/20261122150000
+status:
+  description: What Azure says of the run now. V(none) in check mode.
+  returned: success
+  type: str
+  sample: Cancelled
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that the sign-in named, V(none) if it named none.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import run_update_cancellation, sign_in_arguments, update_run_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_update_cancellation(
+        AnsibleModule(argument_spec={**sign_in_arguments(), **update_run_arguments()}, supports_check_mode=True)
+    )
+
+
+if __name__ == "__main__":
+    main()
