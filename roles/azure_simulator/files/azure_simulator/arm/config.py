@@ -448,7 +448,7 @@ def _update_runs(parent: Fields, subscription: str) -> tuple[UpdateRunConfig, ..
         runs.append(
             UpdateRunConfig(
                 fields.text("configuration", "") or "",
-                fields.text("resource_group", "simulated") or "",
+                fields.text("resource_group", "rg") or "",
                 subscription,
                 fields.number("begins", 0),
                 fields.text("name", "") or "",

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook prepare_for_updates, with a run of updates that a simulated Azure is about to begin."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.playbooks.fleet import Fleet, Run
+
+SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-141414141414"
+BEGINS = 2400  # seconds from now
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    """Two hosts that are to be updated."""
+    runs = [{"configuration": "patches", "begins": BEGINS}]
+    arm = {"subscription_id": SUBSCRIPTION, "retry_after": 1, "update_runs": runs}
+    with Fleet(tmp_path, 59, 2, arm=arm) as fleet:
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["vm_1"])
+        yield fleet
+
+
+@pytest.fixture
+def prepare(fleet: Fleet) -> Callable[..., tuple[int, Run]]:
+    """Run it with what the event before the run says."""
+
+    def run() -> tuple[int, Run]:
+        return fleet.run(
+            "prepare_for_updates",
+            "-e",
+            "prepare_for_updates_hosts=all",
+            prepare_for_updates_run_id=the_run(fleet)["run_id"],
+            prepare_for_updates_start=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + BEGINS)),
+            prepare_for_updates_sign_in={"auth_source": "msi", "subscription_id": SUBSCRIPTION},
+        )
+
+    return run
+
+
+def the_run(fleet: Fleet) -> Any:
+    (run,) = fleet.azure.status()["arm"]["update_runs"]
+    return run
+
+
+def test_given_updates_when_all_can_be_drained_then_they_are_out_for_them_until_restore_is_told_so(
+    fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
+) -> None:
+    status, run = prepare()
+
+    assert status == 0, run.output
+    assert the_run(fleet)["status"] == "Pending"
+    assert [(host.is_serving(), list(host.claimed())) for host in fleet.hosts] == [(False, ["updates"])] * 2
+
+    status, run = fleet.run("restore", "-e", "restore_hosts=all", "-e", "restore_serial=2", restore_owner="updates")
+
+    assert status == 0, run.output
+    assert all(host.is_back() for host in fleet.hosts)
+
+
+def test_given_updates_when_one_cannot_be_drained_then_they_are_cancelled_and_all_are_put_back(
+    fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
+) -> None:
+    fleet.hosts[1].breaks_at_stop = True
+
+    status, run = prepare()
+
+    assert status != 0
+    assert the_run(fleet)["status"] == "Cancelled", run.output
+    assert all(host.is_back() for host in fleet.hosts), run.output
+    assert "Not ready: host1" in run.text
+    assert "The run of updates is cancelled." in run.text
