@@ -38,7 +38,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progres
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import PREFIX, ROLES, mistakes
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
@@ -91,9 +91,16 @@ def maintenance_status(hosts: list[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def maintenance_mistakes(hosts: Iterable[Mapping[str, Any]], arguments: Mapping[str, Any] | None = None) -> list[str]:
+def maintenance_mistakes(
+    hosts: Iterable[Mapping[str, Any]],
+    arguments: Mapping[str, Any] | None = None,
+    prefixes: Iterable[str] = (PREFIX,),
+    roles: Iterable[str] = ROLES,
+    alike: Iterable[str] = (),
+) -> list[str]:
     """Name what is wrong with the variables of hosts."""
-    return [plain(mistake) for mistake in mistakes(list(hosts), dict(arguments or {}))]
+    found = mistakes(list(hosts), dict(arguments or {}), tuple(prefixes), tuple(roles), tuple(alike))
+    return [plain(mistake) for mistake in found]
 
 
 def maintenance_approvals(plan: Mapping[str, Any], ready: Iterable[str]) -> dict[str, list[str]]:

@@ -17,6 +17,10 @@ from .treatment import PolicyError, read_policy
 ROLES = ("load_balancer_removal", "graceful_shutdown")
 PREFIX = "handle_events_"
 
+# Variables of others may begin like these, too: only what is nearly one of ours is told.
+_COMMON_PREFIXES = ("drain_", "restore_", "status_")
+_NEARLY = 0.85
+
 _ROLES_DIRECTORY = Path(__file__).parents[3] / "roles"
 # So many hosts are named that have a mistake in common.
 _MOST_NAMED = 3
@@ -31,27 +35,38 @@ def role_arguments(role: str) -> Spec:
     return {name: spec for entry in entry_points for name, spec in (entry.get("options") or {}).items()}
 
 
-def mistakes(hosts: Sequence[Mapping[str, Any]], own: Spec) -> list[str]:
+def mistakes(
+    hosts: Sequence[Mapping[str, Any]],
+    own: Spec,
+    prefixes: Sequence[str] = (PREFIX,),
+    roles: Sequence[str] = ROLES,
+    alike: Sequence[str] = (),
+) -> list[str]:
     """Name everything that is wrong with the variables of hosts, each mistake once, with the hosts that have it.
 
     :param hosts: the variables of each host, with its `inventory_hostname`; a value is read only if its name is ours
     :param own: the variables of the playbook, as an argument spec
+    :param prefixes: how their names begin
+    :param roles: the roles of this collection that it includes
+    :param alike: those of `own` that hold for the whole run, and must not differ between hosts
     """
     specs = dict(own)
-    for role in ROLES:
+    for role in roles:
         specs.update(role_arguments(role))
+    begins = (*prefixes, *("%s_" % role for role in roles))
     found: dict[str, list[str]] = {}
     for variables in hosts:
-        for mistake in _mistakes_of(variables, own, specs):
+        for mistake in _mistakes_of(variables, own, specs, begins):
             found.setdefault(mistake, []).append(str(variables["inventory_hostname"]))
-    return ["%s (%s)" % (mistake, _some(names)) for mistake, names in found.items()]
+    told = ["%s (%s)" % (mistake, _some(names)) for mistake, names in found.items()]
+    return told + [line for name in alike for line in _differing(name, hosts)]
 
 
-def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec) -> list[str]:
-    prefixes = (PREFIX, *("%s_" % role for role in ROLES))
-    names = sorted(name for name in variables if isinstance(name, str) and name.startswith(prefixes))
-    told = [_unknown(name, specs) for name in names if name not in specs]
+def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec, begins: tuple[str, ...]) -> list[str]:
+    names = sorted(name for name in variables if isinstance(name, str) and name.startswith(begins))
+    told = [text for text in (_unknown(name, specs) for name in names if name not in specs) if text]
     values = {}
+    failed = set()
     for name in names:
         if name not in specs:
             continue
@@ -59,23 +74,48 @@ def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec) -> list[s
             value = variables[name]
         except AnsibleError as error:
             told.append("%s: %s" % (name, error))
+            failed.add(name)
             continue
         is_empty = isinstance(value, str) and not value.strip()
         # A survey hands over an empty text where nothing was answered.
         if value is not None and not (is_empty and name in own):
             values[name] = value
-    # What is missing is the role's business: a variable that it requires may be set when it is called.
-    chosen = {name: dict(specs[name], required=False) for name in values}
+    # What a role misses is its own business: a variable that it requires may be set when it is called.
+    chosen = {name: dict(specs[name], required=name in own and specs[name].get("required", False)) for name in values}
+    chosen.update({name: spec for name, spec in own.items() if spec.get("required") and name not in failed})
     told += ArgumentSpecValidator(chosen).validate(values).error_messages
     try:
-        read_policy({name[len(PREFIX) :]: value for name, value in values.items() if name in own})
+        read_policy({name[len(PREFIX) :]: value for name, value in values.items() if name.startswith(PREFIX)})
     except PolicyError as error:
         told.append(str(error))
     return told
 
 
+def _differing(name: str, hosts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is said of a variable that holds for the run and is not the same on all hosts."""
+    first: tuple[str, str] | None = None
+    for variables in hosts:
+        try:
+            value = str(variables[name]) if name in variables else "not set"
+        except AnsibleError:
+            # Told already.
+            return []
+        host = str(variables["inventory_hostname"])
+        first = first or (value, host)
+        if value != first[0]:
+            return [
+                "%s: %s on %s, %s on %s. It holds for the whole run: set it with --extra-vars, or for all hosts alike"
+                % (name, first[0], first[1], value, host)
+            ]
+    return []
+
+
 def _unknown(name: str, specs: Spec) -> str:
-    close = difflib.get_close_matches(name, specs, n=1)
+    """What is said of a variable that we do not know; nothing if it may be somebody else's."""
+    is_common = name.startswith(_COMMON_PREFIXES)
+    close = difflib.get_close_matches(name, specs, n=1, cutoff=_NEARLY if is_common else 0.6)
+    if is_common and not close:
+        return ""
     return "%s: there is no such variable%s" % (name, ": did you mean %s?" % close[0] if close else "")
 
 

@@ -181,6 +181,18 @@ def test_given_no_hosts_when_drained_then_the_missing_variable_is_named(make_fle
     assert fleet.hosts[0].is_back()
 
 
+def test_given_hosts_named_in_the_inventory_when_drained_then_no_other_is_touched(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(2)
+
+    status, run = fleet.run("drain", drain_hosts="host0")
+
+    assert status != 0
+    assert (
+        "drain_hosts is host0 in the inventory, where it chooses nobody, and the play would take host1 too" in run.text
+    )
+    assert all(host.is_back() for host in fleet.hosts)
+
+
 @pytest.mark.parametrize("playbook", ["drain", "restore"])
 def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fails_naming_them(
     make_fleet: MakeFleet, playbook: str

@@ -121,3 +121,62 @@ def test_given_a_template_that_fails_then_its_variable_is_named() -> None:
 
 def test_given_variables_of_others_then_they_are_not_even_looked_at() -> None:
     assert mistakes([Templates(["vault_password"])], OWN) == []
+
+
+BY_HAND = yaml.safe_load((PLAYBOOKS / "vars" / "by_hand.yml").read_text())
+REHEARSE = yaml.safe_load((PLAYBOOKS / "vars" / "rehearse.yml").read_text())["__rehearse_arguments"]
+EARLY = yaml.safe_load((PLAYBOOKS / "vars" / "redeploy_early.yml").read_text())["__redeploy_early_arguments"]
+
+
+def drain_mistakes(*hosts: Mapping[str, Any]) -> list[str]:
+    """What drain says of these."""
+    own = OWN | BY_HAND["__drain_arguments"]
+    return mistakes(hosts, own, ("drain_", "handle_events_"), alike=("drain_hosts", "drain_serial"))
+
+
+def test_given_a_playbook_by_hand_when_a_name_is_misspelt_then_it_is_told_with_the_one_that_was_meant() -> None:
+    assert drain_mistakes(host(drain_seriel=2, handle_events_leese=60, graceful_shutdown_service=[])) == [
+        "drain_seriel: there is no such variable: did you mean drain_serial? (web1)",
+        "graceful_shutdown_service: there is no such variable: did you mean graceful_shutdown_services? (web1)",
+        "handle_events_leese: there is no such variable: did you mean handle_events_lease? (web1)",
+    ]
+
+
+def test_given_variables_of_others_that_begin_with_a_common_word_then_nothing_is_said() -> None:
+    status = OWN | BY_HAND["__status_arguments"]
+
+    assert drain_mistakes(host(drain_timeout=30, drain_hosts="web1", restore_from="backup")) == []
+    assert mistakes([host(status_page="https://example.com")], status, ("status_", "handle_events_")) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "prefix", "name", "meant"),
+    [
+        (REHEARSE, "rehearse_", "rehearse_notise", "rehearse_notice"),
+        (EARLY, "redeploy_early_", "redeploy_early_vmid", "redeploy_early_vm_id"),
+    ],
+)
+def test_given_another_playbook_when_a_name_is_misspelt_then_the_one_that_was_meant_is_one_of_its_own(
+    own: dict[str, Any], prefix: str, name: str, meant: str
+) -> None:
+    given = host(rehearse_event_type="Reboot", **{name: "1"})
+
+    assert mistakes([given], own, (prefix,), roles=()) == [
+        f"{name}: there is no such variable: did you mean {meant}? (web1)"
+    ]
+
+
+def test_given_a_required_variable_of_the_playbook_when_it_is_missing_or_empty_then_it_is_told() -> None:
+    for given in (host(), host(rehearse_event_type=" ")):
+        (told,) = mistakes([given], REHEARSE, ("rehearse_",), roles=())
+        assert "missing required arguments: rehearse_event_type" in told
+
+
+def test_given_a_value_for_the_run_that_differs_between_hosts_then_both_are_named() -> None:
+    assert drain_mistakes(host(drain_serial=1), host("web2", drain_serial="1")) == []
+    (told,) = drain_mistakes(host(drain_serial=1), host("web2"), host("web3"))
+    assert told.startswith("drain_serial: 1 on web1, not set on web2. It holds for the whole run: set it with")
+
+
+def test_given_a_template_for_the_run_that_fails_then_it_is_told_once() -> None:
+    assert drain_mistakes(Templates(["drain_serial"])) == ["drain_serial: 'mistyped' is undefined (web1)"]
