@@ -26,7 +26,7 @@ KILLED = [
     for moment in ("before", "after")
     for signal in ("SIGINT", "SIGKILL")
 ]
-AT_A_TIME = 4
+AT_A_TIME = 3
 
 Trouble = tuple[int, str, str]
 
