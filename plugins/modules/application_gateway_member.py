@@ -117,16 +117,16 @@ EXAMPLES = r"""
 - name: Find out in which pools a VM is
   foghorn.azure_events.application_gateway_member:
     vm_id: "{{ web_3_id }}"
-    pools: ["{{ pool_id }}"]
+    pools: ["{{ gateway_pool_id }}"]
   delegate_to: localhost
   register: found
 
-- name: Take it out of these
+- name: Take it out of these pools of the gateway
   foghorn.azure_events.application_gateway_member:
     remove: "{{ found.before }}"
   delegate_to: localhost
 
-- name: Put it back in exactly these
+- name: Put it back in exactly these pools of the gateway
   foghorn.azure_events.application_gateway_member:
     restore: "{{ found.before }}"
   delegate_to: localhost
@@ -134,7 +134,7 @@ EXAMPLES = r"""
 - name: Find out whether a pool has a machine by its name
   foghorn.azure_events.application_gateway_member:
     addresses: [web3.example.com]
-    pools: ["{{ pool_id }}"]
+    pools: ["{{ gateway_pool_id }}"]
   delegate_to: localhost
 """
 

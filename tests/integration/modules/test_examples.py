@@ -163,6 +163,7 @@ ESTATE = {
             {"configuration": "patches", "resource_group": "shop", "begins": 2400, "name": "20261122150000"}
         ],
         "load_balancers": [{"name": "front", "resource_group": "shop", "pools": {"web": ["web_1"]}}],
+        "application_gateways": [{"name": "gate", "resource_group": "shop", "pools": {"web": ["web_1"]}}],
     },
 }
 GROUP = "/subscriptions/%s/resourceGroups/shop/providers" % SUBSCRIPTION
@@ -175,8 +176,10 @@ IDS = {
         }
     },
     "pool_id": GROUP + "/Microsoft.Network/loadBalancers/front/backendAddressPools/web",
+    "gateway_pool_id": GROUP + "/Microsoft.Network/applicationGateways/gate/backendAddressPools/web",
 }
 MODULES = [
+    "application_gateway_member",
     "load_balancer_member",
     "maintenance_window_info",
     "vm_maintenance",
@@ -260,6 +263,13 @@ class TestTheExamplesOfTheControlPlane:
         removed = run.played["Take a VM out of every pool that it is in"]
         restored = run.played["Put it back in exactly these"]
         assert (removed["changed"], restored["changed"]) == (True, True)
+
+    def test_those_of_the_gateways_module_take_out_and_put_back(self, run: Examples) -> None:
+        removed = run.played["Take it out of these pools of the gateway"]
+        restored = run.played["Put it back in exactly these pools of the gateway"]
+        named = run.played["Find out whether a pool has a machine by its name"]
+        assert (removed["changed"], restored["changed"]) == (True, True)
+        assert (named["changed"], named["before"]) == (False, [])
 
     def test_those_of_the_modules_on_hosts_leave_them(self, run: Examples) -> None:
         named = run.played["Name the machines whose maintenance may be begun now"]["msg"]
