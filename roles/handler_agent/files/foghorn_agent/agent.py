@@ -27,6 +27,8 @@ from .decisions import (
     awaiting_approval,
     ended,
     found,
+    hook_ended,
+    hook_given_up,
     is_ready,
     is_wanted,
     next_work,
@@ -35,9 +37,11 @@ from .decisions import (
     remembered,
     restarted,
     seconds_before_start,
+    share_of,
     to_approve,
     transitions,
     tried,
+    with_hooks_given_up,
 )
 from .imds_desk import Heard, Poll
 from .journal import Journal, JournalError
@@ -45,7 +49,7 @@ from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .members import Job
 from .metrics import Counters, render
-from .policy import DEFAULT_BEGIN_BEFORE, DRAIN, RESTORE, SHORTEST_GRACE_OF_REPAIRS, STAGES
+from .policy import DEFAULT_BEGIN_BEFORE, DRAIN, RESTORE, SHORTEST_GRACE_OF_REPAIRS, STAGES, STOP
 from .quorum import STRANGERS, as_text, shared_events, waiting_for
 from .quorum import Heard as HeardOfMembers
 from .readiness import Readiness
@@ -84,8 +88,12 @@ class Retry(NamedTuple):
     """Seconds from the failure to then."""
     ends: float
     """When its time is up, on the monotonic clock."""
+    tries_end: float
+    """When it is given up: the same, but for a hook that has to leave others their share."""
     next_try: float
     """The same as `again_at`, in seconds since the epoch."""
+    is_for_next_hook: bool = False
+    """Whether it goes on with the hooks after that one, which has succeeded since or was given up."""
 
 
 class Edges(NamedTuple):
@@ -247,15 +255,9 @@ class Agent:
 
     def note_hook(self, work: Work, hook: str) -> None:
         """Note that one of a step's hooks has succeeded, before the next begins: it is not run again with the step."""
-        self._commit(
-            {
-                "kind": "hook_ended",
-                "event_id": work.event.event_id,
-                "stage": work.stage,
-                "step": work.key,
-                "hook": hook,
-            }
-        )
+        self._commit(hook_ended(work, hook))
+        if self._retry is not None and work.stage != RESTORE and self._retry.work.is_same_as(work):
+            self._retry = self._retry._replace(tries_end=self._retry.ends, is_for_next_hook=True)
 
     # --- what others see ----------------------------------------------------------------------
 
@@ -306,7 +308,7 @@ class Agent:
         """The steps that have failed: for good, and lately."""
         found = failures(self.state)
         retry = self._retry
-        if retry is not None and is_wanted(self.state, self.config.rules, retry.work):
+        if retry is not None and not retry.is_for_next_hook and is_wanted(self.state, self.config.rules, retry.work):
             work, is_running = retry.work, self._running is not None and self._running.work.is_same_as(retry.work)
             found.append(
                 Failing(
@@ -493,11 +495,14 @@ class Agent:
                 event_id=work.event.event_id,
             )
             return
-        self._conclude(one, work, outcome)
+        self._end_tries(one, work, outcome, self._tries_end)
 
     def _schedule_retry(self, work: Work, outcome: StepOutcome) -> Optional[float]:
         """Have a step tried again that failed by itself, as long as its time allows; a restore for ever."""
-        waited = self._retry.wait if self._retry is not None and self._retry.work.is_same_as(work) else 0.0
+        before = self._retry if self._retry is not None and self._retry.work.is_same_as(work) else None
+        if before is not None and work.stage != RESTORE and before.outcome.hook != outcome.hook:
+            before = None
+        waited = 0.0 if before is None else before.wait
         self._retry = None
         if outcome.succeeded or outcome.cut_off:
             return None
@@ -506,15 +511,46 @@ class Agent:
         wait = min(longest, max(shortest, 2 * waited))
         now = self._clocks.monotonic()
         again_at = now + wait
-        if not is_restore and again_at >= self._tries_end:
+        tries_end = self._share_ends(work, outcome, now) if before is None else before.tries_end
+        if not is_restore and again_at >= tries_end:
             return None
-        self._retry = Retry(work, outcome, again_at, wait, self._tries_end, self._clocks.wall() + wait)
+        self._retry = Retry(work, outcome, again_at, wait, self._tries_end, tries_end, self._clocks.wall() + wait)
         return wait
 
+    def _share_ends(self, work: Work, outcome: StepOutcome, now: float) -> float:
+        """Until when a step, or the hook of it that has failed, is tried again."""
+        if not outcome.hooks_left:
+            return self._tries_end
+        # The deadline may have come nearer since the step began; after it, a step has as much time as without one.
+        left = self._left(work.event.event_id, now)
+        ends = self._tries_end if left is None or left <= 0 else min(self._tries_end, now + left)
+        return share_of(outcome, now, ends)
+
+    def _end_tries(self, one: Tracked, work: Work, outcome: StepOutcome, ends: float) -> None:
+        """A step is not tried again. If that was one of its hooks, the others still have their turn.
+
+        :param ends: when the time of the step is up, on the monotonic clock
+        """
+        now = self._clocks.monotonic()
+        is_last = not outcome.hooks_left or now >= ends
+        stops = plan_of(self.config.rules, one).on_failure == STOP and not outcome.cut_off
+        if outcome.succeeded or is_last or stops or work.stage == RESTORE:
+            self._conclude(one, work, outcome)
+            return
+        self._retry = Retry(work, outcome, now, 0.0, ends, ends, self._clocks.wall(), is_for_next_hook=True)
+        self._commit(hook_given_up(work, outcome))
+        self._edges.log(
+            levels.ERROR,
+            "%s: %s: hook %s is given up, those after it are run" % (work.stage, work.step.name, outcome.reason),
+            event_id=work.event.event_id,
+        )
+
     def _conclude(self, one: Tracked, work: Work, outcome: StepOutcome) -> None:
+        plan = plan_of(self.config.rules, one)
+        if work.stage != RESTORE:
+            outcome = with_hooks_given_up(work, plan, one.progress(work.stage).hook_failures, outcome)
         result = "succeeded" if outcome.succeeded else "failed"
         self._count_step(work, result)
-        plan = plan_of(self.config.rules, one)
         self._commit(ended(work, plan, outcome))
         self._edges.log(
             levels.INFO if outcome.succeeded else levels.ERROR,
@@ -543,7 +579,8 @@ class Agent:
             work = next_work(self.state, rules, {key: self._left(key, now) for key in self._deadlines}, waiting)
             is_waiting = False
             if work is not None and self._retry is not None and self._retry.work.is_same_as(work):
-                if work.stage != RESTORE and now >= self._retry.ends:
+                is_running = self._running is not None and self._running.work.is_same_as(work)
+                if work.stage != RESTORE and now >= self._retry.tries_end and not is_running:
                     # Another event had its turn in the meantime.
                     self._give_up(self._retry)
                     continue
@@ -572,12 +609,18 @@ class Agent:
     def _give_up(self, retry: Retry) -> None:
         one = self.state.find(retry.work.event.event_id)
         self._retry = None
-        if one is not None:
-            self._conclude(one, retry.work, retry.outcome)
+        if one is not None and retry.is_for_next_hook:
+            no_time = StepOutcome(False, "no time is left for the other hooks", None, "", 0.0, cut_off=True)
+            self._conclude(one, retry.work, no_time)
+        elif one is not None:
+            self._end_tries(one, retry.work, retry.outcome, retry.ends)
 
     def _within_its_time(self, work: Work, retry: Retry, now: float) -> Work:
         """The same, with no more time than the tries before have left it."""
-        return work if work.stage == RESTORE else work._replace(seconds=min(work.seconds, retry.ends - now))
+        if work.stage == RESTORE:
+            return work
+        share = None if retry.is_for_next_hook else retry.tries_end - now
+        return work._replace(seconds=min(work.seconds, retry.ends - now), hook_seconds=share)
 
     def _left(self, event_id: str, now: float) -> Optional[float]:
         deadline = self._deadlines.get(event_id)

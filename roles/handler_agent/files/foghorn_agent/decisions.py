@@ -26,6 +26,7 @@ from foghorn_core.document import Document, Event, NameKey, event_as_azure, in_o
 
 from .policy import (
     DRAIN,
+    HOOKS,
     IGNORE,
     NEVER,
     QUORUM,
@@ -40,7 +41,7 @@ from .policy import (
     plan_for,
     seconds_for,
 )
-from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAWN, Record, State, Tracked
+from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAWN, HookFailure, Record, State, Tracked
 from .steps import StepOutcome
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)
@@ -75,7 +76,11 @@ class Work(NamedTuple):
     outcome: str = ""
     """With a restore: how the event ended, one of `OUTCOMES`."""
     hooks_done: Tuple[str, ...] = ()
-    """With a directory of hooks: the names of those that have succeeded already."""
+    """With a directory of hooks: the names of those that have ended already."""
+    is_short: bool = False
+    """Whether it is less than half of its own timeout, so that hooks have to share what there is."""
+    hook_seconds: Optional[float] = None
+    """With a directory of hooks of which one is tried again: what is left of that one's share."""
 
     def is_same_as(self, other: "Optional[Work]") -> bool:
         """Whether it is the same step of the same event; the time left may differ."""
@@ -248,7 +253,8 @@ def next_work(
         if step.stops and key not in one.looked:
             seconds = min(seconds, SECONDS_TO_LOOK)
             return Work(one.event, stage, key, step, seconds, False, one.rebooted, is_look=True)
-        return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted)
+        is_short = is_too_short(step, seconds)
+        return Work(one.event, stage, key, step, seconds, seconds < step.timeout, one.rebooted, is_short=is_short)
     if state.restore.state == BEGUN and _may_restore(state, rules, waiting):
         key, step = _restore_left(state, rules)[0]
         latest = [one for one in state.tracked if one.took_out][-1]
@@ -256,6 +262,64 @@ def next_work(
             latest.event, RESTORE, key, step, step.timeout, False, latest.rebooted, outcome=latest.outcome or ""
         )
     return None
+
+
+def is_too_short(step: Step, seconds: float) -> bool:
+    """Whether so little of a step's timeout is left that none of its hooks may have the time of those after it.
+
+    With more, as with all of it, a slow hook may have what it needs: nobody knows how long the others take.
+    """
+    return seconds < step.timeout / 2
+
+
+def share_of(outcome: StepOutcome, now: float, ends: float) -> float:
+    """When a hook that has just failed for the first time is to be given up for those after it, by the clock of `now`.
+
+    Its share of what was left of the step's time when it began is as large as each other's; the last one has the rest.
+
+    :param ends: when the time of the step is up
+    """
+    began = now - outcome.seconds
+    return began + (ends - began) / (outcome.hooks_left + 1)
+
+
+def with_hooks_given_up(work: Work, plan: Plan, failures: Sequence[HookFailure], outcome: StepOutcome) -> StepOutcome:
+    """What becomes of a step some of whose hooks were given up before, whatever became of the last one."""
+    if work.step.kind != HOOKS or not failures:
+        return outcome
+    cut_off = [each.cut_off for each in failures]
+    reasons = [each.reason for each in failures]
+    if not outcome.succeeded:
+        cut_off.append(outcome.cut_off)
+        reasons.append(outcome.reason)
+    # One that failed by itself ends a plan that ends with a failure; one that nobody has seen fail is not forgiven.
+    is_cut_off = all(cut_off) if plan.on_failure == STOP else any(cut_off)
+    return outcome._replace(succeeded=False, reason="; ".join(reasons), cut_off=is_cut_off)
+
+
+def hook_given_up(work: Work, outcome: StepOutcome) -> Record:
+    """The record of a hook that has finally failed, while those after it still run."""
+    return dict(
+        hook_ended(work, outcome.hook),
+        name=work.step.name,
+        succeeded=False,
+        # The name of the hook comes before it.
+        reason=outcome.reason[len(outcome.hook) + 2 :],
+        cut_off=outcome.cut_off,
+        seconds=round(outcome.seconds, 3),
+    )
+
+
+def hook_ended(work: Work, hook: str) -> Record:
+    """The record of a hook that has succeeded."""
+    return {
+        "kind": "hook_ended",
+        "event_id": work.event.event_id,
+        "stage": work.stage,
+        "step": work.key,
+        "hook": hook,
+        "succeeded": True,
+    }
 
 
 def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:

@@ -4,19 +4,20 @@
 
 import json
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from foghorn_core.document import event_as_azure, format_date
 
 from . import log as levels
 from .connections import count_established, trouble_with_containers
-from .decisions import Work
+from .decisions import Work, is_too_short
 from .log import Log
 from .paths import UnsafePath, check_path
 from .policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
 from .steps import Child, StepOutcome, hook_commands
 
 _CUT_OFF = "cut off at the deadline"
+_SHARE_IS_UP = "cut off, so that the hooks after it have their time before the deadline"
 _LONGEST_VALUE = 8192  # characters of an environment variable
 _CONNECTIONS_INTERVAL = 0.5  # seconds
 _MOST_LINES = 100  # of what one program said, in the log
@@ -52,6 +53,7 @@ class Running:
         self._began = surroundings.clock()
         self._ends = self._began + work.seconds
         self._is_cut = work.is_cut
+        self._is_short = work.is_short
         self._child: Optional[Child] = None
         self._hooks_left: List[str] = []
         self._is_noted = False
@@ -82,8 +84,9 @@ class Running:
         if ends < self._ends:
             self._ends = ends
             self._is_cut = True
+            self._is_short = is_too_short(self.work.step, seconds)
             if self._child is not None:
-                self._child.shorten(seconds, _CUT_OFF)
+                self._child.shorten(*self._limit())
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
         """End it now. What it started gets SIGTERM, and SIGKILL if that does not help within the grace."""
@@ -112,7 +115,7 @@ class Running:
             except UnsafePath as error:
                 self._outcome = self._failed(str(error))
             else:
-                self._run_next_hook()
+                self._run_next_hook(self.work.hook_seconds)
 
     def _would(self) -> StepOutcome:
         """What becomes of a step of a dry run: what would keep it from being begun does so here, too."""
@@ -144,26 +147,38 @@ class Running:
         else:
             self._run(argv)
 
-    def _run_next_hook(self) -> None:
+    def _run_next_hook(self, share: Optional[float] = None) -> None:
         if self._hooks_left:
-            self._run([self._hooks_left.pop(0)])
+            self._run([self._hooks_left.pop(0)], share)
         else:
             self._child = None
             self._outcome = StepOutcome(True, "", 0, "", self._around.clock() - self._began)
 
-    def _run(self, argv: List[str]) -> None:
+    def _run(self, argv: List[str], share: Optional[float] = None) -> None:
         work = self.work
         self._is_noted = False
-        reason = _CUT_OFF if self._is_cut else "timed out after %g s" % work.step.timeout
+        seconds, reason = self._limit(share)
         self._child = Child(
             argv,
             environment_for(work, self._vm_name),
             input_for(work, self._vm_name),
-            self._seconds_left(),
+            seconds,
             reason,
             self._around.clock,
             is_cut=self._is_cut,
         )
+
+    def _limit(self, share: Optional[float] = None) -> Tuple[float, str]:
+        """How long what runs now may take, in seconds, and the reason if that is not enough.
+
+        :param share: of a hook that is tried again, what the tries before have left it
+        """
+        seconds = self._seconds_left()
+        if self._is_short and self._hooks_left:
+            # One that hangs must not take the time of the others, which may be what matters most.
+            own = seconds / (len(self._hooks_left) + 1)
+            return own if share is None else min(own, share), _SHARE_IS_UP
+        return seconds, _CUT_OFF if self._is_cut else "timed out after %g s" % self.work.step.timeout
 
     def _poll_child(self) -> Optional[StepOutcome]:
         assert self._child is not None
@@ -179,7 +194,8 @@ class Running:
         if outcome.succeeded and not is_noted and self.work.stage != CHECK:
             self._around.note_hook(self.work, hook)
         if not outcome.succeeded:
-            return outcome._replace(reason="%s: %s" % (hook, outcome.reason))
+            reason = "%s: %s" % (hook, outcome.reason)
+            return outcome._replace(reason=reason, hook=hook, hooks_left=len(self._hooks_left))
         if self._seconds_left() <= 0 and self._hooks_left:
             return self._failed("%s: %s" % (os.path.basename(self._hooks_left[0]), _CUT_OFF), cut_off=True)
         self._run_next_hook()

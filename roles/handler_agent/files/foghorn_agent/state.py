@@ -37,6 +37,17 @@ OUTCOMES = (COMPLETED, SURVIVED, WITHDRAWN, FORGOTTEN, RELEASED)
 MANUAL_ID = "manual"
 
 
+class HookFailure(NamedTuple):
+    """A hook that was given up, while those after it still run."""
+
+    name: str
+    """Of its step."""
+    reason: str
+    """With the name of the hook."""
+    cut_off: bool
+    """Whether it had to end because the plan had no more time for it."""
+
+
 class Progress(NamedTuple):
     """How far a stage has come."""
 
@@ -47,7 +58,9 @@ class Progress(NamedTuple):
     flawed: bool = False
     """Whether one of them failed, or was cut off, in a way that forbids the approval."""
     hooks: Tuple[str, ...] = ()
-    """The names of the hooks of the step under way that have succeeded, and are not run again with it."""
+    """The names of the hooks of the step under way that have ended, and are not run again with it."""
+    hook_failures: Tuple[HookFailure, ...] = ()
+    """Those of them that were given up, in the order in which they were."""
 
     def left_of(self, steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
         """Those of the steps that have not ended, with their keys."""
@@ -479,10 +492,14 @@ def _hook_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
     if stage == RESTORE:
         draft.restore = draft.restore._replace(hooks=(*draft.restore.hooks, hook))
         return
+    failure = None
+    if not record["succeeded"]:
+        failure = HookFailure(str(record["name"]), "%s: %s" % (hook, record["reason"]), bool(record["cut_off"]))
 
     def change(one: Tracked) -> Tracked:
         progress = one.progress(stage)
-        return one.with_progress(stage, progress._replace(hooks=(*progress.hooks, hook)))
+        failures = progress.hook_failures if failure is None else (*progress.hook_failures, failure)
+        return one.with_progress(stage, progress._replace(hooks=(*progress.hooks, hook), hook_failures=failures))
 
     draft.change(record["event_id"], change)
 
@@ -499,8 +516,9 @@ def _approved(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 def _progress(content: Any) -> Progress:
     # Earlier versions wrote no more than the first two.
-    state, done, flawed, hooks = (*content, *Progress()[len(content) :])[:4]
-    return Progress(state, tuple(done), bool(flawed), tuple(hooks))
+    state, done, flawed, hooks, hook_failures = (*content, *Progress()[len(content) :])[:5]
+    failed = tuple(HookFailure(*each) for each in hook_failures)
+    return Progress(state, tuple(done), bool(flawed), tuple(hooks), failed)
 
 
 def _hold(content: Any) -> Optional[Hold]:

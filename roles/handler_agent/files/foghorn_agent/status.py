@@ -11,7 +11,7 @@ from foghorn_core.text import plain
 
 from . import __version__
 from .decisions import Work, is_ready, plan_of
-from .policy import NEVER, QUORUM, Rule
+from .policy import DRAIN, NEVER, QUORUM, SHUTDOWN, Rule
 from .quorum import as_text
 from .state import BEGUN, MANUAL_ID, State, Tracked
 
@@ -244,7 +244,14 @@ def troubles(health: Health) -> List[str]:
 
 def failures(state: State) -> List[Failing]:
     """The steps that have failed for good, of the events that are known."""
-    return [Failing(one.event_id, *failure) for one in state.tracked for failure in one.failures]
+    found = []
+    for one in state.tracked:
+        found += [Failing(one.event_id, *failure) for failure in one.failures]
+        for stage in (DRAIN, SHUTDOWN):
+            # The hooks after these still run, and their step has not ended.
+            given_up = one.progress(stage).hook_failures
+            found += [Failing(one.event_id, stage, failure.name, failure.reason) for failure in given_up]
+    return found
 
 
 def as_failure(one: Failing) -> str:

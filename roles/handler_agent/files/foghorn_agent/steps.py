@@ -56,6 +56,10 @@ class StepOutcome(NamedTuple):
     seconds: float
     cut_off: bool = False
     """Whether the plan had no more time for it, so that this is why it did not succeed."""
+    hook: str = ""
+    """Of a directory of hooks: the name of the one that did not succeed, if it was one of them."""
+    hooks_left: int = 0
+    """How many hooks come after that one."""
 
 
 class Child:

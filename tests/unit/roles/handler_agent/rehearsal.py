@@ -10,7 +10,7 @@ Runs on Python 3.6 and later.
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, cast
 
 from foghorn_agent.agent import Agent, Edges
 from foghorn_agent.clock import Clocks
@@ -21,6 +21,7 @@ from foghorn_agent.journal import JournalError
 from foghorn_agent.members import Job, MemberError
 from foghorn_agent.policy import CHECK, DRAIN, RESTORE, SHUTDOWN
 from foghorn_agent.quorum import ANOTHER_MACHINE
+from foghorn_agent.running import Running
 from foghorn_agent.state import State, replay
 from foghorn_agent.steps import StepOutcome
 from foghorn_core.document import Document, Event, NameKey, name_key
@@ -482,7 +483,7 @@ class Rehearsal:
             heard=self.heard,
             approve=self.approve_worker,  # type: ignore[arg-type]
             members=self.members_worker,  # type: ignore[arg-type]
-            start_step=lambda work, _vm_name: Step(self, work),  # type: ignore[arg-type, return-value]
+            start_step=self.start_step,
             watch=lambda _descriptor: None,
             log=lambda priority, message, **_fields: self.log.append((priority, message)),
             tell=lambda record, _state: self.told.append(record),
@@ -490,6 +491,10 @@ class Rehearsal:
         clocks = Clocks(lambda: self.now, self.wall)
         known = [] if self.journal_is_away else self.records
         self.agent = Agent(self.config, clocks, edges, replay(known), "boot-%d" % self.boots)
+
+    def start_step(self, work: Work, _vm_name: str) -> Running:
+        """Begin a step of this machine."""
+        return cast(Running, Step(self, work))
 
     def wall(self) -> float:
         return EPOCH.timestamp() + self.now + self.wall_step

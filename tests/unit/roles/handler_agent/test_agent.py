@@ -10,15 +10,17 @@ import threading
 import time
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
 from foghorn_agent import log as levels
+from foghorn_agent import running
 from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import ImdsDesk
+from foghorn_agent.running import Running, Surroundings
 from foghorn_agent.state import replay
 from foghorn_agent.status import as_table
 from foghorn_agent.steps import StepOutcome
@@ -1187,3 +1189,281 @@ def test_given_an_event_that_stays_missing_under_the_same_number_when_five_minut
     assert rehearsal.steps("restore") == []
     rehearsal.run_until(375.0)
     assert rehearsal.restored == 1
+
+
+# --- hooks ------------------------------------------------------------------------------------------
+
+
+class HookChild:
+    """A hook of a rehearsed machine: takes its time by the clock of the rehearsal."""
+
+    fileno = staticmethod(lambda: -1)
+
+    def __init__(
+        self,
+        rehearsal: "HookRehearsal",
+        argv: List[str],
+        limit: float,
+        reason: str,
+        clock: Callable[[], float],
+        is_cut: bool,
+    ) -> None:
+        self.argv = argv
+        self._rehearsal = rehearsal
+        self._clock = clock
+        self._began = clock()
+        self._limit, self._reason, self._is_cut = limit, reason, is_cut
+        rehearsal.hooks_begun.append((clock(), argv[0]))
+
+    def poll(self) -> Optional[StepOutcome]:
+        took = self._clock() - self._began
+        wanted = self._rehearsal.hooks[self.argv[0]]
+        if took >= self._limit and wanted > self._limit:
+            return StepOutcome(False, self._reason, None, "", took, self._is_cut)
+        if took < wanted:
+            return None
+        failed = self.argv[0] in self._rehearsal.failing
+        return StepOutcome(not failed, "exit status 1" if failed else "", int(failed), "", took)
+
+    def shorten(self, seconds: float, reason: str) -> None:
+        self._limit, self._reason, self._is_cut = self._clock() - self._began + seconds, reason, True
+
+    def end(self, reason: str, _grace: Optional[float] = None) -> None:
+        self.shorten(0.0, reason)
+
+
+class HookRehearsal(Rehearsal):
+    """A machine whose shutdown, of 300 s at most, is a directory of hooks.
+
+    :param hooks: their names, and how many seconds each takes
+    """
+
+    def __init__(self, life: Life, hooks: Dict[str, float], failing: Sequence[str] = (), **details: Any) -> None:
+        policy = dict(POLICY, drain=[], shutdown=[{"hooks": True, "name": "hooks"}], restore=[], **details)
+        super().__init__([life], policy=policy)
+        # Some of these tests want an approval after a failure.
+        self._steps_before.clear()
+        self.hooks = hooks
+        self.failing = set(failing)
+        self.hooks_begun: List[Tuple[float, str]] = []
+
+    def start_step(self, work: Work, vm_name: str) -> Running:
+        assert self.agent is not None
+        return Running(work, vm_name, Surroundings("/hooks", lambda: self.now, note_hook=self.agent.note_hook))
+
+    @property
+    def names(self) -> List[str]:
+        """Of the hooks that were begun, in the order in which they were."""
+        return [name for _at, name in self.hooks_begun]
+
+    @property
+    def ends(self) -> List[Tuple[bool, str]]:
+        """Of the steps that have ended: whether they succeeded, and the reason why not."""
+        return [(record["succeeded"], record["reason"]) for record in self.history if record["kind"] == "step_ended"]
+
+
+Hooks = Callable[..., HookRehearsal]
+
+
+@pytest.fixture
+def with_hooks(monkeypatch: pytest.MonkeyPatch) -> Hooks:
+    def begin(life: Life, hooks: Dict[str, float], failing: Sequence[str] = (), **details: Any) -> HookRehearsal:
+        rehearsal = HookRehearsal(life, hooks, failing, **details)
+
+        def child(argv: List[str], _environment: Any, _stdin: Any, *limits: Any, **details: Any) -> HookChild:
+            return HookChild(rehearsal, argv, *limits, **details)
+
+        monkeypatch.setattr(running, "hook_commands", lambda _directory: sorted(hooks))
+        monkeypatch.setattr(running, "Child", child)
+        return rehearsal
+
+    return begin
+
+
+REBOOT = Life("Reboot", notice=900.0)
+EVICTION = Life("Preempt", notice=30.0)
+SHARE_IS_UP = "10-x: cut off, so that the hooks after it have their time before the deadline"
+
+
+def test_given_a_hook_that_goes_on_failing_when_an_eviction_is_near_then_those_after_it_run_in_time(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(EVICTION, {"10-x": 0.0, "20-stop-db": 5.0, "30-last": 1.0}, ["10-x"])
+    rehearsal.tick_until(lambda: "20-stop-db" in rehearsal.names)
+    # A third of 28 s.
+    began = rehearsal.hooks_begun[0][0]
+    assert [(at - began, name) for at, name in rehearsal.hooks_begun] == [
+        (0.0, "10-x"),
+        (1.0, "10-x"),
+        (3.0, "10-x"),
+        (7.0, "10-x"),
+        (7.0, "20-stop-db"),
+    ]
+    given_up = "shutdown: hooks: hook 10-x: exit status 1 is given up, those after it are run"
+    assert messages(rehearsal, levels.ERROR) == [given_up]
+    assert [(one["error"], one["is_tried_again"]) for one in status_of(rehearsal)["failing"]] == [
+        ("10-x: exit status 1", False)
+    ]
+    rehearsal.run_until(32.0)
+    assert rehearsal.names[-2:] == ["20-stop-db", "30-last"]
+    assert rehearsal.ends == [(False, "10-x: exit status 1")]
+    assert [one["error"] for one in status_of(rehearsal)["failing"]] == ["10-x: exit status 1"]
+    assert rehearsal.approvals == []
+
+
+def test_given_hooks_that_go_on_failing_when_time_is_plentiful_then_each_is_tried_for_its_share_and_all_are_named(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 1.0, "30-z": 1.0}, ["10-x", "30-z"])
+    rehearsal.tick_until(lambda: rehearsal.ends)
+    first = {name: at for at, name in reversed(rehearsal.hooks_begun)}
+    last = {name: at for at, name in rehearsal.hooks_begun}
+    assert 60.0 < last["10-x"] - first["10-x"] < 100.0
+    assert rehearsal.names.count("20-y") == 1
+    # The last one has all that is left.
+    assert last["30-z"] - first["30-z"] > 150.0
+    assert last["30-z"] - first["10-x"] < 300.0
+    assert rehearsal.ends == [(False, "10-x: exit status 1; 30-z: exit status 1")]
+    rehearsal.run_until(400.0)
+    assert rehearsal.approvals == []
+
+
+def test_given_a_hook_that_fails_once_when_it_is_tried_again_then_those_after_it_run_and_the_event_is_approved(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 50.0}, ["10-x"])
+    rehearsal.tick_until(lambda: rehearsal.names)
+    rehearsal.tick_until(lambda: status_of(rehearsal)["failing"])
+    rehearsal.failing = set()
+    rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
+    assert status_of(rehearsal)["failing"] == []
+    rehearsal.tick_until(lambda: rehearsal.approvals)
+    assert rehearsal.names == ["10-x", "10-x", "20-y"]
+    assert rehearsal.ends == [(True, "")]
+
+
+@pytest.mark.parametrize("notice", [900.0, 250.0])
+def test_given_a_slow_hook_when_at_least_half_of_the_time_is_there_then_it_may_take_more_than_its_share(
+    with_hooks: Hooks, notice: float
+) -> None:
+    rehearsal = with_hooks(Life("Reboot", notice=notice), {"10-x": 200.0, "20-y": 5.0, "30-z": 5.0})
+    rehearsal.tick_until(lambda: rehearsal.approvals)
+    assert rehearsal.names == ["10-x", "20-y", "30-z"]
+    assert rehearsal.ends == [(True, "")]
+
+
+def test_given_a_slow_hook_that_fails_when_its_share_is_over_then_those_after_it_run_at_once(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 200.0, "20-y": 5.0, "30-z": 5.0}, ["10-x"])
+    rehearsal.tick_until(lambda: rehearsal.ends)
+    assert rehearsal.names == ["10-x", "20-y", "30-z"]
+
+
+def test_given_a_hook_that_hangs_when_time_is_plentiful_then_it_may_take_all_that_the_step_has(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 9999.0, "20-y": 5.0})
+    rehearsal.tick_until(lambda: rehearsal.ends)
+    assert rehearsal.names == ["10-x"]
+    assert rehearsal.ends == [(False, "10-x: timed out after 300 s")]
+
+
+@pytest.mark.parametrize("on_failure", ["finish", "stop", "ignore"])
+def test_given_a_hook_that_hangs_when_time_is_short_then_those_after_it_have_theirs_and_nothing_is_approved(
+    with_hooks: Hooks, on_failure: str
+) -> None:
+    rehearsal = with_hooks(EVICTION, {"10-x": 9999.0, "20-y": 5.0}, on_failure=on_failure)
+    rehearsal.run_until(32.0)
+    began = rehearsal.hooks_begun[0][0]
+    assert [(at - began, name) for at, name in rehearsal.hooks_begun] == [(0.0, "10-x"), (14.0, "20-y")]
+    assert rehearsal.ends == [(False, SHARE_IS_UP)]
+    assert rehearsal.approvals == []
+
+
+def test_given_a_hook_that_hangs_when_it_is_tried_again_in_short_time_then_it_has_no_more_than_its_share(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(EVICTION, {"10-x": 2.0, "20-y": 5.0}, ["10-x"])
+    rehearsal.tick_until(lambda: rehearsal.names == ["10-x", "10-x"])
+    rehearsal.hooks["10-x"] = 9999.0
+    rehearsal.run_until(32.0)
+    assert rehearsal.hooks_begun[-1][0] - rehearsal.hooks_begun[0][0] == 14.0
+    assert rehearsal.ends == [(False, SHARE_IS_UP)]
+
+
+def test_given_a_hook_that_hangs_when_its_event_begins_then_those_after_it_have_their_share_of_what_is_hoped_for(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(Life("Reboot", notice=900.0, impact=60.0), {"10-x": 9999.0, "20-y": 5.0})
+    rehearsal.tick_until(lambda: rehearsal.names)
+    rehearsal.azure.happenings[0].started = rehearsal.now
+    started = rehearsal.now
+    rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
+    assert 14.0 <= rehearsal.now - started <= 17.0
+
+
+def test_given_a_hook_that_fails_for_good_when_the_plan_stops_then_those_after_it_do_not_run(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(EVICTION, {"10-x": 0.0, "20-y": 5.0}, ["10-x"], on_failure="stop")
+    rehearsal.run_until(32.0)
+    assert set(rehearsal.names) == {"10-x"}
+    assert rehearsal.ends == [(False, "10-x: exit status 1")]
+    assert rehearsal.state.tracked[0].halted
+    assert rehearsal.approvals == []
+
+
+def test_given_a_hook_that_fails_after_one_that_hung_when_the_plan_stops_then_it_ends_the_plan(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(EVICTION, {"10-x": 9999.0, "20-y": 1.0, "30-z": 1.0}, ["20-y"], on_failure="stop")
+    rehearsal.run_until(32.0)
+    assert set(rehearsal.names) == {"10-x", "20-y"}
+    assert rehearsal.ends == [(False, SHARE_IS_UP + "; 20-y: exit status 1")]
+    assert rehearsal.state.tracked[0].halted
+
+
+def test_given_a_hook_that_fails_for_good_when_failures_are_ignored_then_those_after_it_run_and_it_is_approved(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 5.0}, ["10-x"], on_failure="ignore")
+    rehearsal.tick_until(lambda: rehearsal.approvals)
+    assert rehearsal.names[-1] == "20-y"
+    assert rehearsal.ends == [(False, "10-x: exit status 1")]
+
+
+def test_given_a_hook_that_was_given_up_when_the_agent_is_killed_then_it_is_not_begun_again_and_still_counts(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 10.0}, ["10-x"])
+    rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
+    begun = len(rehearsal.names)
+    rehearsal.kill_at = rehearsal.edges + 1
+    rehearsal.tick_until(lambda: rehearsal.ends)
+    assert rehearsal.names[begun:] == ["20-y"]
+    assert rehearsal.ends == [(False, "10-x: exit status 1")]
+
+
+def test_given_a_hook_that_waits_to_be_tried_again_when_its_share_is_over_meanwhile_then_the_next_one_begins(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(EVICTION, {"10-x": 0.0, "20-y": 1.0}, ["10-x"])
+    rehearsal.tick_until(lambda: len(rehearsal.names) == 3)
+    # The machine was held up in between.
+    rehearsal.tick(13.0)
+    assert rehearsal.names[3:] == ["20-y"]
+
+
+def test_given_hooks_after_one_that_was_given_up_when_there_is_no_time_left_for_them_then_the_step_has_failed(
+    with_hooks: Hooks,
+) -> None:
+    rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 10.0}, ["10-x"], on_failure="ignore")
+    rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
+    agent = rehearsal.agent
+    assert agent is not None
+    # As if a more urgent event had had its turn.
+    agent._let_go()
+    rehearsal.tick(300.0)
+    assert rehearsal.ends == [(False, "10-x: exit status 1; no time is left for the other hooks")]
+    assert rehearsal.approvals == []

@@ -354,6 +354,38 @@ def test_given_a_hook_that_takes_all_the_time_when_another_is_left_then_that_one
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(("share", "seconds"), [(None, 10.0), (4.0, 4.0), (60.0, 10.0)])
+def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_share(
+    tmp_path: Path, share: Optional[float], seconds: float
+) -> None:
+    tmp_path.chmod(0o755)
+    clock = Clock()
+    hook(tmp_path, "10-a", "sleep 60")
+    hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
+    work = work_of(HOOK_STEP, 20.0, is_cut=True)._replace(is_short=True, hook_seconds=share)
+    running = Running(work, "web_0", Surroundings(str(tmp_path), clock))
+    clock.advance(seconds - 0.5)
+    assert running.poll() is None
+    clock.advance(0.5)
+    outcome = outcome_of(running)
+    assert outcome.reason == "10-a: cut off, so that the hooks after it have their time before the deadline"
+    assert (outcome.cut_off, outcome.hook, outcome.hooks_left) == (True, "10-a", 1)
+
+
+def test_given_a_hook_that_hangs_when_the_deadline_comes_nearer_then_it_is_ended_at_its_share_of_what_is_left(
+    start: Start, tmp_path: Path
+) -> None:
+    clock = Clock()
+    hook(tmp_path, "10-a", "sleep 60")
+    hook(tmp_path, "20-b", "sleep 60")
+    running = start(HOOK_STEP, clock=clock)
+    running.shorten(20.0)
+    clock.advance(9.5)
+    assert running.poll() is None
+    clock.advance(0.5)
+    assert outcome_of(running).hook == "10-a"
+
+
 def test_given_hooks_when_they_are_ended_then_no_other_begins(start: Start, tmp_path: Path) -> None:
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)

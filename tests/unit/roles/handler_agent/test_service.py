@@ -232,6 +232,23 @@ def test_given_a_hook_that_fails_when_the_agent_is_killed_and_tries_again_then_t
     assert (ran.count("10-good"), ran[-2:]) == (1, ["20-bad", "30-last"])
 
 
+def test_given_a_hook_that_goes_on_failing_when_its_share_is_over_then_those_after_it_run_and_the_drain_has_failed(
+    begin: Begin, azure: Simulator, tmp_path: Path
+) -> None:
+    drain = tmp_path / "hooks" / "drain"
+    drain.mkdir(mode=0o755, parents=True)
+    for name, script in (("10-bad", "exit 1"), ("20-good", "true")):
+        (drain / name).write_text("#!/bin/sh\necho ${0##*/} >> %s/ran\n%s\n" % (tmp_path, script))
+        (drain / name).chmod(0o755)
+    policy = {"drain": [{"hooks": True, "timeout": 6}], "begin_before": 900}
+    agent = begin({"policies": [policy], "hooks_directory": str(tmp_path / "hooks")})
+    azure.event("Reboot", "web_0", notice=900)
+    wait_for(lambda: "drain failed" in agent.output.read_text(), [agent])
+    assert "drain: hooks: hook 10-bad: exit status 1 is given up" in agent.output.read_text()
+    assert (tmp_path / "ran").read_text().split()[-2:] == ["10-bad", "20-good"]
+    assert [each["error"] for each in status(agent)["failing"]] == ["10-bad: exit status 1"]
+
+
 def test_given_webhooks_when_an_event_goes_its_way_then_they_hear_of_each_stage_they_asked_for(
     begin: Begin, azure: Simulator, receiver: Receiver
 ) -> None:

@@ -18,6 +18,7 @@ from foghorn_agent.state import (
     WITHDRAWN,
     Failure,
     Hold,
+    HookFailure,
     Progress,
     State,
     Tracked,
@@ -175,7 +176,7 @@ def test_given_hooks_that_have_succeeded_when_replayed_then_they_are_known_until
     stage: str,
 ) -> None:
     event = event_as_azure(Event("E-1", "Reboot", "Scheduled", (VM_NAME,), START))
-    hook = {"kind": "hook_ended", "event_id": "e-1", "stage": stage, "step": "key"}
+    hook = {"kind": "hook_ended", "event_id": "e-1", "stage": stage, "step": "key", "succeeded": True}
     records: List[Dict[str, Any]] = [
         {"kind": "seen", "event": event, "notice": 900.0, "at": 5.0},
         {"kind": "stage", "event_id": "E-1", "stage": stage, "state": "begun"},
@@ -186,8 +187,28 @@ def test_given_hooks_that_have_succeeded_when_replayed_then_they_are_known_until
     assert state.progress("E-1", stage).hooks == ("10-a", "20-b")
     assert replay(json.loads(json.dumps(summarise(state)))) == state
     result = {"succeeded": True, "reason": "", "forbids_approval": False, "ends_plan": False, "name": "hooks"}
-    state = replay([*records, dict(hook, kind="step_ended", **result)])
+    state = replay([*records, dict(hook, **dict(result, kind="step_ended"))])
     assert state.progress("E-1", stage) == Progress("begun", ("key",))
+
+
+HOOK_ENDED: Dict[str, Any] = {"kind": "hook_ended", "event_id": "E-1", "stage": "drain", "step": "key"}
+GIVEN_UP: Dict[str, Any] = {"name": "hooks", "succeeded": False, "reason": "exit status 1", "cut_off": True}
+
+
+def test_given_a_hook_that_was_given_up_when_replayed_then_it_has_ended_and_why_is_known_until_its_step_has() -> None:
+    event = event_as_azure(Event("E-1", "Reboot", "Scheduled", (VM_NAME,), START))
+    records: List[Dict[str, Any]] = [
+        {"kind": "seen", "event": event, "notice": 900.0, "at": 5.0},
+        {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": "begun"},
+        dict(HOOK_ENDED, hook="10-a", **GIVEN_UP),
+        dict(HOOK_ENDED, hook="20-b", succeeded=True),
+    ]
+    state = replay(records)
+    assert state.progress("E-1", "drain").hooks == ("10-a", "20-b")
+    assert state.progress("E-1", "drain").hook_failures == (HookFailure("hooks", "10-a: exit status 1", True),)
+    assert replay(json.loads(json.dumps(summarise(state)))) == state
+    ended = dict(HOOK_ENDED, kind="step_ended", forbids_approval=True, ends_plan=False, **GIVEN_UP)
+    assert replay([*records, ended]).progress("E-1", "drain") == Progress("begun", ("key",), True)
 
 
 def test_given_hooks_that_have_succeeded_when_the_machine_boots_then_what_they_did_may_be_undone() -> None:
@@ -196,7 +217,8 @@ def test_given_hooks_that_have_succeeded_when_the_machine_boots_then_what_they_d
         {"kind": "boot", "boot_id": "boot-0"},
         {"kind": "seen", "event": event, "notice": 900.0, "at": 5.0},
         {"kind": "stage", "event_id": "E-1", "stage": "drain", "state": "begun"},
-        {"kind": "hook_ended", "event_id": "E-1", "stage": "drain", "step": "key", "hook": "10-a"},
+        dict(HOOK_ENDED, hook="10-a", succeeded=True),
+        dict(HOOK_ENDED, hook="20-b", **GIVEN_UP),
         {"kind": "boot", "boot_id": "boot-1"},
         # It was for another reason.
         {"kind": "changed", "event": event, "event_id": "E-1"},
