@@ -40,13 +40,13 @@ options:
       - With O(remove) and O(restore), what is of another pool is refused.
     type: list
     elements: str
-  remove: &records
+  remove:
     description:
       - What RV(before) was, of one machine or of many, to be taken out.
       - Not together with O(restore).
     type: list
     elements: dict
-    suboptions:
+    suboptions: &records
       kind:
         description: How it is in the pool.
         type: str
@@ -73,10 +73,12 @@ options:
         type: list
         elements: str
   restore:
-    <<: *records
     description:
       - What RV(before) was, of one machine or of many, to be put back.
       - Not together with O(remove).
+    type: list
+    elements: dict
+    suboptions: *records
   wait:
     description:
       - Whether to wait for the gateway's own view, also if there was nothing to be changed.

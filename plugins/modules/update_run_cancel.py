@@ -23,7 +23,7 @@ options:
   run_id:
     description:
       - The id of the run, as the event has it in C(data.correlationId), and the event filter
-        P(foghorn.azure_events.azure_maintenance_event#event_filter) in C(run_id).
+        C(foghorn.azure_events.azure_maintenance_event) in C(run_id).
     type: str
     required: true
 attributes:
