@@ -2,12 +2,15 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# usage: test_core_on_other_pythons.sh CACHE_DIRECTORY TESTS...
-# Run tests of managed-node code on those Pythons of managed nodes that this machine has, on PATH or under pyenv.
+# usage: test_core_on_other_pythons.sh CACHE_DIRECTORY TESTS [TESTS_ON_THE_OLDEST]
+# Run tests of managed-node code on those Pythons of managed nodes that this machine has, on PATH or under pyenv. Each
+# argument is a list of pytest's arguments, split at spaces; those of the second are run on the oldest only.
 set -eu
 
 cache=$1
-shift
+tests=$2
+tests_on_oldest=${3:-}
+oldest=3.6
 
 find_python() {
     for path in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python "$(command -v "python$1" || true)"; do
@@ -19,7 +22,7 @@ find_python() {
 }
 
 versions=
-for version in 3.6 3.13; do
+for version in $oldest 3.13; do
     python=$(find_python "$version")
     if [ -z "$python" ]; then
         echo "skipped: managed-node code on Python $version, which is not on this machine"
@@ -38,7 +41,9 @@ for version in $versions; do
     venv=$cache/venv-core-$version
     {
         status=0
-        "$venv/bin/python" -m pytest -q -o cache_dir="$cache/pytest-$version" "$@" >"$venv/.output" 2>&1 || status=$?
+        [ "$version" != "$oldest" ] || tests="$tests $tests_on_oldest"
+        # shellcheck disable=SC2086 # lists
+        "$venv/bin/python" -m pytest -q -o cache_dir="$cache/pytest-$version" $tests >"$venv/.output" 2>&1 || status=$?
         echo "$status" >"$venv/.status"
     } &
 done
