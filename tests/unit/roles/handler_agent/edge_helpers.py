@@ -33,6 +33,14 @@ class Clock:
         self.now += seconds
 
 
+def put(path: Path, text: str) -> None:
+    """Put a file there as a whole, as the role does: nobody who looks meanwhile finds half of it."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.chmod(0o644)
+    os.replace(str(new), str(path))
+
+
 def environment_of_agent() -> Dict[str, str]:
     """The environment in which another Python finds the agent, and this one's guard."""
     path = [str(AGENT), str(LINKS), os.environ.get("PYTHONPATH", "")]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List
 
 import pytest
-from edge_helpers import PATIENCE, environment_of_agent, wait_until
+from edge_helpers import PATIENCE, environment_of_agent, put, wait_until
 from foghorn_agent import log as levels
 from foghorn_agent.config import Config, parse_config
 from foghorn_agent.config_file import ConfigFile
@@ -58,8 +58,7 @@ def config(directory: Path, **more: Any) -> Config:
 
 def write(path: Path, chosen: Any) -> str:
     path.parent.chmod(0o755)
-    path.write_text(chosen if isinstance(chosen, str) else json.dumps(chosen))
-    path.chmod(0o644)
+    put(path, chosen if isinstance(chosen, str) else json.dumps(chosen))
     return str(path)
 
 

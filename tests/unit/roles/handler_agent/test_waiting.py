@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Callable, Generator, List, Tuple
 
 import pytest
-from edge_helpers import PATIENCE, wait_until
+from edge_helpers import PATIENCE, put, wait_until
 from foghorn_agent.config import ConfigError
 from foghorn_agent.config_file import ConfigFile
 from foghorn_agent.signals import Signals
@@ -111,9 +111,9 @@ def test_given_a_spoilt_configuration_when_it_is_spoilt_otherwise_and_then_corre
     said: List[str] = []
 
     def correct() -> None:
-        path.write_text("[]")
+        put(path, "[]")
         wait_until(lambda: len(said) > 1)
-        path.write_text(json.dumps({"margin": 7}))
+        put(path, json.dumps({"margin": 7}))
         wait_until(lambda: not file.has_changed)
 
     with meanwhile(correct):
