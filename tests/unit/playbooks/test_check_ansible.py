@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +61,27 @@ def test_given_a_version_that_is_refused_then_the_mended_ones_are_named() -> Non
 
     for version in ("2.16.14", "2.17.7", "2.18.1", "2.19"):
         assert version in task["ansible.builtin.assert"]["fail_msg"]
+
+
+def test_given_the_check_then_the_process_that_leads_the_run_has_all_filters_for_its_workers() -> None:
+    (task,) = yaml.safe_load((PLAYBOOKS / CHECK).read_text())
+    program = f"""if True:
+        import sys
+        from ansible.parsing.dataloader import DataLoader
+        from ansible.plugins.loader import init_plugin_loader
+        from ansible.template import Templar
+        init_plugin_loader()
+        try:
+            from ansible.template import trust_as_template
+        except ImportError:
+            trust_as_template = str
+        print(Templar(DataLoader()).template(trust_as_template({task["run_once"]!r})))
+        print(*(name for name in sys.modules if ".azure_events.plugins.filter." in name))
+    """
+    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    answer, loaded = output.splitlines()
+
+    assert answer == "True"
+    assert {name.split(".")[-1] for name in loaded.split()} == {
+        path.stem for path in (PLAYBOOKS.parent / "plugins" / "filter").glob("*.py")
+    }
