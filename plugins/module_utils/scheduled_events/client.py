@@ -169,29 +169,26 @@ class ImdsClient:
         self, method: str, path: str, api_version: str, deadline: Deadline, body: Optional[bytes] = None
     ) -> Answer:
         target = "%s?api-version=%s" % (path, api_version)
-        asked = "%s %s%s" % (method, self.endpoint, target)
         began = self._clock()
         attempts = 0
         while True:
             attempts += 1
             reused = self._connection.is_ready()
-            wait = self._backoff(attempts)
             retry_after = 0.0
             try:
                 answer = self._exchange(method, target, body, began, deadline)
             except (OSError, ProtocolError) as error:
                 outcome = _describe_error(error)
-                if reused and _is_hangup(error):
-                    # The server had closed a connection that stood idle: nothing failed, and nothing to wait for.
-                    wait = 0.0
+                # The server had closed a connection that stood idle: nothing failed, and nothing to wait for.
+                wait = 0.0 if reused and _is_hangup(error) else self._backoff(attempts)
             else:
                 if 200 <= answer.status < 300:
                     return answer
                 outcome = _describe_answer(answer)
                 if answer.status not in _RETRIED_STATUSES[path]:
-                    raise _refused(asked, answer, attempts, outcome)
+                    raise _refused(self._asked(method, target), answer, attempts, outcome)
                 retry_after = self._retry_after(answer)
-                wait = max(wait, retry_after)
+                wait = max(self._backoff(attempts), retry_after)
             waited = self._clock() - began
             if not self._was_reached and waited + wait >= self.connect_timeout:
                 raise Unreachable(
@@ -204,12 +201,15 @@ class ImdsClient:
             if wait >= deadline.remaining():
                 raise OutOfTime(
                     "%s had no usable answer within %g s (%s, the last: %s): try again later, or set timeout higher"
-                    % (asked, deadline.seconds, _times(attempts), outcome),
+                    % (self._asked(method, target), deadline.seconds, _times(attempts), outcome),
                     attempts,
                     outcome,
                     retry_after if retry_after > 0 else None,
                 )
             self._sleep(wait)
+
+    def _asked(self, method: str, target: str) -> str:
+        return "%s %s%s" % (method, self.endpoint, target)
 
     def _exchange(self, method: str, target: str, body: Optional[bytes], began: float, deadline: Deadline) -> Answer:
         if not self._connection.is_open:

@@ -16,13 +16,15 @@ that contradicts itself is refused. The tests give both the same bytes and compa
 """
 
 import re
+import select
 import socket
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from .deadline import Deadline
 from .errors import ProtocolError, TooLarge
 
 _CHUNK = 64 * 1024  # bytes
+_LONGEST_WAIT = 3600.0  # seconds at once: poll counts milliseconds, and no more than 2^31 of them
 # Of one answer, without its body: status lines, headers, lengths of chunks, trailers, and all that came before it.
 _MOST_IN_LINES = 256 * 1024  # bytes
 _MOST_HEADERS = 100
@@ -36,6 +38,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _TARGET = re.compile(r"[!-~]+\Z")
 _LENGTH = re.compile(r"[0-9]{1,18}\Z")
 _CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
+_DATE = re.compile(rb"[A-Za-z]{3}, [0-9]{2} [A-Za-z]{3} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
+_LENGTH_OF_DATE = len(b"Sun, 06 Nov 1994 08:49:37 GMT")
+_DATE_HEADER = re.compile(rb"\nDate: *(?=%s\r?\n)" % _DATE.pattern, re.IGNORECASE)
 # If it is told twice, and differently, nobody can tell where the answer ends.
 _FRAMING = ("content-length", "transfer-encoding")
 
@@ -50,10 +55,38 @@ class Answer(NamedTuple):
     body: bytes
 
 
+class _Seen:
+    """An answer that came in one piece, to be known again when it comes once more: only its date may be another.
+
+    :param piece: all of it, as it came: first the headers, then the body as it is
+    :param answer: what was read from it
+    """
+
+    def __init__(self, piece: bytes, answer: Answer) -> None:
+        self.answer = answer
+        # A date in the body is another matter: there, it is what the answer tells.
+        date = _DATE_HEADER.search(piece, 0, len(piece) - len(answer.body))
+        self._before = piece if date is None else piece[: date.end()]
+        self._after = b"" if date is None else piece[len(self._before) + _LENGTH_OF_DATE :]
+        self._length = len(piece)
+
+    def is_again(self, piece: bytearray) -> bool:
+        """Whether this can only be read as the same answer."""
+        at = len(self._before)
+        return (
+            len(piece) == self._length
+            and piece.startswith(self._before)
+            and piece.endswith(self._after)
+            and (at == self._length or _DATE.match(piece, at) is not None)
+        )
+
+
 class HttpConnection:
     """To one server, for one request after the other. After an error, and where the server wants it, it is closed.
 
-    For one answer it holds the body and 320 KiB at most, and it reads no longer than the deadline.
+    For one answer it holds the body and 320 KiB at most, and it reads no longer than the deadline. Most servers that
+    are asked every second answer every second the same: that is noticed, and not taken apart once more. Of such an
+    answer, the header Date is the one that came first.
 
     :param host: a name or an IP address, in ASCII
     """
@@ -65,6 +98,9 @@ class HttpConnection:
         if port != 80:
             self._called += ":%d" % port
         self._stream: Optional[_Stream] = None
+        # Who asks every second asks for the same.
+        self._latest: Optional[Tuple[Tuple[str, str, Dict[str, str]], bytes]] = None
+        self._seen: Optional[_Seen] = None
 
     @property
     def is_open(self) -> bool:
@@ -118,18 +154,12 @@ class HttpConnection:
         :raises TooLarge: if it is too large
         :raises ValueError: if the target has spaces in it, or what is not ASCII
         """
-        if not _TARGET.match(target):
-            raise ValueError("%r cannot be asked for over HTTP" % target)
+        request = self._request(method, target, headers, body)
         if self._stream is None:
             raise OSError("the connection is closed")
-        lines = ["%s %s HTTP/1.1" % (method, target), "Host: " + self._called]
-        lines += ["%s: %s" % header for header in headers.items()]
-        if body is not None:
-            lines.append("Content-Length: %d" % len(body))
-        request = ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
         try:
-            self._stream.send(request + body if body else request, deadline)
-            answer, is_kept = _read_answer(self._stream, largest)
+            self._stream.send(request, deadline)
+            answer, is_kept = self._answer(self._stream, largest)
         except BaseException:
             # Whatever of the answer is still on its way must not be taken for the next one.
             self.close()
@@ -138,17 +168,60 @@ class HttpConnection:
             self.close()
         return answer
 
+    def _answer(self, stream: "_Stream", largest: int) -> "Tuple[Answer, bool]":
+        stream.begin()
+        seen = self._seen
+        if seen is not None and len(seen.answer.body) <= largest and seen.is_again(stream.come):
+            stream.skip()
+            return seen.answer, True
+        piece = bytes(stream.come)
+        answer, is_kept = _read_answer(stream, largest)
+        # What breaks off, or goes on after its end, is another one. Of a connection that is closed, no other comes.
+        # In chunks, nobody could say from the outside where in it the body begins.
+        is_whole = is_kept and stream.pieces == 1 and not stream.has_more
+        self._seen = _Seen(piece, answer) if is_whole and "transfer-encoding" not in answer.headers else None
+        return answer, is_kept
+
+    def _request(self, method: str, target: str, headers: Mapping[str, str], body: Optional[bytes]) -> bytes:
+        asked = (method, target, dict(headers))
+        if body is None and self._latest is not None and self._latest[0] == asked:
+            return self._latest[1]
+        if not _TARGET.match(target):
+            raise ValueError("%r cannot be asked for over HTTP" % target)
+        lines = ["%s %s HTTP/1.1" % (method, target), "Host: " + self._called]
+        lines += ["%s: %s" % header for header in headers.items()]
+        if body is not None:
+            lines.append("Content-Length: %d" % len(body))
+        request = ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+        if body is not None:
+            return request + body
+        self._latest = asked, request
+        return request
+
 
 class _Stream:
-    """A socket, and what came over it, of which no more is asked for than is needed."""
+    """A socket, and what came over it, of which no more is asked for than is needed.
+
+    It never blocks: to wait by its own timeout costs two calls of the system more, each time.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
         self._connection = connection
+        self._readable = select.poll()
+        self._readable.register(connection, select.POLLIN)
         self._deadline = Deadline(0)
         self._buffer = bytearray()
         self._at = 0
         self._left_for_lines = 0
+        self.pieces = 0
+        """In how many pieces the answer has come so far."""
+
+    @property
+    def come(self) -> bytearray:
+        """What came of the answer, as far as it was not read. It changes with the next call."""
+        return self._buffer
 
     @property
     def has_more(self) -> bool:
@@ -157,14 +230,7 @@ class _Stream:
 
     def is_quiet(self) -> bool:
         """Whether nothing came since the last answer, not even the end."""
-        self._connection.settimeout(0)
-        try:
-            self._connection.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
+        return not self._readable.poll(0)
 
     def close(self) -> None:
         """Hang up."""
@@ -173,15 +239,27 @@ class _Stream:
     def send(self, content: bytes, deadline: Deadline) -> None:
         """Send a request. The deadline is for its answer, too."""
         self._deadline = deadline
-        self._allow_what_is_left()
-        self._connection.sendall(content)
+        left = memoryview(content)
+        while left:
+            milliseconds = self._milliseconds_left()
+            try:
+                left = left[self._connection.send(left) :]
+            except BlockingIOError:
+                writable = select.poll()
+                writable.register(self._connection, select.POLLOUT)
+                writable.poll(milliseconds)
 
     def begin(self) -> None:
         """Wait for the first bytes of an answer."""
         self._forget()
         self._left_for_lines = _MOST_IN_LINES
+        self.pieces = 0
         if not self._more():
             raise ConnectionResetError("closed without an answer")
+
+    def skip(self) -> None:
+        """Leave all that came unread."""
+        self._at = len(self._buffer)
 
     def line(self) -> str:
         """The next line, without its end."""
@@ -226,22 +304,23 @@ class _Stream:
             raise ProtocolError("the answer broke off")
 
     def _more(self) -> bool:
-        self._allow_what_is_left()
+        while not self._readable.poll(self._milliseconds_left()):
+            pass
         chunk = self._connection.recv(_CHUNK)
         self._buffer += chunk
+        self.pieces += 1
         return bool(chunk)
 
-    def _allow_what_is_left(self) -> None:
+    def _milliseconds_left(self) -> float:
         # Computed each time, because time has passed.
         remaining = self._deadline.remaining()
         if remaining <= 0:
             raise socket.timeout("timed out")
-        self._connection.settimeout(remaining)
+        return min(remaining, _LONGEST_WAIT) * 1000
 
 
 def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
-    """The answer, and whether the connection can be used for another."""
-    stream.begin()
+    """The answer, once it has begun, and whether the connection can be used for another."""
     for _number in range(_MOST_INTERIM_ANSWERS + 1):
         line = stream.line()
         words = _STATUS_LINE.match(line)
