@@ -5,9 +5,10 @@
 Half of the clients open a connection for each request, the others keep theirs open, as browsers and proxies do.
 
 A request is lost when its connection is refused, reset, or closed without a whole response, when the response does
-not arrive within the time limit, or when its status is not 200. Nothing is tried again. A client that keeps its
-connection looks whether the server has closed it before it sends the next request, and opens another one then: that
-is no loss, since nothing was sent. What it has sent counts, also where a browser would try once more by itself.
+not arrive within the time limit, when its status is not 200, or when it is not the answer expected. Nothing is tried
+again. A client that keeps its connection looks whether the server has closed it before it sends the next request, and
+opens another one then: that is no loss, since nothing was sent. What it has sent counts, also where a browser would try
+once more by itself.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import re
 import signal
 import time
 from pathlib import Path
@@ -32,9 +34,12 @@ class LostRequest(Exception):
 class Connection:
     """One connection to the service."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: re.Pattern[bytes] | None
+    ) -> None:
         self._reader = reader
         self._writer = writer
+        self._answer = answer
         self._ended = False
 
     @property
@@ -51,7 +56,7 @@ class Connection:
         try:
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
             fields = dict(line.split(": ", 1) for line in head[1:] if line)
-            await self._reader.readexactly(int(fields["content-length"]))
+            body = await self._reader.readexactly(int(fields["content-length"]))
         except asyncio.IncompleteReadError as error:
             raise LostRequest("cut off in its response" if error.partial else "closed without a response") from error
         except (KeyError, ValueError) as error:
@@ -60,6 +65,8 @@ class Connection:
         status = head[0].split(" ")[1]
         if status != "200":
             raise LostRequest(f"status {status}")
+        if self._answer is not None and not self._answer.fullmatch(body):
+            raise LostRequest("another answer")
 
     def close(self) -> None:
         """End it, without waiting for the other side."""
@@ -69,10 +76,13 @@ class Connection:
 class Load:
     """All clients together, and the count of what they sent and lost."""
 
-    def __init__(self, address: str, port: int, timeout: float, log: Path) -> None:
+    def __init__(
+        self, address: str, port: int, timeout: float, log: Path, answer: re.Pattern[bytes] | None = None
+    ) -> None:
         self._address = address
         self._port = port
         self._timeout = timeout
+        self._answer = answer
         self._log = log
         self._stopping = asyncio.Event()
         self._sent = {SHORT: 0, KEPT: 0}
@@ -130,7 +140,7 @@ class Load:
         try:
             async with asyncio.timeout(self._timeout):
                 if connection is None:
-                    connection = Connection(*await asyncio.open_connection(self._address, self._port))
+                    connection = Connection(*await asyncio.open_connection(self._address, self._port), self._answer)
                 await connection.request(f"{self._address}:{self._port}", keep=kind == KEPT)
         except TimeoutError:
             self._lose(kind, f"no response within {self._timeout:g} s")
@@ -161,7 +171,7 @@ class Load:
 
 async def _run(options: argparse.Namespace) -> None:
     address, _colon, port = options.target.rpartition(":")
-    load = Load(address, int(port), options.timeout, options.journal)
+    load = Load(address, int(port), options.timeout, options.journal, options.answer)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, load.stop)
     await load.run(options.short_rate, options.clients, options.kept_rate)
@@ -175,6 +185,11 @@ def main() -> None:
     parser.add_argument("--kept-rate", type=float, default=25.0, help="requests a second on connections that are kept")
     parser.add_argument("--clients", type=int, default=8, help="how many keep theirs")
     parser.add_argument("--timeout", type=float, default=2.0, help="seconds after which a request is lost")
+    parser.add_argument(
+        "--answer",
+        type=lambda text: re.compile(text.encode()),
+        help="regular expression of what is answered; without it anything will do",
+    )
     parser.add_argument("--journal", required=True, type=Path, help="file of JSON lines to append to")
     asyncio.run(_run(parser.parse_args()))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -34,7 +35,9 @@ class Outcome:
         self.connections = 0
 
 
-def _load(behaviour: Behaviour | None, log: Path, requests: int = 3) -> Outcome:
+def _load(
+    behaviour: Behaviour | None, log: Path, requests: int = 3, answer: re.Pattern[bytes] | None = None
+) -> Outcome:
     """Send to a server that behaves so (None: to nobody) until so many requests of each kind are over."""
 
     async def run() -> int:
@@ -54,7 +57,7 @@ def _load(behaviour: Behaviour | None, log: Path, requests: int = 3) -> Outcome:
         if behaviour is None:
             server.close()
             await server.wait_closed()
-        load = Load("127.0.0.1", port, TIMEOUT, log)
+        load = Load("127.0.0.1", port, TIMEOUT, log, answer)
         running = asyncio.create_task(load.run(short_rate=20, clients=1, kept_rate=20))
         while min(load._sent.values()) < requests and not journal.Reader(log).read():
             await asyncio.sleep(0.01)
@@ -159,6 +162,15 @@ def test_given_a_server_that_fails_when_loaded_then_every_request_is_lost_and_to
     assert min(outcome.sent.values()) >= 1
     assert outcome.lost == outcome.sent
     assert outcome.reasons == {SHORT: reason, KEPT: reason}
+
+
+@pytest.mark.parametrize(
+    ("expected", "lost"), [(rb"ok|fine", {}), (rb"o", dict.fromkeys((SHORT, KEPT), "another answer"))]
+)
+def test_given_the_answer_expected_when_loaded_then_what_is_not_wholly_that_is_lost(
+    expected: bytes, lost: dict[str, str], tmp_path: Path
+) -> None:
+    assert _load(_answer_for_ever, tmp_path / "log", answer=re.compile(expected)).reasons == lost
 
 
 def test_given_a_rate_when_loaded_then_no_more_than_that_is_sent(tmp_path: Path) -> None:
