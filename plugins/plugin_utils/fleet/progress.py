@@ -59,6 +59,7 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
         "began_at": now,
         "round_ends_at": now + _SHORTEST_ROUND,
         "gives_up_at": max(now, min(max(starts or [now]), now + policy.begin_within)) + policy.end_timeout,
+        "silent_since": None,
         "gave_up": False,
         "silent": False,
         "news": True,
@@ -83,7 +84,10 @@ def watch(
         happened, or the round is up
     """
     round_seconds = min(max(now - progress["began_at"], _SHORTEST_ROUND), _LONGEST_ROUND)
-    known = dict(progress, round_ends_at=now + round_seconds)
+    silent_since = progress["silent_since"] if events is None else None
+    if events is None and silent_since is None:
+        silent_since = now
+    known = dict(progress, round_ends_at=now + round_seconds, silent_since=silent_since)
     if events is None:
         after = _look_at_silence(known, now)
     else:
@@ -93,11 +97,23 @@ def watch(
     if not after["over"] and now >= progress["gives_up_at"]:
         after["gave_up"] = True
         after["outcome"] = "still not over, left as it is: run again"
+    elif (
+        not after["over"]
+        and silent_since is not None
+        and now >= _waits_for_answer_until(progress, silent_since, policy)
+    ):
+        # What was approved may have begun long before its time: waiting for that as well would change nothing.
+        after["gave_up"] = True
+        after["outcome"] = "has not answered for %d s, left as it is: run again" % (now - silent_since)
     ends_at = progress["round_ends_at"] if until is None else min(progress["round_ends_at"], until)
     after["news"] = now >= ends_at or any(
         after[key] != progress[key] for key in ("over", "started", "missing_since", "gave_up")
     )
     return after
+
+
+def _waits_for_answer_until(progress: Mapping[str, Any], silent_since: float, policy: Policy) -> float:
+    return float(max(silent_since, progress["may_start_at"]) + policy.end_timeout)
 
 
 def _look_at_silence(progress: Progress, now: float) -> Progress:

@@ -163,6 +163,38 @@ def test_given_an_event_that_does_not_end_then_the_wait_gives_up_after_its_start
     assert not late["over"]
 
 
+def test_given_an_approved_event_when_the_host_does_not_answer_any_more_then_its_notice_is_not_waited_for(
+    event: MakeEvent, now: float
+) -> None:
+    policy = Policy(end_timeout=100)
+    state = watch(begin(event(notice=900), now), SILENCE, policy, now + 50, 5)
+    assert not watch(state, SILENCE, policy, now + 149, 5)["gave_up"]
+
+    lost = watch(state, SILENCE, policy, now + 150, 5)
+
+    assert (lost["gave_up"], lost["over"], lost["news"]) == (True, False, True)
+    assert lost["outcome"] == "has not answered for 100 s, left as it is: run again"
+
+
+def test_given_a_host_that_answers_again_when_it_falls_silent_then_its_silence_is_counted_anew(
+    event: MakeEvent, now: float
+) -> None:
+    policy = Policy(end_timeout=100)
+    state = watch(begin(event(notice=900), now), SILENCE, policy, now + 50, 5)
+    state = watch(state, [event(status="Started")], policy, now + 60, 5)
+
+    assert not watch(state, SILENCE, policy, now + 155, 5)["gave_up"]
+
+
+def test_given_an_event_not_approved_when_the_host_does_not_answer_then_its_start_is_waited_for(
+    event: MakeEvent, now: float
+) -> None:
+    policy = Policy(end_timeout=100)
+    state = watch(begin(event(notice=900), now, approved=False), SILENCE, policy, now + 50, 5)
+
+    assert not watch(state, SILENCE, policy, now + 900, 5)["gave_up"]
+
+
 def test_given_nothing_new_then_a_round_ends_when_its_time_is_up_and_the_next_is_longer(
     event: MakeEvent, now: float
 ) -> None:
