@@ -21,6 +21,8 @@ ON_ONE_HOST = {
     "redeploy": "reboots it in order, with an empty temporary disk",
     "freeze": "pauses it",
     "thaw": "lets it go on",
+    "unplug": "pulls its network cable",
+    "plug-in": "undoes that",
     "destroy": "ends it at once and for good",
 }
 

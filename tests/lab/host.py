@@ -128,6 +128,12 @@ class Host:
             self._set_frozen(False)
             self.state = "running"
 
+    def plug(self, connected: bool) -> None:
+        """Pull its network cable, or plug it in again. A reboot changes nothing about that."""
+        if not self._made or self.state == "destroyed":
+            raise HostError(f"{self.description.name} has no cable: it is {self.state}")
+        network.plug(self.description.number, connected)
+
     def empty_temporary_disk(self) -> None:
         """What happens to /mnt when the machine moves. It must be off."""
         shutil.rmtree(self._temporary_disk)

@@ -54,6 +54,11 @@ def connect(namespace: str, number: int) -> None:
     )
 
 
+def plug(number: int, connected: bool) -> None:
+    """Pull the cable of the host with this number, or plug it in again. Nobody is told: packets are lost."""
+    _ip(f"link set host{number} {'up' if connected else 'down'}")
+
+
 def disconnect(namespace: str, number: int) -> None:
     """Undo `connect`."""
     _ip(f"link delete host{number}", f"netns delete {namespace}")

@@ -110,6 +110,8 @@ class Supervisor:
             "redeploy": _redeploy,
             "freeze": _freeze,
             "thaw": _thaw,
+            "unplug": _unplug,
+            "plug-in": _plug_in,
             "destroy": lambda host: host.destroy(),
         }
         what = request.get("do", "")
@@ -311,6 +313,14 @@ async def _freeze(host: Host) -> None:
 
 async def _thaw(host: Host) -> None:
     host.thaw()
+
+
+async def _unplug(host: Host) -> None:
+    host.plug(False)
+
+
+async def _plug_in(host: Host) -> None:
+    host.plug(True)
 
 
 Deed = Callable[[Host], Awaitable[None]]
