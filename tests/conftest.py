@@ -8,6 +8,7 @@ Runs on Python 3.6 with pytest 7.0 and later, for the tests of managed-node code
 import gc
 import os
 import runpy
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -69,6 +70,7 @@ def pytest_configure() -> None:
     os.environ["ANSIBLE_CONFIG"] = str(ROOT / "tests" / "ansible.cfg")
     os.environ["ANSIBLE_PYTHON_INTERPRETER"] = sys.executable
     os.environ["ANSIBLE_REMOTE_TMP"] = str(CACHE / "ansible" / "tmp")
+    os.environ["WARM_MODULES"] = tempfile.mkdtemp(prefix="modules-")
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for variable in (name, name.upper()):
             os.environ.pop(variable, None)
@@ -93,6 +95,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         print("\n" + "\n".join(refused))
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     _refusals.remove()
+    shutil.rmtree(os.environ["WARM_MODULES"])
 
 
 # What a test leaves to the garbage collector is found in its own teardown, and fails it there, not whichever test is

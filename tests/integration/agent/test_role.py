@@ -99,7 +99,7 @@ class Machine:
         run = subprocess.run(
             [
                 *AS_ROOT,
-                *("ansible-playbook", "--inventory", "machine,", "--connection", "local"),
+                *("ansible-playbook", "--inventory", "machine,", "--connection", "machine"),
                 *("--extra-vars", json.dumps(dict(internal, **variables)), *arguments),
                 "foghorn.azure_events.install_agent",
             ],

@@ -16,8 +16,6 @@ import yaml
 
 from .conftest import Haproxy, play, running
 
-HERE = Path(__file__).resolve().parent
-
 ROLE = {"name": "foghorn.azure_events.load_balancer_removal"}
 REMOVE = {"name": "Remove", "ansible.builtin.include_role": ROLE}
 RESTORE = {"name": "Restore", "ansible.builtin.include_role": {**ROLE, "tasks_from": "restore"}}
@@ -61,7 +59,6 @@ def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFa
     """Everything in one run of ansible-playbook: they take their time to start."""
     directory = tmp_path_factory.mktemp("role")
     (directory / "down").mkdir()
-    (directory / "modules").mkdir()
     (directory / "watch.py").write_text(
         "import json, socket, sys\n"
         "for path in sys.argv[1:]:\n"
@@ -132,9 +129,7 @@ def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFa
         output = play(
             directory,
             "plays.yml",
-            ANSIBLE_CONNECTION_PLUGINS=str(HERE.parent / "playbooks" / "connection"),
             FLEET_DOWN=str(directory / "down"),
-            FLEET_MODULES=str(directory / "modules"),
         )
     finally:
         balancers[0].web[1].released.set()

@@ -205,9 +205,6 @@ class Fleet:
         os.environ[web_server.OWNER] = str(os.getpid())
         self._down = path / "down"
         self._down.mkdir()
-        # Of all fleets of the session.
-        self._modules = path.parent / "modules"
-        self._modules.mkdir(exist_ok=True)
         self._runs: list[Run] = []
         self._stack = contextlib.ExitStack()
         self.azure = Simulator(
@@ -308,12 +305,10 @@ class Fleet:
         """What Ansible is told by its environment."""
         return dict(
             os.environ,
-            ANSIBLE_CONNECTION_PLUGINS=str(HERE / "connection"),
             ANSIBLE_PIPELINING="true",
             ANSIBLE_NOCOLOR="true",
             ANSIBLE_DEPRECATION_WARNINGS="false",
             FLEET_DOWN=str(self._down),
-            FLEET_MODULES=str(self._modules),
             # Commands of the machines, where a test has put any there.
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )

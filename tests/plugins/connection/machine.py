@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection to a machine that can be down: the local one, unless a file named like the host says so.
+"""A connection to a machine that can be down: the local one, unless a file in FLEET_DOWN, named like the host, says so.
 
 What the machine's Python is sent, which is the modules, a fork of this process runs. It has most of what a module
 imports in memory already; an interpreter of its own would compile it all again, each time, which takes three times as
@@ -10,7 +10,6 @@ to show.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -19,7 +18,6 @@ import time
 import traceback
 from typing import Any, BinaryIO
 
-from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.connection.local import Connection as LocalConnection
 
@@ -30,18 +28,6 @@ description: Fails as ssh does while the file HOST exists in the directory that 
 author: The foghorn.azure_events contributors (!UNKNOWN)
 extends_documentation_fragment: [connection_pipelining]
 """
-
-
-def _share_modules() -> None:
-    """Have what Ansible puts together to send, a module with all that it imports, serve all runs of a session.
-
-    Each run has a directory of its own for that, and putting together takes a tenth of the time of a run.
-    """
-    with contextlib.suppress(FileExistsError):
-        os.symlink(os.environ["FLEET_MODULES"], os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache"))
-
-
-_share_modules()
 
 
 class Connection(LocalConnection):
@@ -71,7 +57,7 @@ class Connection(LocalConnection):
         """What the test wants to go wrong with this module on this machine: one line for each that is run there, or a
         line that names the module that it is for.
         """
-        faults = os.path.join(os.environ["FLEET_DOWN"], self._play_context.remote_addr + ".faults")
+        faults = self._marker(".faults")
         if not os.path.exists(faults):
             return []
         with open(faults) as stream:
@@ -82,8 +68,13 @@ class Connection(LocalConnection):
             stream.write("\n".join(rest))
         return first.split()
 
+    def _marker(self, suffix: str) -> str:
+        """The file in which a test says what is wrong with this machine: nothing, where tests say no such things."""
+        directory = os.environ.get("FLEET_DOWN")
+        return os.path.join(directory, self._play_context.remote_addr + suffix) if directory else ""
+
     def _check(self) -> None:
-        if os.path.exists(os.path.join(os.environ["FLEET_DOWN"], self._play_context.remote_addr)):
+        if os.path.exists(self._marker("")):
             raise AnsibleConnectionFailure("connection refused")
 
 
