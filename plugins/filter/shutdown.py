@@ -12,7 +12,9 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     ServiceError,
     read_services,
+    running,
     stop_limit,
+    trouble,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
@@ -30,6 +32,19 @@ def shutdown_limit(ahead: Sequence[Mapping[str, Any]], seconds_left: Any) -> flo
     return stop_limit(ahead, float(seconds_left))
 
 
+def shutdown_running(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Say which of these services are running."""
+    return running(services, answers)
+
+
+def shutdown_trouble(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = "any") -> str:
+    """Say what is wrong with these services."""
+    try:
+        return trouble(services, answers, expected)
+    except ServiceError as error:
+        raise AnsibleFilterError("shutdown_trouble: %s" % error) from error
+
+
 class FilterModule:
     """Offers the filters."""
 
@@ -38,5 +53,7 @@ class FilterModule:
         return {
             "shutdown_limit": shutdown_limit,
             # Also for what a machine has kept: nothing that it says is a template.
+            "shutdown_running": untrusted(shutdown_running),
             "shutdown_services": untrusted(shutdown_services),
+            "shutdown_trouble": untrusted(shutdown_trouble),
         }

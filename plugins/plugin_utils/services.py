@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which services does graceful_shutdown stop, how, and how long may each of them take?"""
+"""Which services does graceful_shutdown stop, how, how long may each of them take, and which of them are running?"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,13 @@ LONGEST_TIME = 86400.0  # seconds
 
 FAIL, ABORT, IGNORE = "fail", "abort", "ignore"
 ON_FAILURE = (FAIL, ABORT, IGNORE)
+
+ANY, RUNNING, STOPPED = "any", "running", "stopped"
+EXPECTED = (ANY, RUNNING, STOPPED)
+"""What may be expected of services."""
+
+# What systemd says of a unit that is not down. Only what is known to be down is down.
+_ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
 
 _COMMANDS = ("stop", "start", "status")
 _TASKS = ("stop_tasks", "start_tasks")
@@ -61,6 +69,80 @@ def stop_limit(ahead: Sequence[Mapping[str, Any]], seconds_left: float) -> float
     wanted = sum(service["timeout"] - service["reserve"] for service in ahead)
     share = 1.0 if wanted <= beyond else beyond / wanted
     return float(first["reserve"] + (first["timeout"] - first["reserve"]) * share)
+
+
+def running(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Which of these services are running, as far as anybody knows?
+
+    One that is stopped by tasks and has no status counts as running: its tasks find out.
+
+    :param services: as `read_services` returns them
+    :param answers: what the task registered that asked for them, item by item: the service's own command for its
+        status, or else ``systemctl show`` with LoadState, ActiveState and Type
+    :returns: in the order of the services
+    """
+    names = {answer["item"]["name"] for answer in _answers(answers) if _is_running(answer)}
+    return [
+        dict(service)
+        for service in services
+        if service["name"] in names or (service["stop_tasks"] and not service["status"])
+    ]
+
+
+def trouble(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = ANY) -> str:
+    """What is wrong with these services, or with the answers?
+
+    :param services: see `running`
+    :param answers: see `running`
+    :param expected: one of `EXPECTED`. A unit that has done its work and ended, as a oneshot does, need not run
+    :returns: a sentence that can be shown, empty if all is well
+    """
+    if expected not in EXPECTED:
+        raise ServiceError("expected: %r is not one of %s" % (expected, ", ".join(EXPECTED)))
+    found = _answers(answers)
+    if answers.get("unreachable") or any(answer.get("unreachable") for answer in found):
+        return "The machine could not be reached while it was asked for its services."
+    unknown = [answer["item"]["name"] for answer in found if _is_unknown(answer)]
+    if unknown:
+        return (
+            "graceful_shutdown_services: systemd does not know %s. Name the unit as systemctl list-units --all does, "
+            "or give commands for status, stop and start." % ", ".join(unknown)
+        )
+    up = [service["name"] for service in running(services, answers)]
+    ended = [answer["item"]["name"] for answer in found if _has_ended(answer)]
+    down = [service["name"] for service in services if service["name"] not in up + ended]
+    if expected == STOPPED and up:
+        return "These services are still running although their stop succeeded: %s" % ", ".join(up)
+    if expected == RUNNING and down:
+        return "These services are not running although their start succeeded: %s" % ", ".join(down)
+    return ""
+
+
+def _answers(answers: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list(answers.get("results") or [])
+
+
+def _is_running(answer: Mapping[str, Any]) -> bool:
+    if answer["item"]["status"]:
+        return bool(answer.get("rc") == 0)
+    return _property(answer, "ActiveState") in _ACTIVE
+
+
+def _is_unknown(answer: Mapping[str, Any]) -> bool:
+    if answer["item"]["status"] or _is_running(answer):
+        return False
+    return _property(answer, "LoadState") not in ("loaded", "masked")
+
+
+def _has_ended(answer: Mapping[str, Any]) -> bool:
+    if answer["item"]["status"]:
+        return False
+    return _property(answer, "Type") == "oneshot" and _property(answer, "ActiveState") != "failed"
+
+
+def _property(answer: Mapping[str, Any], name: str) -> str:
+    found = re.search("(?m)^%s=(.*)$" % name, str(answer.get("stdout") or ""))
+    return found.group(1).strip() if found else ""
 
 
 def _read_service(entry: Any, where: str) -> dict[str, Any]:

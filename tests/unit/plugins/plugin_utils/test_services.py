@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which services are stopped, how, and how long may each of them take?"""
+"""Which services are stopped, how, how long may each of them take, and which are running?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     ServiceError,
     read_services,
+    running,
     stop_limit,
+    trouble,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,3 +140,84 @@ def test_given_a_reserve_that_fits_when_those_before_use_all_their_time_then_the
     left = reserve + beyond
 
     assert stop_limit(ahead[1:], left - stop_limit(ahead, left)) >= reserve - 1e-6
+
+
+def shown(name: str, active: str = "inactive", load: str = "loaded", kind: str = "simple") -> dict[str, Any]:
+    """What systemctl says of a unit."""
+    (service,) = read_services([name])
+    text = f"Type={kind}\nLoadState={load}\nActiveState={active}"
+    return {"item": service, "rc": 0, "stdout": text}
+
+
+def asked(*answers: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Services, and what was registered."""
+    return [answer["item"] for answer in answers], {"results": list(answers)}
+
+
+@pytest.mark.parametrize(
+    ("active", "is_running"),
+    [
+        *(
+            (state, True)
+            for state in ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
+        ),
+        *((state, False) for state in ("inactive", "failed", "")),
+    ],
+)
+def test_given_a_unit_when_systemd_says_its_state_then_only_what_is_down_is_down(active: str, is_running: bool) -> None:
+    services, answers = asked(shown("nginx", active))
+
+    assert running(services, answers) == (services if is_running else [])
+
+
+@pytest.mark.parametrize(("rc", "is_running"), [(0, True), (1, False), (3, False)])
+def test_given_a_command_for_the_status_when_it_ends_then_its_exit_status_counts(rc: int, is_running: bool) -> None:
+    services = read_services([{"name": "app", "status": ["x"], "stop": ["x"]}])
+    answers = {"results": [{"item": services[0], "rc": rc, "stdout": "ActiveState=active\nType=oneshot"}]}
+
+    assert running(services, answers) == (services if is_running else [])
+    assert bool(trouble(services, answers, "running")) is not is_running
+
+
+def test_given_a_service_that_only_its_tasks_know_of_then_it_counts_as_running_in_its_place() -> None:
+    known = shown("nginx", "active")
+    (by_tasks,) = read_services([{"name": "db", "stop_tasks": "/x.yml", "start_tasks": "/y.yml"}])
+
+    assert running([by_tasks, known["item"]], {"results": [known]}) == [by_tasks, known["item"]]
+    assert running([by_tasks], {"skipped": True, "results": []}) == [by_tasks]
+
+
+@pytest.mark.parametrize(("load", "is_known"), [("loaded", True), ("masked", True), ("not-found", False), ("", False)])
+def test_given_a_unit_that_systemd_does_not_know_then_it_is_named(load: str, is_known: bool) -> None:
+    services, answers = asked(shown("nginx", "active", "not-found"), shown("ngnix", load=load))
+
+    said = trouble(services, answers)
+
+    assert said.startswith("graceful_shutdown_services: systemd does not know ngnix. Name") is not is_known
+
+
+def test_given_services_that_are_not_as_expected_then_they_are_named() -> None:
+    services, answers = asked(
+        shown("up", "active"),
+        shown("down"),
+        shown("done", kind="oneshot"),
+        shown("broken", "failed", kind="oneshot"),
+    )
+
+    assert trouble(services, answers) == ""
+    assert trouble(services, answers, "stopped").endswith("although their stop succeeded: up")
+    assert trouble(services, answers, "running").endswith("although their start succeeded: down, broken")
+
+
+@pytest.mark.parametrize("where", ["unreachable", "results"])
+def test_given_a_machine_that_is_lost_while_it_is_asked_then_nothing_is_known_of_its_services(where: str) -> None:
+    services, answers = asked(shown("nginx", "active"))
+    lost = {"item": services[0], "unreachable": True}
+    answers = {"unreachable": True} if where == "unreachable" else {"results": [*answers["results"], lost]}
+
+    assert "could not be reached" in trouble(services, answers, "running")
+
+
+def test_given_an_expectation_that_there_is_not_then_it_is_refused() -> None:
+    with pytest.raises(ServiceError, match="expected: 'up' is not one of any, running, stopped"):
+        trouble([], {}, "up")
