@@ -5,7 +5,7 @@
 The built program, against a metadata service on loopback that announces one event after the other. Each is drained for,
 approved, started, gone and restored from, with a real process for each step. Only the pace is another: a poll follows
 the one before at once. Fails if resident memory after all of it is more than a mebibyte above what it was once the
-first events had been handled and each page of the endpoint asked for.
+first events had been handled and each page of the endpoint asked for, or more than an agent at rest may have.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 VM_NAME = "vm_0"
 MOST_GROWTH = 1.0
 """MiB."""
+MOST_MEMORY = 16.0
+"""MiB: what agent_cost.py allows before the first event."""
 SETTLING_EVENTS = 10
 STARTED_POLLS = 3
 """For so many answers an event that was approved is listed as started."""
@@ -35,17 +37,22 @@ PATIENCE = 60.0
 """Seconds in which something has to happen."""
 
 LAUNCHER = """
-import json, sys
+import sys
 sys.path.insert(0, sys.argv[1])
+from foghorn_agent.compiled import compile_elsewhere, forget
+assert compile_elsewhere()
+import foghorn_agent.cli
+import json
 from foghorn_agent.config import parse_config
 from foghorn_agent.log import open_log
 from foghorn_agent.service import Service
 from foghorn_agent.signals import Signals
 config = parse_config(json.loads(sys.argv[2]))
 config = config._replace(imds=config.imds._replace(poll_interval=0.0))
+forget()
 Service(config, {}, open_log({}), Signals()).run()
 """
-"""Runs the program as it is, at a pace that no configuration allows."""
+"""Runs the program as it starts itself, compiled by a child, at a pace that no configuration allows."""
 
 
 class Azure:
@@ -163,8 +170,8 @@ def ask_all(port: int) -> None:
             answer.read()
 
 
-def measure(directory: Path, polls: int, events: int, seconds: float) -> float:
-    """How many MiB resident memory grows by, printing what it is as it goes.
+def measure(directory: Path, polls: int, events: int, seconds: float) -> tuple[float, float]:
+    """How many MiB resident memory grows by, and what it is then, printing it as it goes.
 
     :param seconds: that all of it may take
     """
@@ -214,7 +221,7 @@ def measure(directory: Path, polls: int, events: int, seconds: float) -> float:
             wait_for_events(first_events + events * part // REPORTS, first_polls + polls * part // REPORTS)
             now = resident(process.pid)
             print(f"{azure.polls - first_polls:8} {azure.events - first_events:8} {now:14.2f}", flush=True)
-        return now - at_first
+        return now - at_first, now
 
 
 def main() -> int:
@@ -229,13 +236,14 @@ def main() -> int:
     print(f"handler agent, {options.polls} polls and {options.events} events")
     with tempfile.TemporaryDirectory(prefix="foghorn-bench-") as directory:
         try:
-            growth = measure(Path(directory), options.polls, options.events, options.seconds)
+            growth, now = measure(Path(directory), options.polls, options.events, options.seconds)
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             print(f"could not measure: {error}", file=sys.stderr)
             return 1
-    good = growth <= MOST_GROWTH
-    print(f"growth, MiB  {growth:6.2f}  at most {MOST_GROWTH:.2f}{'' if good else '  TOO MUCH'}")
-    return 0 if good else 1
+    figures = [("growth", growth, MOST_GROWTH), ("resident at the end", now, MOST_MEMORY)]
+    for name, value, most in figures:
+        print(f"{name + ', MiB':<25} {value:6.2f}  at most {most:5.2f}{'' if value <= most else '  TOO MUCH'}")
+    return 0 if all(value <= most for _name, value, most in figures) else 1
 
 
 if __name__ == "__main__":

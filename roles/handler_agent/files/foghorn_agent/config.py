@@ -499,7 +499,8 @@ def _parse_step(section: _Section) -> Step:
     if kind == "pause":
         return Step(PAUSE, name or kind, section.seconds(kind, 0.0))
     section.checked(kind, True, "true", lambda value: value is True)
-    return Step(HOOKS, name or kind, timeout)
+    each = section.seconds("hook_timeout", timeout) if section.has("hook_timeout") else None
+    return Step(HOOKS, name or kind, timeout, hook_timeout=each)
 
 
 def _parse_ready_checks(top: _Section) -> Tuple[Check, ...]:

@@ -69,6 +69,8 @@ class Step(NamedTuple):
     """With a `command` that stops a systemd unit: its full name."""
     starts: str = ""
     """With a `command` that starts one."""
+    hook_timeout: Optional[float] = None
+    """With `hooks`: seconds that each try of each of them may take. None: as long as the step may."""
 
     @property
     def deed(self) -> str:

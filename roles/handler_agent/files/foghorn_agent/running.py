@@ -86,7 +86,8 @@ class Running:
             self._is_cut = True
             self._is_short = is_too_short(self.work.step, seconds)
             if self._child is not None:
-                self._child.shorten(*self._limit())
+                seconds, reason, _is_cut = self._limit()
+                self._child.shorten(seconds, reason)
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
         """End it now. What it started gets SIGTERM, and SIGKILL if that does not help within the grace."""
@@ -157,7 +158,7 @@ class Running:
     def _run(self, argv: List[str], share: Optional[float] = None) -> None:
         work = self.work
         self._is_noted = False
-        seconds, reason = self._limit(share)
+        seconds, reason, is_cut = self._limit(share)
         self._child = Child(
             argv,
             environment_for(work, self._vm_name),
@@ -165,20 +166,26 @@ class Running:
             seconds,
             reason,
             self._around.clock,
-            is_cut=self._is_cut,
+            is_cut=is_cut,
         )
 
-    def _limit(self, share: Optional[float] = None) -> Tuple[float, str]:
-        """How long what runs now may take, in seconds, and the reason if that is not enough.
+    def _limit(self, share: Optional[float] = None) -> Tuple[float, str, bool]:
+        """How long what runs now may take, in seconds, the reason if that is not enough, and if that is the deadline.
 
         :param share: of a hook that is tried again, what the tries before have left it
         """
-        seconds = self._seconds_left()
+        seconds, reason = self._seconds_left(), _CUT_OFF
         if self._is_short and self._hooks_left:
             # One that hangs must not take the time of the others, which may be what matters most.
             own = seconds / (len(self._hooks_left) + 1)
-            return own if share is None else min(own, share), _SHARE_IS_UP
-        return seconds, _CUT_OFF if self._is_cut else "timed out after %g s" % self.work.step.timeout
+            seconds, reason = own if share is None else min(own, share), _SHARE_IS_UP
+        elif not self._is_cut:
+            reason = "timed out after %g s" % self.work.step.timeout
+        longest = self.work.step.hook_timeout
+        if longest is not None and longest < seconds:
+            # It has failed by itself, and is tried again.
+            return longest, "timed out after %g s" % longest, False
+        return seconds, reason, self._is_cut
 
     def _poll_child(self) -> Optional[StepOutcome]:
         assert self._child is not None

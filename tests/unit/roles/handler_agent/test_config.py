@@ -184,6 +184,7 @@ def test_given_everything_when_parsed_then_it_is_all_there() -> None:
         ),
         ({"hooks": True}, Step("hooks", "hooks", 300.0)),
         ({"hooks": True, "timeout": 1}, Step("hooks", "hooks", 1.0)),
+        ({"hooks": True, "hook_timeout": 20}, Step("hooks", "hooks", 300.0, hook_timeout=20.0)),
         ({"pause": 12}, Step("pause", "pause", 12.0)),
         (
             {"wait_connections": [443, 80]},

@@ -372,6 +372,53 @@ def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_shar
     assert (outcome.cut_off, outcome.hook, outcome.hooks_left) == (True, "10-a", 1)
 
 
+@pytest.mark.parametrize(
+    ("hook_timeout", "cuts", "reason", "cut_off"),
+    [
+        # Plenty of time: it has failed by itself, and is tried again.
+        (0.2, {}, "10-a: timed out after 0.2 s", False),
+        (0.2, {"is_cut": True}, "10-a: timed out after 0.2 s", False),
+        # What the plan's time leaves it is less.
+        (60.0, {"seconds": 0.2, "is_cut": True}, "10-a: " + CUT_OFF, True),
+    ],
+)
+def test_given_a_hook_that_hangs_when_a_try_has_its_own_limit_then_it_is_ended_at_the_first_of_all_limits(
+    start: Start, tmp_path: Path, hook_timeout: float, cuts: Dict[str, Any], reason: str, cut_off: bool
+) -> None:
+    hook(tmp_path, "10-a", "sleep 60")
+    hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
+    outcome = outcome_of(start(HOOK_STEP._replace(hook_timeout=hook_timeout), **cuts))
+    assert (outcome.reason, outcome.cut_off, outcome.hook, outcome.hooks_left) == (reason, cut_off, "10-a", 1)
+
+
+def test_given_a_hook_that_hangs_when_its_share_is_less_than_its_own_limit_then_it_is_ended_at_its_share(
+    tmp_path: Path, start: Start
+) -> None:
+    hook(tmp_path, "10-a", "sleep 60")
+    hook(tmp_path, "20-b", "true")
+    clock = Clock()
+    around = Surroundings(str(tmp_path), clock)
+    work = work_of(HOOK_STEP._replace(hook_timeout=15.0), 20.0, is_cut=True)._replace(is_short=True)
+    running = Running(work, "web_0", around)
+    clock.advance(10.0)
+    outcome = outcome_of(running)
+    assert (outcome.reason[:13], outcome.cut_off) == ("10-a: cut off", True)
+
+
+def test_given_a_hook_with_its_own_limit_when_the_deadline_comes_nearer_then_the_limit_is_the_deadline(
+    tmp_path: Path, start: Start
+) -> None:
+    hook(tmp_path, "10-a", "sleep 60")
+    clock = Clock()
+    running = Running(
+        work_of(HOOK_STEP._replace(hook_timeout=30.0)), "web_0", Surroundings(str(tmp_path), clock)
+    )
+    running.shorten(5.0)
+    clock.advance(5.0)
+    outcome = outcome_of(running)
+    assert (outcome.reason, outcome.cut_off) == ("10-a: " + CUT_OFF, True)
+
+
 def test_given_a_hook_that_hangs_when_the_deadline_comes_nearer_then_it_is_ended_at_its_share_of_what_is_left(
     start: Start, tmp_path: Path
 ) -> None:
