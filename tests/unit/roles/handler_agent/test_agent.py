@@ -5,6 +5,7 @@
 Runs on Python 3.6 and later.
 """
 
+import gc
 import json
 import threading
 import time
@@ -47,6 +48,31 @@ def status_of(rehearsal: Rehearsal) -> Dict[str, Any]:
 
 def messages(rehearsal: Rehearsal, priority: Optional[int] = None) -> List[str]:
     return [message for of, message in rehearsal.log if priority in (None, of)]
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def test_given_an_event_when_the_last_one_is_forgotten_then_and_only_then_memory_is_given_back() -> None:
+    rehearsal = Rehearsal([Life("Freeze", linger=5.0), Life("Reboot", announced_at=300.0, event_id="E-2")])
+    rehearsal.tick()
+    had_events: List[Tuple[float, int]] = []
+
+    def note(phase: str, info: Dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            had_events.append((rehearsal.now, len(rehearsal.state.tracked)))
+
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        rehearsal.run()
+        rehearsal.run_until(rehearsal.now + 100.0)
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+
+    assert [tracked for _at, tracked in had_events] == [0, 0]
+    assert had_events[0][0] < 300.0 < had_events[1][0]
 
 
 # --- the pace -------------------------------------------------------------------------------------

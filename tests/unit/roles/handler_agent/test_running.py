@@ -392,8 +392,9 @@ def test_given_a_hook_that_hangs_when_a_try_has_its_own_limit_then_it_is_ended_a
 
 
 def test_given_a_hook_that_hangs_when_its_share_is_less_than_its_own_limit_then_it_is_ended_at_its_share(
-    tmp_path: Path, start: Start
+    tmp_path: Path,
 ) -> None:
+    tmp_path.chmod(0o755)
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "true")
     clock = Clock()
@@ -406,13 +407,12 @@ def test_given_a_hook_that_hangs_when_its_share_is_less_than_its_own_limit_then_
 
 
 def test_given_a_hook_with_its_own_limit_when_the_deadline_comes_nearer_then_the_limit_is_the_deadline(
-    tmp_path: Path, start: Start
+    tmp_path: Path,
 ) -> None:
+    tmp_path.chmod(0o755)
     hook(tmp_path, "10-a", "sleep 60")
     clock = Clock()
-    running = Running(
-        work_of(HOOK_STEP._replace(hook_timeout=30.0)), "web_0", Surroundings(str(tmp_path), clock)
-    )
+    running = Running(work_of(HOOK_STEP._replace(hook_timeout=30.0)), "web_0", Surroundings(str(tmp_path), clock))
     running.shorten(5.0)
     clock.advance(5.0)
     outcome = outcome_of(running)
