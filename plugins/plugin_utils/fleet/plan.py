@@ -815,7 +815,8 @@ def _is_to_be_put_back(host: Host) -> bool:
 
 
 def _why_held(reason: str, policy: Policy) -> str:
-    return "%s: stays in service until less than %g s of notice are left" % (reason, policy.urgent_within)
+    until = " until less than %g s of notice are left" % policy.urgent_within if policy.urgent_within else ""
+    return "%s: stays in service%s" % (reason, until)
 
 
 def _shortfalls(

@@ -63,32 +63,57 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
     fleet: Fleet,
 ) -> None:
     failing = fleet.event("Redeploy", fleet.hosts[0], notice=5 * 86400)
-    soon = fleet.event("Redeploy", fleet.hosts[2], notice=3000)
+    by_day = fleet.event("Redeploy", fleet.hosts[1], notice=5 * 86400)
+    soon = fleet.event("Redeploy", fleet.hosts[2], notice=80000)
+    other_day = (datetime.now(UTC) + timedelta(days=3)).strftime("%a").lower()
+    fleet.hosts[1].variables["redeploy_early_between"] = [{"days": [other_day]}]
 
-    status, run = move(fleet, "-e", "redeploy_early_serial=3")
+    status, run = move(fleet, redeploy_early_notice=86400)
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_0"], "User")]
     assert fleet.record(failing)["status"] == "Canceled", "the old host does not matter to it any more"
-    assert fleet.record(soon)["status"] == "Scheduled"
+    assert [fleet.record(event)["status"] for event in (by_day, soon)] == ["Scheduled", "Scheduled"]
     assert all(host.is_back() for host in fleet.hosts)
-    assert "Left alone: no redeployment by Azure is announced for it" in run.text
+    assert "host1: left alone: it is outside redeploy_early_between" in run.text
+    assert "host2: left alone: no redeployment by Azure is announced for it" in run.text
     (moved,) = [event for event in fleet.azure.status()["events"] if event["started"]]
     # It did not wait for its time.
     assert [approval["vm"] for approval in moved["approvals"]] == ["vm_0"]
     assert moved["started"] < moved["not_before"]
 
 
-def test_given_planned_maintenance_when_run_then_those_are_maintained_whose_time_it_is(fleet: Fleet) -> None:
-    other_day = (datetime.now(UTC) + timedelta(days=3)).strftime("%a").lower()
-    fleet.hosts[2].variables["redeploy_early_between"] = [{"days": [other_day]}]
-
-    status, run = move(fleet, "-e", "redeploy_early_serial=3", redeploy_early_when="maintenance_window")
+def test_given_planned_maintenance_when_run_then_its_machines_roll_as_the_minimum_in_service_says(fleet: Fleet) -> None:
+    status, run = move(fleet, redeploy_early_when="maintenance_window", handle_events_minimum_in_service=2)
 
     assert status == 0, run.output
-    assert began(fleet) == [("Redeploy", ["vm_1"], "User")]
-    assert "Left alone: it is outside redeploy_early_between" in run.text
+    assert began(fleet) == [("Redeploy", ["vm_1"], "User"), ("Redeploy", ["vm_2"], "User")]
     assert all(host.is_back() for host in fleet.hosts)
+    # Each in a batch of its own, the second when the first was back in rotation.
+    tasks = [line for line in run.output.splitlines() if line.startswith(("TASK", "changed", "PLAY"))]
+    returned = next(at for at, line in enumerate(tasks) if "Give up the claim, and the lease" in line)
+    second = [at for at, line in enumerate(tasks) if "Have Azure maintain its host now" in line][1]
+    assert run.output.count("PLAY [Move a batch to other hosts]") == 2
+    assert returned < second
+
+
+def test_given_others_that_are_out_when_one_is_to_be_moved_then_it_stays_in_service(fleet: Fleet) -> None:
+    fleet.hosts[2].claim("updates")
+
+    status, run = move(
+        fleet,
+        "-e",
+        "redeploy_early_hosts=host0",
+        "-e",
+        "handle_events_hosts=all",
+        redeploy_early_when="always",
+        handle_events_minimum_in_service=2,
+    )
+
+    assert status != 0
+    assert "host0: left in service: 2 of 3 hosts are in service, and 2 must stay: stays in service" in run.text
+    assert began(fleet) == []
+    assert [run.changes(host) for host in fleet.hosts[:2]] == [0, 0]
 
 
 def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is_touched(fleet: Fleet) -> None:
@@ -99,6 +124,7 @@ def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is
     assert status != 0
     assert "It is as it was before:" in run.text, run.output
     assert "ScopeLocked" in run.text
+    assert "left in service: steps failed on host0, and handle_events_max_failed is 0" in run.text
     assert began(fleet) == []
     assert all(host.is_back() for host in fleet.hosts)
-    assert "host1" not in run.output.partition("PLAY RECAP")[2]
+    assert run.changes(fleet.hosts[1]) == 0
