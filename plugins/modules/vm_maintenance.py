@@ -110,6 +110,13 @@ window:
       description: What Azure says of it.
       type: str
       returned: always
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The machine may go down at any moment,
+      so do not put it back in rotation. Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

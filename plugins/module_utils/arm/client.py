@@ -14,12 +14,14 @@ https://learn.microsoft.com/azure/azure-resource-manager/management/request-limi
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from ..scheduled_events.deadline import Deadline
 from .cloud import Cloud, complete
@@ -39,6 +41,10 @@ _READ_TIMEOUT = 60.0  # seconds
 _MOST_RETRIES = 10
 _STABLE_VERSION = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b(?!-)")
 _QUOTA_RESETS_AFTER = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
+# Headers, in lower case, that lead to a long-running operation.
+_FOLLOWED_BY = frozenset(["location", "azure-asyncoperation", "operation-location"])
+# Refused is the look at the operation, and not what it does.
+_SAYS_NOTHING_OF_THE_END = frozenset([401, 403, 404, 408, 410, 429])
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_QUOTE = 600  # characters
 # Another operation holds the resource: it will be over by itself.
@@ -113,6 +119,7 @@ class ArmClient:
         self._subscription_id = sign_in.subscription_id
         self._compute_version = COMPUTE_API_VERSION
         self._compute_since = ("", "")
+        self._may_have_begun = False
 
     def __enter__(self) -> ArmClient:
         return self
@@ -183,12 +190,16 @@ class ArmClient:
         :raises ArmError: if that fails
         """
         page = self.get(path, needs, api_version, **query)
+        seen = set()
         while True:
             yield from page.get("value") or []
             following = page.get("nextLink")
             if not following:
                 return
-            page = self.get(following, needs, "")
+            if following in seen:
+                raise ArmError("GET %s has no end: the same nextLink came twice" % self._shown(path))
+            seen.add(following)
+            page = self.get(urljoin(self._cloud.arm, following), needs, "")
 
     def post(
         self,
@@ -363,12 +374,18 @@ class ArmClient:
             all_headers["Content-Type"] = "application/json"
             content = encode(body)
         url = self._url(path, api_version, query or {})
-        with self._clear_errors(asked):
-            first = self._send(HttpRequest(method, url, headers=all_headers, content=content))
-            self._check(asked, first, needs)
-            if not wait or method == "GET":
-                return first
-            return self._poll(asked, needs)
+        try:
+            with self._clear_errors(asked):
+                first = self._send_first(HttpRequest(method, url, headers=all_headers, content=content))
+                self._check(asked, first, needs)
+                if not wait or method == "GET":
+                    return first
+                if method == "POST" and first.status == 202 and not _FOLLOWED_BY.intersection(first.headers):
+                    raise ArmError("%s was accepted, but Azure does not say where its end can be seen" % asked)
+                return self._poll(asked, needs)
+        except ArmError as error:
+            error.may_have_begun = self._may_have_begun
+            raise
 
     @contextmanager
     def _clear_errors(self, asked: str) -> Iterator[None]:
@@ -387,6 +404,21 @@ class ArmClient:
                 % (asked, self._redact(str(error)))
             ) from None
 
+    def _send_first(self, request: Any) -> Answer:
+        """Send what may begin something, and note whether it may have."""
+        from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
+
+        self._may_have_begun = request.method != "GET"
+        try:
+            answer = self._send(request)
+        except (ClientAuthenticationError, ServiceRequestError):
+            # Nobody was there to sign in to, or to ask.
+            self._may_have_begun = False
+            raise
+        if 400 <= answer.status < 500:
+            self._may_have_begun = False
+        return answer
+
     def _send(self, request: Any) -> Answer:
         self._last = self._pipeline.send_request(
             request, _return_pipeline_response=True, enforce_https=self._cloud.speaks_tls
@@ -396,6 +428,7 @@ class ArmClient:
     def _poll(self, asked: str, needs: Permission) -> Answer:
         """Follow a long-running operation to its end; an answer that was final already stays as it is."""
         from azure.core.exceptions import HttpResponseError
+        from azure.core.polling.base_polling import BadResponse
         from azure.mgmt.core.polling.arm_polling import ARMPolling
 
         polling = ARMPolling(POLL_INTERVAL, enforce_https=self._cloud.speaks_tls)
@@ -407,7 +440,21 @@ class ArmClient:
                 raise
             answer = _answer_of(error.response)
             if answer.status >= 400:
-                self._check(asked, answer, needs)
+                if 400 <= answer.status < 500 and answer.status not in _SAYS_NOTHING_OF_THE_END:
+                    # The operation's own end, where it is followed by Location.
+                    self._may_have_begun = False
+                try:
+                    self._check("%s was accepted, but later" % asked, answer, needs)
+                except ArmError as refusal:
+                    # Not as what the request itself would have been refused for: it must not be sent again.
+                    raise ArmError(str(refusal), refusal.status, refusal.code) from None
+            if isinstance(error.inner_exception, BadResponse):
+                raise ArmError(
+                    "%s was accepted, but Azure's answer does not say what became of it: %s"
+                    % (asked, _quote(answer.content)),
+                    answer.status,
+                ) from None
+            self._may_have_begun = False
             status = str(polling.status())
             code, message = _error_of(answer.content)
             raise OperationFailed(
@@ -550,11 +597,27 @@ def _tell_when_to_retry(response: Any) -> None:
 
     Source: https://learn.microsoft.com/azure/governance/resource-graph/concepts/guidance-for-throttled-requests
     """
+    said = response.headers.get("Retry-After")
+    if said and not _is_retry_after(said):
+        del response.headers["Retry-After"]
     if response.status_code == 429 and not response.headers.get("Retry-After"):
         match = _QUOTA_RESETS_AFTER.match(response.headers.get("x-ms-user-quota-resets-after") or "")
         if match:
             hours, minutes, seconds = (int(part) for part in match.groups())
             response.headers["Retry-After"] = str(max(1, hours * 3600 + minutes * 60 + seconds))
+
+
+def _is_retry_after(text: str) -> bool:
+    """Whether it is seconds or a date: azure-core takes anything else for a date, too, and fails."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        pass
+    try:
+        parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return False
+    return True
 
 
 def _open_transport(client: ArmClient, verify: bool, through_proxy: bool) -> _Transport:
@@ -628,12 +691,13 @@ def _error_of(content: Any) -> tuple[str | None, str]:
     messages = [str(error["message"])] if error.get("message") else []
     for detail in _details_of(error):
         if detail.get("message") and str(detail["message"]) not in messages:
-            messages.append(": ".join(filter(None, [detail.get("code"), str(detail["message"])])))
+            messages.append(": ".join(str(part) for part in (detail.get("code"), detail["message"]) if part))
     return (str(code) if code else None), _quote("; ".join(messages))
 
 
 def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [detail for detail in error.get("details") or [] if isinstance(detail, dict)]
+    details = error.get("details")
+    return [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
 
 
 def _versions_in(content: Any) -> tuple[str, ...]:

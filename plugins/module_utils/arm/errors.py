@@ -40,6 +40,8 @@ class ArmError(ControlPlaneError):
         super().__init__(message)
         self.status = status
         self.code = code
+        self.may_have_begun = False
+        """Whether Azure may be doing what it was asked for, or have done it: its refusal, or its end, was not seen."""
 
 
 class NotFound(ArmError):

@@ -710,5 +710,7 @@ def _clear_errors(module: AnsibleModule) -> Iterator[None]:
         yield
     except MissingLibrary as error:
         module.fail_json(msg="%s (%s)" % (missing_required_lib(REQUIRED_LIBRARIES), error))
-    except (OptionError, ArmError, DocumentError) as error:
+    except ArmError as error:
+        module.fail_json(msg=str(error), **({"may_still_happen": True} if error.may_have_begun else {}))
+    except (OptionError, DocumentError) as error:
         module.fail_json(msg=str(error))

@@ -111,6 +111,8 @@ def test_given_an_answer_that_is_no_object_then_that_is_an_error(content: Any) -
         ({"error": {}}, "was refused: 400"),
         (None, "was refused: 400"),
         ("<html>", "400: <html>"),
+        ({"error": {"code": 5, "message": None, "details": 3}}, "400 5"),
+        ({"error": {"code": "A", "details": [None, {"code": 7, "message": "d"}]}}, "400 A: 7: d"),
     ],
 )
 def test_given_an_error_in_any_shape_then_its_code_and_message_are_told(content: Any, said: str) -> None:
@@ -150,9 +152,86 @@ def test_given_the_operation_is_not_to_be_found_any_more_then_that_is_told() -> 
     with (
         ScriptedArm(accepted, refused(404, "OperationNotFound")) as arm,
         client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError, match="404 OperationNotFound"),
+        pytest.raises(ArmError, match="was accepted, but later was refused: 404 OperationNotFound") as error,
     ):
         client.post("/thing/act", {}, NEEDS)
+    # Nothing that was asked for is missing.
+    assert type(error.value) is ArmError
+
+
+ACCEPTED = Step(202, None, {"Azure-AsyncOperation": "{base}/operations/1"})
+BY_LOCATION = Step(202, None, {"Location": "{base}/operations/1"})
+
+
+@pytest.mark.parametrize(
+    ("script", "may_have_begun", "said"),
+    [
+        ([refused(409, "ScopeLocked")], False, "409 ScopeLocked"),
+        ([refused(429, "TooManyRequests")], False, "429 TooManyRequests"),
+        ([Step(502, "<html>")], True, "502: <html>"),
+        ([Step(202)], True, "was accepted, but Azure does not say where its end can be seen"),
+        ([ACCEPTED, refused(404, "NotFound")], True, "was accepted, but later was refused: 404 NotFound"),
+        ([ACCEPTED, ok({"status": None})], True, "Azure's answer does not say what became of it: {'status': None}"),
+        ([ACCEPTED, ok({"status": "Failed", "error": {"code": "A", "message": "b"}})], False, "ended as Failed: A: b"),
+        ([ACCEPTED, ok({"status": "Canceled"})], False, "ended as Canceled: Azure gave no reason"),
+        ([BY_LOCATION, refused(409, "AllocationFailed")], False, "but later was refused: 409 AllocationFailed"),
+    ],
+)
+def test_given_it_fails_then_the_error_knows_whether_azure_may_be_doing_it(
+    script: list[Step], may_have_begun: bool, said: str
+) -> None:
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client, pytest.raises(ArmError) as error:
+        client.post("/thing/act", {}, NEEDS)
+    assert said in str(error.value)
+    assert error.value.may_have_begun is may_have_begun
+
+
+def test_given_nobody_listens_then_nothing_has_begun() -> None:
+    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+        pass
+    with client_of(arm, FakeTime()) as client, pytest.raises(ArmError, match="had no usable answer") as error:
+        client.post("/thing/act", {}, NEEDS)
+    assert not error.value.may_have_begun
+
+
+@pytest.mark.parametrize(
+    ("said", "slept"),
+    [("soon", []), ("nan", []), ("Wed, 21 Oct 2015 07:28:00 GMT", []), ("0", []), ("-5", []), ("2.5", [2.5])],
+)
+def test_given_a_retry_after_in_any_form_then_it_is_asked_again(said: str, slept: list[float]) -> None:
+    fake = FakeTime()
+    throttled = refused(429, "TooManyRequests", Retry_After=said)
+    with ScriptedArm(throttled, ok({"it": "works"})) as arm, client_of(arm, fake) as client:
+        assert client.get("/thing", NEEDS) == {"it": "works"}
+    assert fake.slept == slept
+
+
+@pytest.mark.parametrize("said", ["999999999999", "Fri, 31 Dec 2099 23:59:59 GMT"])
+def test_given_a_retry_after_beyond_the_time_limit_then_nobody_waits(said: str) -> None:
+    fake = FakeTime()
+    throttled = refused(429, "TooManyRequests", Retry_After=said)
+    with ScriptedArm(throttled) as arm, client_of(arm, fake) as client, pytest.raises(OutOfTime):
+        client.get("/thing", NEEDS)
+    assert fake.slept == []
+
+
+def test_given_pages_with_links_of_other_versions_and_one_without_rows_then_all_are_read() -> None:
+    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+        arm.expect(
+            ok({"value": [1], "nextLink": "/list?api-version=2020-01-01&page=2"}),
+            ok({"value": None, "nextLink": arm.url + "/list?page=3"}),
+            ok({"value": [2], "nextLink": ""}),
+        )
+        assert list(client.list_all("/list", NEEDS)) == [1, 2]
+    assert arm.lines[1:] == ["GET /list?api-version=2020-01-01&page=2", "GET /list?page=3"]
+
+
+def test_given_a_page_that_leads_to_itself_then_it_is_not_read_for_ever() -> None:
+    with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
+        page = ok({"value": [1], "nextLink": arm.url + "/list?page=2"})
+        arm.expect(page, page)
+        with pytest.raises(ArmError, match="the same nextLink came twice"):
+            list(client.list_all("/list", NEEDS))
 
 
 def test_given_the_time_is_over_then_nothing_is_sent() -> None:
