@@ -99,12 +99,20 @@ def subscriptions_of(client: ArmClient, places: Places) -> list[str]:
     if places.management_group is None:
         return list(places.subscriptions)
     scope = {"managementGroups": [places.management_group]}
-    found = [str(row["subscriptionId"]) for row in _rows(client, scope, SUBSCRIPTIONS_QUERY) if "subscriptionId" in row]
+    advice = "Is that its id, and has the sign-in the role Reader on it?"
+    try:
+        rows = list(_rows(client, scope, SUBSCRIPTIONS_QUERY))
+    except ArmError as error:
+        if error.status != 403:
+            raise
+        # Resource Graph's own words name neither the action nor the scope.
+        said = "management_group: %r: %s. %s" % (places.management_group, str(error).rstrip("."), advice)
+        raise ArmError(said, error.status, error.code) from None
+    found = [str(row["subscriptionId"]) for row in rows if "subscriptionId" in row]
     if not found:
         # Without any, a query would be about all that the sign-in may see.
         raise ArmError(
-            "management_group: Resource Graph shows no subscription below %r. Is that its id, and has the sign-in the"
-            " role Reader on it?" % places.management_group
+            "management_group: Resource Graph shows no subscription below %r. %s" % (places.management_group, advice)
         )
     return found
 

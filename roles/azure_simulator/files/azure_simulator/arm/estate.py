@@ -589,9 +589,7 @@ class Estate:
         return [
             machine
             for machine in scale_set.machines.values()
-            if not scale_set.latest(machine)
-            and machine.provisioning_state != DELETING
-            and not enabled((machine.properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions"))
+            if not scale_set.latest(machine) and machine.provisioning_state != DELETING and _is_unprotected(machine)
         ]
 
     def _update(self, scale_set: ScaleSet, machine: Machine) -> None:
@@ -649,7 +647,13 @@ class Estate:
         return [by_id[key.lower()] for key in instance_ids]
 
     def start_rolling(self, scale_set: ScaleSet, of_image: bool, wanted: Ending | None) -> Operation:
-        """Upgrade all outdated instances batch by batch; the operation ends when the upgrade does."""
+        """Upgrade all outdated instances batch by batch; the operation ends when the upgrade does.
+
+        Source of what Azure refuses: for the health, https://github.com/hashicorp/terraform-provider-azurerm/pull/5430;
+        for the image, the troubleshooting guide of Service Fabric, at
+        https://github.com/Azure/Service-Fabric-Troubleshooting-Guides, with its 409. That a second one is refused while
+        one runs, nobody has recorded: it is what Azure answers in general to a second operation.
+        """
         if not scale_set.tells_health:
             raise ArmError(
                 400,
@@ -660,6 +664,11 @@ class Estate:
         if scale_set.rolling is not None and not scale_set.rolling.over:
             raise conflict(f"A rolling upgrade of '{scale_set.name}' is in progress already.")
         image = (scale_set.profile.get("storageProfile") or {}).get("imageReference") or {}
+        if of_image and not (_follows_latest(image) and any(map(_is_unprotected, scale_set.machines.values()))):
+            raise conflict(
+                "The OS Rolling Upgrade API cannot be used on a Virtual Machine Scale Set unless the Virtual Machine "
+                "Scale Set has some unprotected instances which have imageReference.version set to latest."
+            )
         return self._begin_rolling(scale_set, dict(image) if of_image else None, wanted)
 
     def _begin_rolling(self, scale_set: ScaleSet, image: dict[str, Any] | None, wanted: Ending | None) -> Operation:
@@ -855,3 +864,13 @@ def _belongs(vm: VmConfig, config: ScaleSetConfig) -> bool:
         and vm.resource_group.lower() == config.resource_group.lower()
         and vm.subscription_id.lower() == config.subscription_id.lower()
     )
+
+
+def _is_unprotected(machine: Machine) -> bool:
+    return not enabled((machine.properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions"))
+
+
+def _follows_latest(image: Mapping[str, Any]) -> bool:
+    """Whether new versions of the image are taken; one of a gallery is named by its id, with or without a version."""
+    image_id = str(image.get("id") or "").lower()
+    return image.get("version") == "latest" or ("/images/" in image_id and "/versions/" not in image_id)

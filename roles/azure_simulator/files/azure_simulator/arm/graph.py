@@ -15,7 +15,7 @@ from ..world import Change, World
 from . import versions
 from .config import ArmConfig, LimitConfig
 from .documents import show_availability_set, show_set, show_vm
-from .errors import ArmError, forbidden
+from .errors import ArmError
 from .estate import Estate, enabled
 from .kusto import QueryError, run
 from .routing import ArmAnswer, ArmRequest, Router
@@ -137,7 +137,7 @@ class Graph:
         if not isinstance(text, str) or not text.strip():
             raise _bad_query("The query is missing.")
         options = document.get("options") or {}
-        wanted = self._scope(document, request.caller)
+        wanted = self._scope(document)
         tables = {
             name: [row for row in rows if wanted is None or row["subscriptionId"].lower() in wanted]
             for name, rows in (
@@ -195,7 +195,7 @@ class Graph:
                 "tags": None,
             }
 
-    def _scope(self, document: Mapping[str, Any], caller: str) -> set[str] | None:
+    def _scope(self, document: Mapping[str, Any]) -> set[str] | None:
         """The subscriptions that a query is about, in lower case; None: all that there are."""
         subscriptions, groups = document.get("subscriptions") or [], document.get("managementGroups") or []
         if subscriptions and groups:
@@ -207,8 +207,7 @@ class Graph:
                 if below is None and str(name).lower() == self._tenant:
                     return None
                 if below is None:
-                    scope = f"/providers/Microsoft.Management/managementGroups/{name}"
-                    raise forbidden(caller, "Microsoft.ResourceGraph/resources/read", scope)
+                    raise _access_denied()
                 wanted |= below
             return wanted
         return {str(item).lower() for item in subscriptions} or None
@@ -255,6 +254,15 @@ class Graph:
                 headers={"x-ms-user-quota-remaining": "0", **_resets_after(bucket.wait())},
             )
         return {"x-ms-user-quota-remaining": str(left), **_resets_after(_WINDOW)}
+
+
+def _access_denied() -> ArmError:
+    """A scope that the caller may not see, in Resource Graph's own words, which name neither action nor scope.
+
+    Source: https://github.com/Azure/azure-sdk-for-java/issues/29924
+    """
+    words = "Access is denied to the requested resource. The user might not have enough permission."
+    return ArmError(403, "AccessDenied", _SUPPORT, details=[{"code": "AccessDenied", "message": words}])
 
 
 def _resets_after(seconds: int) -> dict[str, str]:

@@ -18,9 +18,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     FakeTime,
     ScriptedArm,
+    Step,
     client_of,
     ok,
-    refused,
 )
 
 VM = "/subscriptions/s/resourcegroups/rg/providers/Microsoft.Compute/virtualMachines/db"
@@ -82,9 +82,11 @@ def test_given_a_management_group_without_subscriptions_then_that_does_not_mean_
 
 
 def test_given_a_management_group_that_may_not_be_seen_then_azures_words_are_told() -> None:
+    details = [{"code": "AccessDenied", "message": "The user might not have enough permission."}]
+    denied = Step(403, {"error": {"code": "AccessDenied", "message": "For support: …", "details": details}})
     with (
-        ScriptedArm(refused(403, "AccessDenied", "not for you")) as arm,
+        ScriptedArm(denied) as arm,
         client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError, match="403 AccessDenied: not for you"),
+        pytest.raises(ArmError, match=r"403 AccessDenied: .*The user might not have enough permission.* role Reader"),
     ):
         subscriptions_of(client, Places((), "shop"))

@@ -78,6 +78,9 @@ def test_given_a_management_group_that_nobody_may_see_when_asked_for_then_403(cl
     with pytest.raises(HttpResponseError) as refusal:
         ask(cloud(), "resources", managementGroups=["unknown"])
     assert refusal.value.status_code == 403
+    assert refusal.value.error is not None
+    assert refusal.value.error.code == "AccessDenied"
+    assert [detail.code for detail in refusal.value.error.details] == ["AccessDenied"]
 
 
 def test_given_both_kinds_of_scope_when_asked_for_then_it_is_refused(cloud: Start) -> None:

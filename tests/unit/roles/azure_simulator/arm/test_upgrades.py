@@ -174,6 +174,26 @@ def test_given_nothing_that_tells_health_when_a_rolling_upgrade_is_started_then_
     assert "a health probe or health extension was not provided" in str(refusal.value)
 
 
+PINNED = {
+    "virtualMachineProfile": {
+        **HEALTH["virtualMachineProfile"],
+        "storageProfile": {"imageReference": {"publisher": "Canonical", "version": "24.04.202601010"}},
+    }
+}
+
+
+def test_given_an_image_of_one_version_when_an_upgrade_of_the_image_is_started_then_409_in_azures_words(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm={"scale_sets": [{"name": "web", "properties": PINNED}]})
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    with azure.refuses(409, "OperationNotAllowed") as refusal:
+        upgrades.begin_start_os_upgrade("rg", "web")
+    assert "unprotected instances which have imageReference.version set to latest" in str(refusal.value)
+    # Extensions have no versions of images.
+    upgrades.begin_start_extension_upgrade("rg", "web").result()
+
+
 def test_given_a_rolling_upgrade_under_way_when_another_is_started_then_409(cloud: Start) -> None:
     azure = cloud(arm=lagging("web_0"), speed=None)
     upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
