@@ -218,11 +218,11 @@ def test_given_a_retry_after_beyond_the_time_limit_then_nobody_waits(said: str) 
 def test_given_pages_with_links_of_other_versions_and_one_without_rows_then_all_are_read() -> None:
     with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
         arm.expect(
-            ok({"value": [1], "nextLink": "/list?api-version=2020-01-01&page=2"}),
+            ok({"value": [{"name": "a"}], "nextLink": "/list?api-version=2020-01-01&page=2"}),
             ok({"value": None, "nextLink": arm.url + "/list?page=3"}),
-            ok({"value": [2], "nextLink": ""}),
+            ok({"value": [{"name": "b"}], "nextLink": ""}),
         )
-        assert list(client.list_all("/list", NEEDS)) == [1, 2]
+        assert [row["name"] for row in client.list_all("/list", NEEDS)] == ["a", "b"]
     assert arm.lines[1:] == ["GET /list?api-version=2020-01-01&page=2", "GET /list?page=3"]
 
 
