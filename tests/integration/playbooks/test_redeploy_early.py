@@ -68,7 +68,7 @@ def test_given_hardware_that_will_fail_in_days_when_run_then_that_machine_alone_
     other_day = (datetime.now(UTC) + timedelta(days=3)).strftime("%a").lower()
     fleet.hosts[1].variables["redeploy_early_between"] = [{"days": [other_day]}]
 
-    status, run = move(fleet, redeploy_early_notice=86400)
+    status, run = move(fleet)
 
     assert status == 0, run.output
     assert began(fleet) == [("Redeploy", ["vm_0"], "User")]
