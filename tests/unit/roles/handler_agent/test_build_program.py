@@ -101,6 +101,34 @@ def test_given_the_program_when_a_child_compiles_it_then_its_modules_are_as_if_t
     assert found == "3 False"
 
 
+REPLACED = """
+import sys
+sys.path.insert(0, %r)
+from foghorn_agent.compiled import compile_elsewhere, forget
+assert compile_elsewhere()
+import foghorn_agent.service
+from foghorn_agent.config import parse_config
+forget()
+policy = {"approve": "when_ready", "approve_between": [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]}
+webhook = {"url": "https://chat.example/x", "body": {"text": "$stage"}}
+config = parse_config({"policies": [policy], "webhooks": [webhook]})
+with open(%r, "wb") as file:
+    file.write(b"what another version may be")
+from foghorn_agent.zones import LocalTime
+from foghorn_agent.windows import why_closed
+from foghorn_agent.bodies import fields_of, fill
+print(why_closed(config.rules[0].plan.approve_between, 0.0, LocalTime()))
+"""
+
+
+def test_given_a_program_that_is_replaced_when_it_runs_then_it_has_what_its_configuration_will_need(
+    tmp_path: Path,
+) -> None:
+    program = build(tmp_path / "foghorn-agent")
+    script = REPLACED % (str(program), str(program))
+    assert subprocess.check_output([sys.executable, "-IS", "-c", script], timeout=PATIENCE).strip() == b"None"
+
+
 def test_given_a_system_without_another_process_when_the_program_starts_then_it_is_compiled_as_ever(
     tmp_path: Path,
 ) -> None:

@@ -91,6 +91,12 @@ def test_given_an_event_that_is_not_listed_any_more_when_it_had_not_begun_then_i
     ]
 
 
+def test_given_an_event_that_is_listed_for_other_machines_now_when_it_had_not_begun_then_it_was_withdrawn() -> None:
+    state = taken_in(NAMED, document(event()))
+    elsewhere = document(event(resources=("vm_9",)), incarnation=2)
+    assert observe(state, elsewhere, NOW, False)[0] == {"kind": "over", "event_id": "E-1", "how": WITHDRAWN}
+
+
 def test_given_an_event_that_is_not_listed_any_more_when_it_had_begun_then_it_has_ended() -> None:
     state = taken_in(NAMED, document(event(event_status="Started")))
     assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
