@@ -32,6 +32,11 @@ _PACKAGES = (
     "systemd-sysv",
 )
 
+# What takes long to install goes where a scenario needs it, and nowhere else.
+_MORE_PACKAGES = {
+    "bookworm": ("corosync", "munge", "pacemaker", "pacemaker-cli-utils", "slurm-client", "slurmctld", "slurmd"),
+}
+
 # What debootstrap leaves is turned into the image of a cloud: one user who may become root, no identity yet, and
 # nothing running that a scenario did not ask for.
 _FINISH = r"""
@@ -45,6 +50,8 @@ rm -f /etc/ssh/ssh_host_* /etc/resolv.conf /var/lib/dbus/machine-id
 : >/etc/machine-id
 mkdir -p /var/log/journal
 systemctl disable --quiet haproxy.service nginx.service
+! [ -e /usr/sbin/slurmd ] || systemctl disable --quiet munge.service slurmctld.service slurmd.service
+! [ -e /usr/sbin/pacemakerd ] || systemctl disable --quiet corosync.service logd.service pacemaker.service
 systemctl mask --quiet console-getty.service apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer
 systemctl mask --quiet e2scrub_all.timer e2scrub_reap.service fstrim.timer
 rm -rf /var/cache/apt/archives /var/lib/apt/lists
@@ -58,9 +65,14 @@ class TreeError(Exception):
     """A tree cannot be made; the message says why."""
 
 
+def packages_of(suite: str) -> tuple[str, ...]:
+    """The packages of a suite's tree, beside what each Debian has."""
+    return (*_PACKAGES, *_MORE_PACKAGES.get(suite, ()))
+
+
 def path_of(suite: str) -> Path:
     """Where the tree of a suite lies once it is complete."""
-    key = hashlib.sha256("\n".join([suite, *_PACKAGES, _FINISH]).encode()).hexdigest()[:12]
+    key = hashlib.sha256("\n".join([suite, *packages_of(suite), _FINISH]).encode()).hexdigest()[:12]
     return KEPT_IN / f"{suite}-{key}"
 
 
@@ -100,9 +112,10 @@ def _in_memory(directory: Path) -> Iterator[Path]:
 def _build(suite: str, target: Path) -> None:
     log = target.with_suffix(".log")
     log.unlink(missing_ok=True)
+    include = f"--include={','.join(packages_of(suite))}"
     with _in_memory(target.with_suffix(".memory")) as tree:
         for command, script in (
-            (["debootstrap", "--variant=minbase", f"--include={','.join(_PACKAGES)}", suite, str(tree), mirror()], ""),
+            (["debootstrap", "--variant=minbase", include, suite, str(tree), mirror()], ""),
             (["chroot", str(tree), "/bin/sh"], _FINISH),
             (["cp", "--archive", str(tree), str(target)], ""),
         ):

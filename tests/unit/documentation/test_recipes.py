@@ -430,3 +430,340 @@ def test_given_nothing_to_restore_when_restored_a_second_time_then_what_an_opera
     project.set_services(web="exited")
     assert project.run("restore").returncode == 0
     assert project.services["web"] == "exited"
+
+
+# --- Slurm: run in the lab, scenario recipes_cluster; here what a healthy cluster does not do ---------
+
+# One program for scontrol and squeue; what it says is what those of Slurm 22.05 said.
+SLURM = '''#!%s -IS
+"""Stands in for scontrol and squeue, and for a cluster of one node, which is in a file beside it."""
+import json, os, sys
+
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slurm.json")
+with open(path) as file:
+    cluster = json.load(file)
+name = os.path.basename(sys.argv[0])
+words = sys.argv[1:]
+node = os.uname().nodename.partition(".")[0]
+cluster["calls"].append([name, *words])
+status = 0
+if {name, words[0], " ".join(words[:2])} & set(cluster["failing"]):
+    sys.stderr.write("slurm_load_node error: Unable to contact slurm controller (connect failure)\\n")
+    status = 1
+elif name == "squeue":
+    assert "--nodelist=" + node in words, words
+    for job in cluster["jobs"]:
+        print(job)
+elif words[:2] == ["show", "node"]:
+    assert words[2] == node
+    print("NodeName=%%s Arch=x86_64 CoresPerSocket=1 " %% node)
+    print("   State=%%s ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A" %% cluster["state"])
+    print("   Partitions=all ")
+    if cluster["reason"]:
+        print("   Reason=%%s [root@2026-11-22T18:00:00]" %% cluster["reason"])
+elif words[:2] == ["show", "slurmd"]:
+    print("Active Steps             = NONE")
+elif words[0] == "update":
+    values = dict(word.split("=", 1) for word in words[1:])
+    assert values["nodename"] == node
+    if values["state"] == "drain":
+        cluster["state"], cluster["reason"] = cluster["state"] + "+DRAIN", values["reason"]
+    else:
+        assert values["state"] == "resume"
+        cluster["state"], cluster["reason"] = "IDLE", ""
+elif words[0] == "requeue":
+    if words[1] in cluster["stubborn"]:
+        sys.stderr.write("Requested operation is presently disabled for job %%s\\n" %% words[1])
+        status = 1
+    else:
+        cluster["jobs"].remove(words[1])
+else:
+    raise AssertionError(words)
+with open(path, "w") as file:
+    json.dump(cluster, file)
+sys.exit(status)
+'''
+
+
+class Slurm:
+    """A node of Slurm, and the programs that ask about it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "slurm.json"
+        self.path = "%s:/usr/bin:/bin" % directory
+        self._file.write_text(
+            json.dumps({"state": "IDLE", "reason": "", "jobs": [], "stubborn": [], "failing": [], "calls": []})
+        )
+        for name in ("scontrol", "squeue"):
+            program = directory / name
+            program.write_text(SLURM % sys.executable)
+            program.chmod(0o755)
+
+    def __getitem__(self, name: str) -> Any:
+        return json.loads(self._file.read_text())[name]
+
+    def set(self, **values: Any) -> None:
+        self._file.write_text(json.dumps(dict(json.loads(self._file.read_text()), **values)))
+
+    def run(self, stage: str, seconds: int = 30) -> "subprocess.CompletedProcess[str]":
+        """Run the hook of a stage as the agent does."""
+        return subprocess.run(
+            ["/bin/sh", "-c", hook_of("slurm.md", stage)],
+            cwd="/",
+            env={"PATH": self.path, "FOGHORN_EVENT_TYPE": "Reboot", "FOGHORN_SECONDS_LEFT": str(seconds)},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+
+OURS = "Azure maintenance (foghorn-agent)"
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> Slurm:
+    return Slurm(tmp_path)
+
+
+def test_given_a_job_when_hardly_any_time_is_left_then_it_is_requeued_at_once(slurm: Slurm) -> None:
+    slurm.set(jobs=["7"])
+    drained = slurm.run("drain", 20)
+    assert drained.returncode == 0, drained.stderr
+    assert (slurm["state"], slurm["reason"], slurm["jobs"]) == ("IDLE+DRAIN", OURS, [])
+
+
+def test_given_a_job_that_cannot_be_requeued_when_time_is_up_then_the_drain_fails_and_names_it(slurm: Slurm) -> None:
+    slurm.set(jobs=["7", "8"], stubborn=["8"])
+    drained = slurm.run("drain", 4)
+    assert drained.returncode != 0
+    assert "still runs jobs: 8" in drained.stderr
+    assert slurm["reason"] == OURS
+
+
+@pytest.mark.parametrize("failing", ["show", "update", "squeue"])
+def test_given_a_controller_that_does_not_answer_when_drained_then_it_fails_rather_than_see_no_jobs(
+    slurm: Slurm, failing: str
+) -> None:
+    slurm.set(jobs=["7"], failing=[failing])
+    drained = slurm.run("drain")
+    assert drained.returncode != 0
+    assert "Unable to contact slurm controller" in drained.stderr
+    slurm.set(failing=[], jobs=[])
+    assert slurm.run("drain").returncode == 0
+    assert slurm.run("restore").returncode == 0
+    assert (slurm["state"], slurm["reason"]) == ("IDLE", "")
+
+
+@pytest.mark.parametrize("reason", ["bad memory", OURS + " and bad memory"])
+def test_given_a_node_that_an_operator_drained_when_drained_and_restored_then_it_stays_so_with_its_reason(
+    slurm: Slurm, reason: str
+) -> None:
+    slurm.set(state="IDLE+DRAIN", reason=reason)
+    assert slurm.run("drain").returncode == 0
+    assert slurm.run("restore").returncode == 0
+    assert (slurm["state"], slurm["reason"]) == ("IDLE+DRAIN", reason)
+
+
+def test_given_another_reason_meanwhile_when_restored_then_the_node_stays_drained(slurm: Slurm) -> None:
+    assert slurm.run("drain").returncode == 0
+    slurm.set(reason="bad memory")
+    assert slurm.run("restore").returncode == 0
+    assert slurm["state"] == "IDLE+DRAIN"
+
+
+def test_given_a_slurmd_that_is_not_there_yet_when_restored_then_the_node_is_not_resumed_until_it_is(
+    slurm: Slurm,
+) -> None:
+    assert slurm.run("drain").returncode == 0
+    slurm.set(failing=["show slurmd"])
+    restored = slurm.run("restore")
+    assert restored.returncode != 0
+    assert "slurmd does not answer" in restored.stderr
+    assert slurm["state"] == "IDLE+DRAIN"
+    slurm.set(failing=[])
+    assert slurm.run("restore").returncode == 0
+    assert slurm["state"] == "IDLE"
+
+
+# --- Pacemaker: run in the lab, scenario recipes_cluster; here what a healthy cluster does not do -----
+
+# One program for all of them; what it says is what those of Pacemaker 2.1.5 and Corosync 3.1 said.
+PACEMAKER = '''#!%s -IS
+"""Stands in for Pacemaker's and Corosync's programs, and for a cluster, which is in a file beside it."""
+import json, os, sys
+
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cluster.json")
+with open(path) as file:
+    cluster = json.load(file)
+name = os.path.basename(sys.argv[0])
+words = sys.argv[1:]
+cluster["calls"] += 1
+status = 0
+if name == "systemctl":
+    status = 0 if cluster["active"] else 3
+elif cluster["calls"] == cluster["fails_at"]:
+    sys.stderr.write("Error performing operation: Transport endpoint is not connected\\n")
+    status = 102
+elif name == "crm_node":
+    print("ha0")
+elif name == "crm_attribute":
+    assert words[:2] == ["--node", "ha0"] and words[2] == "--name", words
+    attribute, action = words[3], words[4]
+    if action == "--query":
+        print(cluster["attributes"].get(attribute, words[words.index("--default") + 1]))
+    elif action == "--update":
+        cluster["attributes"][attribute] = words[5]
+    else:
+        assert action == "--delete", words
+        cluster["attributes"].pop(attribute, None)
+elif name == "crm_mon":
+    standby = cluster["attributes"].get("standby", "off") != "off"
+    running = 1 if cluster["stuck"] or not standby else 0
+    print('    <node name="ha0" id="1" online="true" resources_running="%%d" type="member"/>' %% running)
+    print('    <node name="ha1" id="2" online="true" resources_running="3" type="member"/>')
+    print('      <node name="ha0" id="1" cached="true"/>')
+elif name == "crm_resource":
+    assert words[0] == "--wait" and words[1].startswith("--timeout="), words
+    if cluster["starting"]:
+        sys.stderr.write("crm_resource: Error performing operation: Timeout occurred\\n")
+        status = 124
+elif name == "corosync-quorumtool":
+    print("Expected votes:   3")
+    call, votes = cluster["votes_from"]
+    if cluster["calls"] >= call:
+        cluster["votes"] = votes
+    print("Total votes:      %%d" %% cluster["votes"])
+    print("Quorum:           2  ")
+    print("    Nodeid      Votes Name")
+    print("         1          1 ha0 (local)")
+    print("         2          1 ha1")
+    status = 0 if cluster["votes"] > 1 else 2
+else:
+    raise AssertionError(name)
+with open(path, "w") as file:
+    json.dump(cluster, file)
+sys.exit(status)
+'''
+
+
+class Pacemaker:
+    """A node of Pacemaker, and the programs that ask about it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "cluster.json"
+        self.path = "%s:/usr/bin:/bin" % directory
+        cluster = {"active": True, "stuck": False, "starting": False, "votes": 3, "attributes": {}}
+        cluster.update(calls=0, fails_at=None, votes_from=(99, 0))
+        self._file.write_text(json.dumps(cluster))
+        for name in ("crm_attribute", "crm_mon", "crm_node", "crm_resource", "corosync-quorumtool", "systemctl"):
+            program = directory / name
+            program.write_text(PACEMAKER % sys.executable)
+            program.chmod(0o755)
+
+    def __getitem__(self, name: str) -> Any:
+        return json.loads(self._file.read_text())[name]
+
+    def set(self, **values: Any) -> None:
+        self._file.write_text(json.dumps(dict(json.loads(self._file.read_text()), calls=0, **values)))
+
+    def run(self, stage: str, seconds: int = 30) -> "subprocess.CompletedProcess[str]":
+        """Run the hook of a stage as the agent does."""
+        return subprocess.run(
+            ["/bin/sh", "-c", hook_of("pacemaker.md", stage)],
+            cwd="/",
+            env={"PATH": self.path, "FOGHORN_EVENT_TYPE": "Reboot", "FOGHORN_SECONDS_LEFT": str(seconds)},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+
+@pytest.fixture
+def pacemaker(tmp_path: Path) -> Pacemaker:
+    return Pacemaker(tmp_path)
+
+
+@pytest.mark.parametrize("call", range(2, 10))
+def test_given_a_drain_that_breaks_off_when_it_is_run_again_then_its_restore_still_ends_the_standby(
+    pacemaker: Pacemaker, call: int
+) -> None:
+    pacemaker.set(fails_at=call)
+    # Among them is corosync-quorumtool, whose status means nothing: no answer must not be taken for a yes.
+    assert pacemaker.run("drain").returncode != 0
+    pacemaker.set(fails_at=None)
+    drained = pacemaker.run("drain")
+    assert drained.returncode == 0, drained.stderr
+    assert pacemaker["attributes"] == {"foghorn-standby": "true", "standby": "on"}
+    assert pacemaker.run("restore").returncode == 0
+    assert pacemaker["attributes"] == {}
+
+
+@pytest.mark.parametrize("call", range(1, 5))
+def test_given_a_restore_that_breaks_off_when_it_is_run_again_then_the_standby_ends(
+    pacemaker: Pacemaker, call: int
+) -> None:
+    assert pacemaker.run("drain").returncode == 0
+    pacemaker.set(fails_at=call)
+    assert pacemaker.run("restore").returncode != 0
+    pacemaker.set(fails_at=None)
+    assert pacemaker.run("restore").returncode == 0
+    assert pacemaker["attributes"] == {}
+
+
+@pytest.mark.parametrize("standby", ["on", "true", "YES", "1"])
+def test_given_a_node_that_an_operator_put_on_standby_when_drained_and_restored_then_it_stays_there(
+    pacemaker: Pacemaker, standby: str
+) -> None:
+    pacemaker.set(attributes={"standby": standby})
+    assert pacemaker.run("drain").returncode == 0
+    assert pacemaker.run("restore").returncode == 0
+    assert pacemaker["attributes"] == {"standby": standby}
+
+
+def test_given_a_resource_that_stays_when_time_is_up_then_the_drain_fails_and_says_so(pacemaker: Pacemaker) -> None:
+    pacemaker.set(stuck=True)
+    drained = pacemaker.run("drain", 4)
+    assert drained.returncode != 0
+    assert "ha0 is on standby, and 1 of its resources still run there" in drained.stderr
+
+
+def test_given_a_resource_that_is_still_starting_elsewhere_when_time_is_up_then_the_drain_fails_and_says_so(
+    pacemaker: Pacemaker,
+) -> None:
+    pacemaker.set(starting=True)
+    drained = pacemaker.run("drain")
+    assert drained.returncode != 0
+    assert "Timeout occurred" in drained.stderr
+
+
+def test_given_others_without_a_quorum_when_drained_then_nothing_is_moved_and_the_drain_fails_and_says_why(
+    pacemaker: Pacemaker,
+) -> None:
+    pacemaker.set(votes=2)
+    drained = pacemaker.run("drain")
+    assert drained.returncode != 0
+    assert "without ha0 the cluster has 1 votes and needs 2" in drained.stderr
+    assert pacemaker["attributes"] == {}
+
+
+def test_given_another_node_that_fails_meanwhile_when_drained_then_the_drain_fails(pacemaker: Pacemaker) -> None:
+    # By the time that the resources are elsewhere.
+    pacemaker.set(attributes={"foghorn-standby": "true", "standby": "on"}, votes_from=(4, 2))
+    drained = pacemaker.run("drain")
+    assert drained.returncode != 0
+    assert "without ha0 the cluster has 1 votes and needs 2" in drained.stderr
+
+
+def test_given_a_drain_that_fails_when_its_policy_is_read_then_the_node_does_not_leave_the_cluster() -> None:
+    (policy,) = role_of("pacemaker.md")["handler_agent_policies"]
+    assert policy["on_failure"] == "stop"
+
+
+def test_given_a_pacemaker_that_was_stopped_before_when_drained_then_there_is_nothing_to_do(
+    pacemaker: Pacemaker,
+) -> None:
+    pacemaker.set(active=False)
+    assert pacemaker.run("drain").returncode == 0
+    assert pacemaker["attributes"] == {}
