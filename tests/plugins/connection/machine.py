@@ -98,7 +98,11 @@ def _run_here(program: bytes) -> tuple[int, bytes, bytes]:
         pid = os.fork()
         if pid == 0:
             _become(program, stdout, stderr)
-        _pid, status = os.waitpid(pid, 0)
+        _pid, status, usage = os.wait4(pid, 0)
+        # For benchmarks: what the machine has done, and not the controller.
+        if "FLEET_MODULE_SECONDS" in os.environ:
+            with open(os.environ["FLEET_MODULE_SECONDS"], "a") as seconds:
+                seconds.write(f"{usage.ru_utime + usage.ru_stime}\n")
         stdout.seek(0)
         stderr.seek(0)
         return os.waitstatus_to_exitcode(status), stdout.read(), stderr.read()

@@ -113,6 +113,23 @@ class Templates(Mapping[str, Any]):
         return len(self._names)
 
 
+class Lazy(list[Any]):
+    """A value as Ansible has it, whose copy takes all variables of its host along."""
+
+    def __deepcopy__(self, _memo: object) -> Lazy:
+        raise AssertionError("a copy is dear, for each of thousands of hosts")
+
+
+def test_given_values_that_are_dear_to_copy_when_they_are_checked_then_none_is_copied() -> None:
+    right = host(load_balancer_removal_ports=Lazy([443]))
+    wrong = host("web2", load_balancer_removal_ports=Lazy(["https"]))
+
+    (told,) = mistakes([right, wrong], OWN)
+
+    assert "load_balancer_removal_ports" in told
+    assert told.endswith("(web2)")
+
+
 def test_given_a_template_that_fails_then_its_variable_is_named() -> None:
     assert mistakes([Templates(["handle_events_margin"])], OWN) == [
         "handle_events_margin: 'mistyped' is undefined (web1)"
