@@ -8,12 +8,14 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
@@ -40,7 +43,11 @@ needs_rulebook = pytest.mark.skipif(
 # As a list it has to come through ansible-rulebook's templates.
 ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
 TEMPLATE = "/api/v2/unified_job_templates/"
-JOB_TEMPLATES = ["Handle maintenance", "Move machines early"]
+JOB_TEMPLATES = ["Handle maintenance", "Move machines early", "Prepare for updates", "Restore machines"]
+CONFIGURATION = (
+    "/subscriptions/11111111-aaaa-4bbb-8ccc-555555555555/resourceGroups/rg/providers/Microsoft.Maintenance"
+    "/maintenanceConfigurations/"
+)
 
 
 def launch(name: str) -> str:
@@ -107,14 +114,57 @@ def fixture_receiver() -> Iterator[Receiver]:
         thread.join()
 
 
+class ServiceBus:
+    """A queue to which Event Grid delivers, and a collection azure.azcollection whose source reads it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.collections = directory / "collections"
+        self.queue = directory / "queue"
+        self.queue.mkdir()
+        collection = self.collections / "ansible_collections" / "azure" / "azcollection"
+        sources = collection / "extensions" / "eda" / "plugins" / "event_source"
+        sources.mkdir(parents=True)
+        (collection / "galaxy.yml").write_text("{namespace: azure, name: azcollection, version: 3.12.0}\n")
+        shutil.copy(Path(__file__).with_name("azure_service_bus.py"), sources)
+        self._count = 0
+
+    def deliver(self, phase: str, configuration: str = "patches") -> str:
+        """Deliver an event of Azure Update Manager's, as Microsoft's sample of one is; returns the id of the run."""
+        self._count += 1
+        run = f"{CONFIGURATION}{configuration}/providers/Microsoft.Maintenance/applyUpdates/20261122150000"
+        begins = datetime.now(UTC) + timedelta(minutes=40)
+        body = {
+            "topic": CONFIGURATION + configuration,
+            "subject": CONFIGURATION + configuration,
+            "eventType": f"Microsoft.Maintenance.{phase}MaintenanceEvent",
+            "id": run,
+            "eventTime": "2026-11-22T14:20:00.0000000Z",
+            "data": {
+                "CorrelationId": run,
+                "MaintenanceConfigurationId": CONFIGURATION + configuration,
+                "StartDateTime": begins.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "EndDateTime": (begins + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "CancellationCutOffDateTime": (begins - timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "ResourceSubscriptionIds": ["11111111-aaaa-4bbb-8ccc-555555555555"],
+            },
+            "dataVersion": "1.0",
+            "metadataVersion": "1",
+        }
+        written = self.queue / f"{self._count}.new"
+        written.write_text(json.dumps(body))
+        written.rename(self.queue / f"{self._count}.json")
+        return run
+
+
 class Rulebook:
     """A run of ansible-rulebook."""
 
-    def __init__(self, fleet: Fleet, rulebook: Path, controller: str, **variables: Any) -> None:
+    def __init__(self, fleet: Fleet, rulebook: Path, controller: str, collections: Path, **variables: Any) -> None:
         inventory, environment = fleet.write_inventory(), fleet.environment
         (fleet.path / "vars.yml").write_text(json.dumps(variables))
         self._output = fleet.path / "rulebook.txt"
         environment["PATH"] = os.pathsep.join([str(BIN), environment["PATH"]])
+        environment["ANSIBLE_COLLECTIONS_PATH"] += os.pathsep + str(collections)
         arguments = ["--rulebook", str(rulebook), "--inventory", str(inventory), "--vars", str(fleet.path / "vars.yml")]
         arguments += ["--controller-url", controller, "--controller-token", "of-no-use-elsewhere"]
         with self._output.open("w") as stream:
@@ -151,24 +201,26 @@ class Rulebook:
 
 
 @needs_rulebook
-def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_then_their_playbooks_run_to_the_end(
+def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are_announced_then_their_playbooks_run(
     tmp_path: Path, receiver: Receiver
 ) -> None:
     # In one process, because each takes seconds to start.
     together = tmp_path / "together.yml"
     rulesets = []
-    for name in ("handle_events", "evictions", "handle_events_job", "redeploy_early_job"):
+    for name in ("handle_events", "evictions", "updates", "handle_events_job", "redeploy_early_job", "updates_job"):
         for ruleset in yaml.safe_load((RULEBOOKS / f"{name}.yml").read_text()):
             rulesets.append({**ruleset, "name": f"{name}: {ruleset['name']}"})
     together.write_text(yaml.safe_dump(rulesets))
     directory = tmp_path / "fleet"
     directory.mkdir()
+    service_bus = ServiceBus(tmp_path)
     with Fleet(directory, 103, 2) as fleet:
         rebooted, evicted = fleet.hosts
         rulebook = Rulebook(
             fleet,
             together,
             receiver.url,
+            service_bus.collections,
             maintenance_source="imds",
             maintenance_endpoint=fleet.azure.imds[rebooted.vm.lower()],
             maintenance_interval=1,
@@ -176,6 +228,10 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
             maintenance_redeploy_between=ALWAYS,
             maintenance_tell_urls=[receiver.url + "/chat"],
             maintenance_alertmanager_url=receiver.url,
+            maintenance_service_bus="Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=listen",
+            maintenance_service_bus_queue=str(service_bus.queue),
+            maintenance_update_configuration="patches",
+            maintenance_update_hosts=evicted.name,
         )
         try:
             reboot = fleet.event("Reboot", rebooted, description="{{ lookup('pipe', 'touch %s/hacked') }}" % tmp_path)
@@ -183,6 +239,17 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
             assert not rebooted.is_serving()
             fleet.azure.advance(20000)  # seconds; longer than any event
             rulebook.wait_until(lambda: re.search(r"^PLAY RECAP", rulebook.output, re.MULTILINE))
+            assert rebooted.is_back()
+
+            service_bus.deliver("Pre", "others")
+            run_id = service_bus.deliver("Pre")
+            rulebook.wait_until(lambda: (evicted.state / claims.FILE).exists())
+            rulebook.wait_until(lambda: list(claims.read(str(evicted.state)).claims) == ["updates"])
+            rulebook.wait_until(lambda: not evicted.is_serving() and claims.read(str(evicted.state)).lease is None)
+            assert rebooted.is_serving(), "nobody updates it"
+            service_bus.deliver("Post")
+            rulebook.wait_until(evicted.is_back)
+
             fleet.event("Preempt", evicted)
             fleet.event("Redeploy", rebooted, notice=5 * 86400)
             wanted = {"/chat", "/api/v2/silences", *map(launch, JOB_TEMPLATES)}
@@ -191,13 +258,18 @@ def test_given_rulebooks_as_shipped_when_a_reboot_and_an_eviction_are_announced_
             rulebook.kill()
 
         assert not (tmp_path / "hacked").exists()
-        assert rebooted.is_back()
         assert re.search(r"^%s +: ok=.* failed=0 " % rebooted.name, rulebook.output, re.MULTILINE), rulebook.output
     told = dict(receiver.received)
     assert told[launch("Handle maintenance")]["limit"] == "all,localhost", "nothing but the fleet"
     assert told[launch("Move machines early")]["limit"] == "vm_0.example.com", "that machine alone"
     variables = told[launch("Move machines early")]["extra_vars"]
     assert (variables["redeploy_early_hosts"], variables["redeploy_early_between"]) == ("all", ALWAYS)
+    variables = told[launch("Prepare for updates")]["extra_vars"]
+    assert variables["prepare_for_updates_hosts"] == evicted.name
+    assert variables["prepare_for_updates_run_id"] == run_id, "that of no other configuration, which came before"
+    assert datetime.fromisoformat(variables["prepare_for_updates_start"]) > datetime.now(UTC)
+    variables = told[launch("Restore machines")]["extra_vars"]
+    assert (variables["restore_hosts"], variables["restore_owner"]) == (evicted.name, "updates")
     assert told["/chat"]["event"]["event_type"] == "Preempt"
     assert told["/chat"]["text"].startswith("Preempt of vm_1: ")
     (matcher,) = told["/api/v2/silences"]["matchers"]

@@ -114,6 +114,16 @@ class TestInventory:
         assert hosts(["web_0"], GROUP % "rg-c") == ["no-host-for-web_0"]
         assert hosts(["web_0"], None) == ["no-host-for-web_0"], "which of the two, nobody can say"
 
+    def test_given_hosts_that_the_inventory_names_by_a_tag_then_a_vm_is_the_one_of_its_tag(self, tmp_path: Path) -> None:
+        path = tmp_path / "inventory.json"
+        tagged = {"shop1": {"id": VM % ("one", "web_0"), "tags": {"host": "shop1"}}}
+        untagged = {"web_1_a1b2": {"id": VM % ("one", "web_1"), "tags": {}}}
+        path.write_text(json.dumps({"_meta": {"hostvars": {**tagged, **untagged}}}))
+
+        hosts = host_map(hosts_inventory=str(path), hosts_variable="id")
+
+        assert hosts(["WEB_0", "web_1"], GROUP % "one") == ["shop1", "web_1_a1b2"]
+
     def test_given_a_file_that_changes_then_it_is_read_again_and_what_was_known_outlives_a_broken_one(
         self, tmp_path: Path
     ) -> None:
