@@ -160,7 +160,7 @@ def run(directory: Path, playbook: str, inventory: dict[str, Any], forks: int) -
     modules.unlink(missing_ok=True)
     environment = dict(
         os.environ,
-        ANSIBLE_CONNECTION_PLUGINS=str(ROOT / "tests" / "integration" / "playbooks" / "connection"),
+        ANSIBLE_CONNECTION_PLUGINS=str(ROOT / "tests" / "plugins" / "connection"),
         ANSIBLE_PIPELINING="true",
         ANSIBLE_NOCOLOR="true",
         # Else the inventory is read as what it is not, first.

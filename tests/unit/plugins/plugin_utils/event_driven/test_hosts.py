@@ -114,7 +114,7 @@ class TestInventory:
         assert hosts(["web_0"], GROUP % "rg-c") == ["no-host-for-web_0"]
         assert hosts(["web_0"], None) == ["no-host-for-web_0"], "which of the two, nobody can say"
 
-    def test_given_hosts_that_the_inventory_names_by_a_tag_then_a_vm_is_the_one_of_its_tag(self, tmp_path: Path) -> None:
+    def test_given_hosts_that_are_named_by_a_tag_then_a_vm_is_the_one_of_its_tag(self, tmp_path: Path) -> None:
         path = tmp_path / "inventory.json"
         tagged = {"shop1": {"id": VM % ("one", "web_0"), "tags": {"host": "shop1"}}}
         untagged = {"web_1_a1b2": {"id": VM % ("one", "web_1"), "tags": {}}}
