@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils.arm.credentials import VARIABLES, SignIn, choose
-from ...module_utils.arm.options import read_subscriptions
+from ...module_utils.arm.options import Places, read_places
 from ...module_utils.scheduled_events.client import (
     DEFAULT_CONNECT_TIMEOUT,
     DEFAULT_ENDPOINT,
@@ -43,7 +43,7 @@ _COMMON = frozenset(
 )
 _OF_SOURCE = {
     AGENTS: frozenset(["agents", "agents_file", "secret_file", "parallel"]),
-    RESOURCE_GRAPH: frozenset(["subscriptions", "auth_source", *VARIABLES]) - {"ad_user"},
+    RESOURCE_GRAPH: frozenset(["subscriptions", "management_group", "auth_source", *VARIABLES]) - {"ad_user"},
     IMDS: frozenset(["endpoint", "api_version", "connect_timeout"]),
 }
 # What ansible-rulebook adds for sources that it feeds back to.
@@ -65,7 +65,8 @@ class Options(NamedTuple):
     secrets: tuple[bytes, ...] = ()
     """Shared with the agents, the one in use first. None: what they answer is taken from anybody."""
     parallel: int = 0
-    subscriptions: tuple[str, ...] = ()
+    places: Places = Places((), None)
+    """Whose events Resource Graph is asked for."""
     sign_in: SignIn | None = None
     connection: ConnectionOptions = ConnectionOptions()
     announce_between: tuple[Window, ...] = ()
@@ -108,7 +109,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
     sign_in = choose(given)
     for warning in sign_in.warnings:
         log(warning)
-    return options._replace(subscriptions=tuple(read_subscriptions(given)), sign_in=sign_in)
+    return options._replace(places=read_places(given), sign_in=sign_in)
 
 
 def _read_windows(content: Any) -> tuple[Window, ...]:

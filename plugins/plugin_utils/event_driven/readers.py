@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...module_utils.arm.client import ArmClient
 from ...module_utils.arm.credentials import SignIn
-from ...module_utils.arm.resource_graph import list_events
+from ...module_utils.arm.options import Places
+from ...module_utils.arm.resource_graph import list_events, subscriptions_of
 from ...module_utils.scheduled_events.deadline import Deadline
 from ...module_utils.scheduled_events.document import Event, event_from_dict, parse_json, same_name
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
@@ -85,7 +86,7 @@ def open_reader(options: Options, clock: Callable[[], float] = time.monotonic) -
     if options.sign_in is None:
         raise OptionError("source: %s is read by who has signed in" % RESOURCE_GRAPH)
     sign_in = options.sign_in
-    return Reader(lambda: _read_resource_graph(sign_in, options.subscriptions, options.timeout), nothing_to_close)
+    return Reader(lambda: _read_resource_graph(sign_in, options.places, options.timeout), nothing_to_close)
 
 
 class Agents:
@@ -217,7 +218,7 @@ async def _read_imds(connection: ConnectionOptions) -> Reading:
     return await in_thread(read)
 
 
-async def _read_resource_graph(sign_in: SignIn, subscriptions: tuple[str, ...], timeout: float) -> Reading:
+async def _read_resource_graph(sign_in: SignIn, places: Places, timeout: float) -> Reading:
     def read(stopped: threading.Event) -> Reading:
         def sleep(seconds: float) -> None:
             if stopped.wait(seconds):
@@ -226,7 +227,9 @@ async def _read_resource_graph(sign_in: SignIn, subscriptions: tuple[str, ...], 
         with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
             own = client.known_subscription_id
             refused: list[DocumentError] = []
-            listed = list_events(client, subscriptions or ([own] if own else []), finished=True, refuse=refused.append)
+            # Each time: subscriptions come below a management group, and go.
+            named = subscriptions_of(client, places)
+            listed = list_events(client, named or ([own] if own else []), finished=True, refuse=refused.append)
         # For one row that nobody can read, no other event is lost.
         troubles = {"Resource Graph": str(refused[0])} if refused else {}
         found = [Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed]

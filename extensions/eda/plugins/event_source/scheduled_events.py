@@ -97,6 +97,11 @@ options:
     description: With O(source=resource_graph), the ids of the subscriptions. By default the one of the sign-in, or all.
     type: list
     elements: str
+  management_group:
+    description:
+      - With O(source=resource_graph), the name of a management group, to read the events of all subscriptions below it.
+        Not with O(subscriptions).
+    type: str
   auth_source:
     description:
       - With O(source=resource_graph), how to sign in, with the options of the lookup

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Options, read_options
 
+GUID = "11111111-aaaa-4bbb-8ccc-555555555555"
 AGENTS = {"web_0": "http://127.0.0.1:9797/"}
 
 
@@ -80,6 +81,16 @@ def test_given_empty_texts_when_they_are_read_then_they_count_as_not_set() -> No
         ({"source": "imds", "connect_timeout": "soon"}, "connect_timeout"),
         ({"source": "resource_graph", "auth_source": "guess"}, "auth_source"),
         ({"source": "resource_graph", "auth_source": "msi", "subscriptions": ["x"]}, "subscriptions"),
+        (
+            {
+                "source": "resource_graph",
+                "auth_source": "msi",
+                "subscriptions": ["11111111-aaaa-4bbb-8ccc-555555555555"],
+                "management_group": "shop",
+            },
+            "management_group",
+        ),
+        ({"agents": AGENTS, "management_group": "shop"}, "management_group"),
         ({"source": "resource_graph", "auth_source": "msi", "interval": 1}, "interval"),
     ],
 )

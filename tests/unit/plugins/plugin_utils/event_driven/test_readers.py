@@ -312,6 +312,7 @@ class TestOtherSources:
             "arm": {
                 "subscription_id": SUBSCRIPTION,
                 "tenant_id": TENANT,
+                "management_groups": {"shop": [SUBSCRIPTION]},
                 "clients": [{"client_id": CLIENT, "secret": "of-no-use-elsewhere"}],
                 "tls": {"certificate": str(throwaway.certificate), "private_key": str(throwaway.private_key)},
                 "virtual_machines": [{"name": "db", "properties": properties}],
@@ -328,11 +329,10 @@ class TestOtherSources:
                 "client_id": CLIENT,
                 "secret": "of-no-use-elsewhere",
                 "tenant": TENANT,
-                "subscriptions": [SUBSCRIPTION],
             }
 
-            async def check() -> None:
-                found = (await open_reader(read_options(given, print)).read()).found
+            async def check(**places: Any) -> None:
+                found = (await open_reader(read_options({**given, **places}, print)).read()).found
                 assert [(one.event.event_type, one.is_finished) for one in found] == [
                     ("Reboot", True),
                     ("Redeploy", False),
@@ -341,7 +341,8 @@ class TestOtherSources:
                 assert found[0].resource_id.endswith("/virtualMachines/db")
                 assert found[0].group_id is not None
 
-            run(check())
+            run(check(subscriptions=[SUBSCRIPTION]))
+            run(check(management_group="shop"))
 
 
 class TestThreads:
