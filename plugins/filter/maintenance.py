@@ -34,7 +34,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     attempts,
     make_plan,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
@@ -124,24 +124,16 @@ def maintenance_second_look(
 
 
 def maintenance_progress(
-    state: Mapping[str, Any],
-    reading: Mapping[str, Any] | None = None,
+    entry: Mapping[str, Any],
     approved: Iterable[str] = (),
     failed: bool = False,
     policy: Mapping[str, Any] | None = None,
-    confirm_after: float = 5.0,
-    until: float | None = None,
     now: float | None = None,
 ) -> dict[str, Any]:
-    """Begin to watch a host, or take one more look into account."""
-    instant = time.time() if now is None else now
-    decided = read_policy(policy or {})
-    if reading is None:
-        return begin_watch(read_entry(state), approved, failed, decided, instant)
-    try:
-        return watch(state, read_reading(reading), decided, instant, float(confirm_after), until)
-    except DocumentError as error:
-        raise AnsibleFilterError("maintenance_progress: %s" % plain(str(error))) from error
+    """Begin to wait for the end of a host's events."""
+    return begin_watch(
+        read_entry(entry), approved, failed, read_policy(policy or {}), time.time() if now is None else now
+    )
 
 
 def maintenance_attempts(

@@ -8,6 +8,7 @@ A host that is being deleted stops answering.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.document import Event
@@ -15,8 +16,8 @@ from .plan import Entry
 from .treatment import Policy, does_not_wait, notice_of, start_of
 
 # Seconds. Rounds grow, so that a long wait does not make many of them, and a short one ends soon.
-_SHORTEST_ROUND = 10.0
-_LONGEST_ROUND = 120.0
+SHORTEST_ROUND = 10.0
+LONGEST_ROUND = 120.0
 
 Progress = dict[str, Any]
 
@@ -57,12 +58,12 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
         "may_start_at": (now if entry.agent or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
         "missing_since": None,
         "began_at": now,
-        "round_ends_at": now + _SHORTEST_ROUND,
+        "round_ends_at": now + SHORTEST_ROUND,
         "gives_up_at": max(now, min(max(starts or [now]), now + policy.begin_within)) + policy.end_timeout,
         "silent_since": None,
         "gave_up": False,
         "silent": False,
-        "news": True,
+        "told": "",
     }
 
 
@@ -72,18 +73,17 @@ def watch(
     policy: Policy,
     now: float,
     confirm_after: float,
-    until: float | None = None,
+    longest_round: float = LONGEST_ROUND,
 ) -> Progress:
     """Take one more look into account.
 
     :param events: those that are listed for the host; None if it, or its metadata service, did not answer
     :param confirm_after: seconds after which a deletion that is no longer listed is looked at once more, before
         it is taken for withdrawn
-    :param until: when the round is to end at the latest, because other hosts are to be taken then
-    :returns: the new state; its `news` says that waiting on is not all that is to be done: something has
-        happened, or the round is up
+    :param longest_round: seconds that the next round lasts at most
+    :returns: the new state; its `round_ends_at` is that of a round that begins now
     """
-    round_seconds = min(max(now - progress["began_at"], _SHORTEST_ROUND), _LONGEST_ROUND)
+    round_seconds = min(max(now - progress["began_at"], SHORTEST_ROUND), longest_round)
     silent_since = progress["silent_since"] if events is None else None
     if events is None and silent_since is None:
         silent_since = now
@@ -105,15 +105,36 @@ def watch(
         # What was approved may have begun long before its time: waiting for that as well would change nothing.
         after["gave_up"] = True
         after["outcome"] = "has not answered for %d s, left as it is: run again" % (now - silent_since)
-    ends_at = progress["round_ends_at"] if until is None else min(progress["round_ends_at"], until)
-    after["news"] = now >= ends_at or any(
-        after[key] != progress[key] for key in ("over", "started", "missing_since", "gave_up")
-    )
     return after
 
 
 def _waits_for_answer_until(progress: Mapping[str, Any], silent_since: float, policy: Policy) -> float:
     return float(max(silent_since, progress["may_start_at"]) + policy.end_timeout)
+
+
+def describe_wait(progress: Mapping[str, Any], events: Sequence[Event] | None, policy: Policy) -> str:
+    """Say what is waited for, since when, and for how long at most; or how the wait has ended.
+
+    :param events: those that were listed for the host at the last look; None if nobody answered
+    """
+    if progress["over"] or progress["gave_up"]:
+        return str(progress["outcome"])
+    listed = [event for event in events or () if event.event_id.lower() in progress["awaited"]]
+    told = ["%s %s (%s)" % (event.event_type, event.event_id, event.event_status) for event in listed]
+    if events is None:
+        told = ["it to answer again: neither it nor its metadata service does"]
+    limit = progress["gives_up_at"]
+    if progress["silent_since"] is not None:
+        limit = min(limit, _waits_for_answer_until(progress, progress["silent_since"], policy))
+    return "waits for %s since %s, until %s at most" % (
+        " and ".join(told or ["another look at what is not listed any more"]),
+        _time_of_day(progress["began_at"]),
+        _time_of_day(limit),
+    )
+
+
+def _time_of_day(instant: float) -> str:
+    return datetime.fromtimestamp(instant, timezone.utc).strftime("%H:%M:%S UTC")
 
 
 def _look_at_silence(progress: Progress, now: float) -> Progress:

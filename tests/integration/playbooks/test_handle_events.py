@@ -59,7 +59,7 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
 
     # It has started, and the machine is rebooting.
     run.wait_until(lambda: fleet.is_down(host))
-    run.wait_until(lambda: "UNREACHABLE" in run.output)
+    run.wait_until(lambda: f"[{host.name}]: waits for it to answer again" in run.output)
     # It has rebooted, but the event is still listed: that is not the end.
     fleet.azure.advance(60)
     looks = fleet.looks(host)
@@ -93,6 +93,11 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     assert "FAILED" not in run.report(host)
     assert host.is_back()
     assert len(fleet.record(reboot)["approvals"]) == 1
+    # While it waited it said for what, and how long at most.
+    assert re.search(
+        rf"\[host0\]: waits for Reboot {reboot} \(Started\) since \S+ UTC, until \S+ UTC at most", run.text
+    )
+    assert "RETRYING" not in run.output
     assert "s of notice left; over; put back" in run.report(host)
     assert not other.marker.exists()
     # The operator's tasks ran for no host that was not hit, while it was in rotation, each at its time.

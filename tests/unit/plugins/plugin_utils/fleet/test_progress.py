@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import (
+    begin_watch,
+    describe_wait,
+    watch,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 MakeEvent = Callable[..., Event]
@@ -40,7 +44,6 @@ def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_goes_back(even
 
     assert state["over"]
     assert state["restore"]
-    assert state["news"]
 
 
 def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_start_then_it_was_withdrawn(
@@ -57,7 +60,6 @@ def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over(event: MakeE
     state = watch(begin(event(), now), SILENCE, Policy(), now + 5, 5)
 
     assert not state["over"]
-    assert not state["news"]
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
@@ -102,7 +104,6 @@ def test_given_a_deletion_that_had_started_when_the_host_still_answers_then_it_s
     event: MakeEvent, now: float
 ) -> None:
     state = look(begin(event("Terminate"), now), now + 5, event("Terminate", status="Started"))
-    assert state["news"]
 
     state = look(state, now + 10)
     assert (state["over"], state["restore"]) == (True, False)
@@ -159,7 +160,6 @@ def test_given_an_event_that_does_not_end_then_the_wait_gives_up_after_its_start
     assert not look(state, now + 2399, event())["gave_up"]
     late = look(state, now + 2400, event())
     assert late["gave_up"]
-    assert late["news"]
     assert not late["over"]
 
 
@@ -172,7 +172,7 @@ def test_given_an_approved_event_when_the_host_does_not_answer_any_more_then_its
 
     lost = watch(state, SILENCE, policy, now + 150, 5)
 
-    assert (lost["gave_up"], lost["over"], lost["news"]) == (True, False, True)
+    assert (lost["gave_up"], lost["over"]) == (True, False)
     assert lost["outcome"] == "has not answered for 100 s, left as it is: run again"
 
 
@@ -195,16 +195,33 @@ def test_given_an_event_not_approved_when_the_host_does_not_answer_then_its_star
     assert not watch(state, SILENCE, policy, now + 900, 5)["gave_up"]
 
 
-def test_given_nothing_new_then_a_round_ends_when_its_time_is_up_and_the_next_is_longer(
+def test_given_nothing_new_then_each_round_is_as_long_as_was_waited_so_far_within_limits(
     event: MakeEvent, now: float
 ) -> None:
     state = begin(event(), now)
-    assert not look(state, now + 9, event())["news"]
+    assert state["round_ends_at"] == now + 10
 
-    state = look(state, now + 40, event())
-    assert state["news"]
-    assert not look(state, now + 79, event())["news"]
-    assert look(state, now + 80, event())["news"]
+    assert look(state, now + 5, event())["round_ends_at"] == now + 5 + 10
+    assert look(state, now + 40, event())["round_ends_at"] == now + 40 + 40
+    assert look(state, now + 500, event())["round_ends_at"] == now + 500 + 120
+
+
+def test_given_a_host_that_waits_when_described_then_it_says_for_what_since_when_and_how_long_at_most(
+    event: MakeEvent, now: float
+) -> None:
+    reboot = event(event_id="E1", notice=600)
+    state = begin(reboot, now)
+    silent = watch(state, SILENCE, Policy(), now + 5, 5)
+
+    assert describe_wait(look(state, now + 5, reboot), [reboot], Policy()) == (
+        "waits for Reboot E1 (Scheduled) since 18:00:00 UTC, until 18:40:00 UTC at most"
+    )
+    # A host that was approved, and is lost, is given up before.
+    assert describe_wait(silent, SILENCE, Policy()) == (
+        "waits for it to answer again: neither it nor its metadata service does since 18:00:00 UTC,"
+        " until 18:30:05 UTC at most"
+    )
+    assert describe_wait(look(state, now + 5), [], Policy()) == "over"
 
 
 def test_given_a_host_that_is_left_to_its_agent_then_its_event_is_awaited_however_far_off(

@@ -1,0 +1,85 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The documentation of the action maintenance_watch, which runs on the controller."""
+
+DOCUMENTATION = r"""
+module: maintenance_watch
+short_description: Wait until the maintenance of a VM is over, and say what is waited for
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Looks at the scheduled events of a host again and again, from the controller, until they are over, or for the
+    length of a round.
+  - Prints a line when the wait begins and when what is waited for changes, on the standard error output, where it is
+    in the way of no callback.
+  - A host that cannot be reached meanwhile is neither an error nor the end. It is looked at until it can be reached
+    again.
+  - The rounds of all hosts end as soon as the wait of one of them does, so that none is held up by another.
+extends_documentation_fragment:
+  - foghorn.azure_events.imds
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_imds
+attributes:
+  check_mode:
+    support: full
+    details: This action reads only.
+  diff_mode:
+    support: N/A
+    details: This action reads only.
+  idempotent:
+    support: full
+    details: This action reads only.
+options:
+  progress:
+    description:
+      - How far the wait has come. What P(foghorn.azure_events.maintenance_progress#filter) returned at first, then
+        RV(progress).
+    type: dict
+    required: true
+  policy:
+    description: As for P(foghorn.azure_events.maintenance_plan#filter).
+    type: dict
+    default: {}
+  poll_interval:
+    description:
+      - Seconds between two looks.
+      - For so long a deletion that is no longer listed, and had not started, is looked for before it is taken for
+        withdrawn.
+    type: float
+    default: 5
+  until:
+    description: When the round is to end at the latest, in seconds since the epoch.
+    type: float
+  is_crowded:
+    description:
+      - Whether more hosts wait than are looked at side by side, so that some of them have to wait for others.
+      - Rounds are short then.
+    type: bool
+    default: false
+seealso:
+  - module: foghorn.azure_events.scheduled_events_info
+  - plugin: foghorn.azure_events.maintenance_progress
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Wait until the maintenance is over, or the round
+  foghorn.azure_events.maintenance_watch:
+    progress: "{{ progress }}"
+    vm_name: web_0
+  register: watched
+"""
+
+RETURN = r"""
+progress:
+  description:
+    - RV(ignore:over) says whether the wait has ended, RV(ignore:restore) whether the host may go back then, and
+      RV(ignore:outcome) why, in words.
+    - RV(ignore:gave_up) says that the wait took too long.
+    - What else there is, is for this action itself.
+  returned: always
+  type: dict
+"""

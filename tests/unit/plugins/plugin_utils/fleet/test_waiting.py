@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a host waits for the end of its events beside others, and what is said meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Bell, Round, wait
+
+MakeEvent = Callable[..., Event]
+SILENCE = None
+LOOK_EVERY = 1.0
+
+
+class Waiting:
+    """A host that waits for a Reboot, with a clock that only its sleep moves."""
+
+    def __init__(self, directory: Path, event: Event, now: float) -> None:
+        self.bell = Bell(str(directory / "bell"))
+        self.now = now
+        self.lines: list[str] = []
+        self.looked_at: list[float] = []
+        self._answers: Sequence[Any] = ()
+        self.rings_at = float("inf")
+        entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
+        self.progress = begin_watch(entry, [event.event_id], False, Policy(), now)
+
+    def wait(self, *answers: Any, **turn: Any) -> dict[str, Any]:
+        """Wait, and be given these answers, the last of them again and again."""
+        self._answers = answers
+        self.looked_at = []
+        self.progress = wait(
+            self.progress,
+            Round(Policy(), LOOK_EVERY, **turn),
+            look=self._look,
+            tell=self.lines.append,
+            bell=self.bell,
+            clock=lambda: self.now,
+            sleep=self._sleep,
+        )
+        return self.progress
+
+    def _look(self) -> Any:
+        answer = self._answers[min(len(self.looked_at), len(self._answers) - 1)]
+        self.looked_at.append(self.now)
+        return answer
+
+    def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if self.now >= self.rings_at:
+            self.bell.ring()
+
+
+@pytest.fixture
+def reboot(event: MakeEvent) -> Event:
+    """What is waited for."""
+    return event(event_id="E1", notice=600)
+
+
+@pytest.fixture
+def started(event: MakeEvent) -> Event:
+    """The same, later."""
+    return event(event_id="E1", status="Started")
+
+
+@pytest.fixture
+def waiting(tmp_path: Path, reboot: Event, now: float) -> Waiting:
+    """A host that has just begun to wait."""
+    return Waiting(tmp_path, reboot, now)
+
+
+def test_given_an_event_that_ends_then_the_wait_does_and_the_others_hear_of_it(
+    waiting: Waiting, reboot: Event, started: Event
+) -> None:
+    state = waiting.wait([reboot], [started], [])
+
+    assert (state["over"], state["restore"]) == (True, True)
+    assert waiting.bell.has_rung()
+
+
+def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_and_not_each_time(
+    waiting: Waiting, reboot: Event, started: Event
+) -> None:
+    waiting.wait([reboot])
+    waiting.wait([reboot], [reboot], [started], [started], SILENCE, SILENCE, [started], [])
+
+    said = [line.split(" since ")[0] for line in waiting.lines]
+    assert said == [
+        "waits for Reboot E1 (Scheduled)",
+        "waits for Reboot E1 (Started)",
+        "waits for it to answer again: neither it nor its metadata service does",
+        "waits for Reboot E1 (Started)",
+        "over",
+    ]
+
+
+def test_given_nothing_new_then_the_round_ends_when_its_time_is_up_and_rings_for_nobody(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.wait([reboot])
+
+    assert waiting.looked_at == [now + second for second in range(10)]
+    assert waiting.now == now + 10
+    assert not waiting.bell.has_rung()
+
+
+def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.rings_at = now + 2
+
+    assert not waiting.wait([reboot])["over"]
+
+    assert waiting.now == now + 2
+
+
+def test_given_a_host_that_began_when_another_had_ended_then_it_is_looked_at_once(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.bell.ring()
+
+    waiting.wait([reboot])
+
+    assert (waiting.looked_at, waiting.now) == ([now], now)
+
+
+def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.wait([reboot], until=now + 3)
+
+    assert waiting.now == now + 3
+
+
+def test_given_more_hosts_than_can_be_looked_at_side_by_side_then_rounds_stay_short(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.now = now + 300
+    state = waiting.wait([reboot], is_crowded=True)
+
+    assert state["round_ends_at"] == waiting.now + 10
+
+
+def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_hear_of_it(
+    waiting: Waiting, started: Event, now: float
+) -> None:
+    waiting.now = now + 2400
+
+    assert waiting.wait([started])["gave_up"]
+    assert waiting.bell.has_rung()
+    assert waiting.lines == ["still not over, left as it is: run again"]
