@@ -543,9 +543,12 @@ def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_h
     assert fleet.looks(fleet.hosts[0]) == 0
 
 
-def test_given_the_playbook_when_its_syntax_is_checked_without_any_variable_then_it_is_right(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [["--syntax-check"], ["--tags", "of_another_play"]], ids=" ".join)
+def test_given_that_nothing_of_the_playbook_is_to_be_run_then_it_is_no_error(
+    tmp_path: Path, options: list[str]
+) -> None:
     (tmp_path / "hosts").write_text("localhost\n")
     subprocess.run(
-        ["ansible-playbook", "--syntax-check", "-i", str(tmp_path / "hosts"), "foghorn.azure_events.handle_events"],
+        ["ansible-playbook", *options, "-i", str(tmp_path / "hosts"), "foghorn.azure_events.handle_events"],
         check=True,
     )

@@ -99,3 +99,55 @@ def test_given_what_the_roles_leave_on_a_host_then_the_last_claim_is_not_given_u
     ]
 
     assert set(OWN["__handle_events_records"]) == {*records.values(), services.rpartition("/")[2]}
+
+
+POOL = "/subscriptions/1/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
+OTHER = POOL.replace("/web", "/api")
+GATEWAY_POOL = POOL.replace("loadBalancers", "applicationGateways")
+
+
+@pytest.mark.parametrize(
+    ("variables", "group"),
+    [
+        ({}, ""),
+        (
+            {"load_balancer_removal_methods": ["haproxy"], "load_balancer_removal_haproxy_backends": ["web"]},
+            "backend web",
+        ),
+        ({"load_balancer_removal_methods": ["haproxy"]}, ""),
+        (
+            {
+                "load_balancer_removal_methods": ["azure_load_balancer"],
+                "load_balancer_removal_azure_pools": [POOL, OTHER],
+            },
+            f"pool {OTHER.lower()}, {POOL.lower()}",
+        ),
+        # Found by the role itself when it takes the host out.
+        ({"load_balancer_removal_methods": ["azure_load_balancer"], "load_balancer_removal_azure_pools": []}, ""),
+        # Not in use.
+        ({"load_balancer_removal_azure_pools": [POOL]}, ""),
+        (
+            {
+                "load_balancer_removal_methods": ["health_probe", "application_gateway"],
+                "load_balancer_removal_gateway_pools": [GATEWAY_POOL],
+            },
+            f"pool {GATEWAY_POOL.lower()}",
+        ),
+    ],
+)
+def test_given_the_pools_that_a_host_leaves_then_those_of_the_same_are_a_group(
+    variables: dict[str, Any], group: str
+) -> None:
+    assert decided("__handle_events_pool", **variables) == group
+
+
+def test_given_an_application_gateway_then_the_minutes_that_it_takes_are_planned_for_on_both_ways() -> None:
+    gateway = {"load_balancer_removal_methods": ["application_gateway"]}
+    both = {"load_balancer_removal_methods": ["health_probe", "application_gateway"]}
+
+    assert decided("__handle_events_settle_seconds", **gateway) == 300
+    assert decided("__handle_events_return_seconds", **gateway) == 300
+    assert decided("__handle_events_settle_seconds", **both, handle_events_gateway_seconds="400") == 35 + 400
+    assert decided("__handle_events_return_seconds", **both, handle_events_gateway_seconds="400") == 20 + 400
+    assert decided("__handle_events_settle_seconds") == 35
+    assert decided("__handle_events_return_seconds") == 20
