@@ -34,7 +34,17 @@ _PACKAGES = (
 
 # What takes long to install goes where a scenario needs it, and nowhere else.
 _MORE_PACKAGES = {
-    "bookworm": ("corosync", "munge", "pacemaker", "pacemaker-cli-utils", "slurm-client", "slurmctld", "slurmd"),
+    "bookworm": (
+        "corosync",
+        "munge",
+        "pacemaker",
+        "pacemaker-cli-utils",
+        "postgresql",
+        "redis-server",
+        "slurm-client",
+        "slurmctld",
+        "slurmd",
+    ),
 }
 
 # What debootstrap leaves is turned into the image of a cloud: one user who may become root, no identity yet, and
@@ -57,6 +67,11 @@ systemctl mask --quiet e2scrub_all.timer e2scrub_reap.service fstrim.timer
 rm -rf /var/cache/apt/archives /var/lib/apt/lists
 """
 
+# What they begin to run, and have made, is the scenario's to begin and to make.
+_MORE_FINISH = {
+    "bookworm": "systemctl disable --quiet postgresql.service redis-server.service\npg_dropcluster 15 main\n"
+}
+
 # debootstrap has many children and mounts: all of them are gone when it ends, and it ends when we do.
 _ENDS_WITH_US = ("setpriv", "--pdeathsig=KILL", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 
@@ -70,9 +85,14 @@ def packages_of(suite: str) -> tuple[str, ...]:
     return (*_PACKAGES, *_MORE_PACKAGES.get(suite, ()))
 
 
+def finish_of(suite: str) -> str:
+    """What is run in a suite's tree once all of its packages are there."""
+    return _FINISH + _MORE_FINISH.get(suite, "")
+
+
 def path_of(suite: str) -> Path:
     """Where the tree of a suite lies once it is complete."""
-    key = hashlib.sha256("\n".join([suite, *packages_of(suite), _FINISH]).encode()).hexdigest()[:12]
+    key = hashlib.sha256("\n".join([suite, *packages_of(suite), finish_of(suite)]).encode()).hexdigest()[:12]
     return KEPT_IN / f"{suite}-{key}"
 
 
@@ -112,11 +132,11 @@ def _in_memory(directory: Path) -> Iterator[Path]:
 def _build(suite: str, target: Path) -> None:
     log = target.with_suffix(".log")
     log.unlink(missing_ok=True)
-    include = f"--include={','.join(packages_of(suite))}"
+    packages = f"--include={','.join(packages_of(suite))}"
     with _in_memory(target.with_suffix(".memory")) as tree:
         for command, script in (
-            (["debootstrap", "--variant=minbase", include, suite, str(tree), mirror()], ""),
-            (["chroot", str(tree), "/bin/sh"], _FINISH),
+            (["debootstrap", "--variant=minbase", packages, suite, str(tree), mirror()], ""),
+            (["chroot", str(tree), "/bin/sh"], finish_of(suite)),
             (["cp", "--archive", str(tree), str(target)], ""),
         ):
             with log.open("a") as stream:
