@@ -12,29 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[3]
-RECIPES = ROOT / "docs" / "recipes"
+from .recipes import PATIENCE, RECIPES, ROOT, hook_of, role_of
+
 LINKS = ROOT / ".cache" / "agent"
-PATIENCE = 60.0
 
 runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT), str(LINKS))
 sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(LINKS)]
 
 from foghorn_agent.advice import advice_on_policies  # noqa: E402 - found on the path set above
 from foghorn_agent.config import parse_config  # noqa: E402
-
-
-def role_of(recipe: str) -> dict[str, Any]:
-    """The variables that a recipe gives to the role, from the first of its examples."""
-    example = (RECIPES / recipe).read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
-    (play,) = yaml.safe_load(example)
-    variables: dict[str, Any] = play["roles"][0]
-    return variables
-
-
-def hook_of(recipe: str, stage: str) -> str:
-    (content,) = [hook["content"] for hook in role_of(recipe)["handler_agent_hooks"] if hook["stage"] == stage]
-    return str(content)
 
 
 @pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.md")))
