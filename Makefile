@@ -48,7 +48,7 @@ STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- ++ $(P
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy awx-collection rulebook
+.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy awx-collection rulebook
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -170,6 +170,9 @@ requirements: $(VENV_UV)/.uv ## write requirements/*.txt anew from *.in (UPGRADE
 
 build: $(VENV)/.run copy ## the collection's tarball, in dist
 	@$(BIN)/ansible-galaxy collection build --force --output-path dist $(COPY)
+
+environments: $(VENV)/.test build ## the images of docs/execution_environment.md, as root on Debian or Ubuntu with podman
+	@$(BIN)/python tools/build_environments.py $(TARBALL) $(CACHE)/environments
 
 bench: $(VENV)/.run collection ## all benchmarks, one after the other
 	@tools/bench.sh $(BIN)/python
