@@ -304,9 +304,14 @@ class _Stream:
             raise ProtocolError("the answer broke off")
 
     def _more(self) -> bool:
-        while not self._readable.poll(self._milliseconds_left()):
-            pass
-        chunk = self._connection.recv(_CHUNK)
+        chunk = None
+        while chunk is None:
+            if self._readable.poll(self._milliseconds_left()):
+                try:
+                    chunk = self._connection.recv(_CHUNK)
+                except BlockingIOError:
+                    # Linux may find out only now that what came was spoilt.
+                    continue
         self._buffer += chunk
         self.pieces += 1
         return bool(chunk)

@@ -606,3 +606,28 @@ def judged(server: Server, judge: http.client.HTTPConnection, content: bytes) ->
     finally:
         peer.close()
         judge.close()
+
+
+class Spoilt(socket.socket):
+    """A socket to which something comes that is found to be spoilt when it is to be read."""
+
+    spoilt = 2
+
+    def recv(self, *arguments: int) -> bytes:
+        self.spoilt -= 1
+        if self.spoilt >= 0:
+            raise BlockingIOError
+        return super().recv(*arguments)
+
+
+def test_given_what_is_there_and_cannot_be_read_then_it_waits_for_what_can(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = socket.create_connection
+
+    def create_spoilt(*arguments: Any) -> socket.socket:
+        return Spoilt(fileno=create(*arguments).detach())
+
+    monkeypatch.setattr(socket, "create_connection", create_spoilt)
+
+    assert server.play(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").body == b"ok"
