@@ -17,6 +17,9 @@ from .treatment import PolicyError, read_policy
 ROLES = ("load_balancer_removal", "graceful_shutdown")
 PREFIX = "handle_events_"
 
+TASKS = tuple(PREFIX + name for name in ("before_tasks", "after_tasks", "after_batch_tasks"))
+"""The variables that name a file of tasks on the controller."""
+
 # Variables of others may begin like these, too: only what is nearly one of ours is told.
 _COMMON_PREFIXES = ("drain_", "restore_", "status_")
 _NEARLY = 0.85
@@ -84,7 +87,7 @@ def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec, begins: t
     chosen = {name: dict(specs[name], required=name in own and specs[name].get("required", False)) for name in values}
     chosen.update({name: spec for name, spec in own.items() if spec.get("required") and name not in failed})
     # First, because what is validated is changed.
-    wrong = _wrong_policy(values)
+    wrong = _wrong_policy(values) + [line for name in TASKS if name in own for line in _relative(name, values)]
     told += ArgumentSpecValidator(chosen).validate(_Values(values)).error_messages
     return told + wrong
 
@@ -106,6 +109,17 @@ def _wrong_policy(values: Mapping[str, Any]) -> list[str]:
     except PolicyError as error:
         return [str(error)]
     return []
+
+
+def _relative(name: str, values: Mapping[str, Any]) -> list[str]:
+    """What is said of a path that is not absolute: what it would be relative to is not for the operator to know."""
+    path = values.get(name, "/")
+    if not isinstance(path, str) or path.startswith("/"):
+        return []
+    return [
+        "%s: %s is not an absolute path. Give the path of a file of tasks on the controller from the root on"
+        % (name, path)
+    ]
 
 
 def _differing(name: str, hosts: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -197,3 +197,12 @@ def test_given_a_value_for_the_run_that_differs_between_hosts_then_both_are_name
 
 def test_given_a_template_for_the_run_that_fails_then_it_is_told_once() -> None:
     assert drain_mistakes(Templates(["drain_serial"])) == ["drain_serial: 'mistyped' is undefined (web1)"]
+
+
+@pytest.mark.parametrize("name", ["before_tasks", "after_tasks", "after_batch_tasks"])
+def test_given_a_file_of_tasks_by_a_relative_path_then_it_is_refused(name: str) -> None:
+    variable = f"handle_events_{name}"
+
+    assert mistakes([host(**{variable: "/srv/tasks.yml"}), host("web2", **{variable: ""})], OWN) == []
+    (told,) = mistakes([host(**{variable: "tasks.yml"})], OWN)
+    assert told.startswith(f"{variable}: tasks.yml is not an absolute path. Give the path of a file")
