@@ -90,7 +90,7 @@ def test_given_a_python_that_has_the_package_ansible_when_a_plugin_is_loaded_the
 def test_given_the_sources_documentation_when_its_options_are_compared_then_they_are_those_that_it_takes() -> None:
     told = set(documented(SOURCE, "DOCUMENTATION")["options"])
     # Those of the sign-in are where the documentation says.
-    sign_in = options._OF_SOURCE["resource_graph"] - {"subscriptions", "auth_source"}
+    sign_in = options._OF_SOURCE["resource_graph"] - {"subscriptions", "management_group", "auth_source"}
 
     assert told == (options._COMMON.union(*options._OF_SOURCE.values())) - sign_in
 

@@ -37,6 +37,7 @@ class Counting:
         terminate = {"enable": announced, "notBeforeTimeout": "PT10M"}
         profile: dict[str, Any] = {
             "extensionProfile": HEALTH,
+            "storageProfile": {"imageReference": {"publisher": "Canonical", "version": "latest"}},
             "scheduledEventsProfile": {"terminateNotificationProfile": terminate},
         }
         body = {
