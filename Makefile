@@ -42,7 +42,7 @@ VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest
 # Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
 # for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
 # The playbooks' tests are two steps, for one alone would take longer than any lane.
-POOL := unit-rest integration-arm unit-plugins integration-demo integration-agent integration-rulebooks
+POOL := unit-agent unit-rest integration-demo integration-agent unit-plugins integration-arm integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
@@ -103,15 +103,18 @@ docs-lint: $(VENV)/.gates copy
 galaxy-importer: $(VENV)/.gates build
 	@tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
 
-unit: unit-plugins unit-rest ## unit tests; the core must be covered fully
+unit: unit-plugins unit-agent unit-rest ## unit tests; the core must be covered fully
 
 unit-plugins: $(VENV)/.test
 	@$(BIN)/python -m coverage erase
 	@$(BIN)/python -m coverage run -m pytest tests/unit/plugins
 	@$(BIN)/python -m coverage report --include '$(CORE)/*' --fail-under 100
 
+unit-agent: $(VENV)/.test
+	@$(BIN)/python -m pytest tests/unit/$(AGENT)
+
 unit-rest: $(VENV)/.test
-	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins
+	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
 
 # The agent on the oldest only: on the newest it runs in the lab, on Debian 13.
 unit-other-pythons: $(VENV)/.run
