@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
 from tests.integration.playbooks.fleet import Fleet, Run
 
@@ -128,3 +129,16 @@ def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is
     assert began(fleet) == []
     assert all(host.is_back() for host in fleet.hosts)
     assert run.changes(fleet.hosts[1]) == 0
+
+
+def test_given_no_word_of_what_azure_has_accepted_when_run_then_the_machine_stays_out(fleet: Fleet) -> None:
+    fleet.azure.arm_fault("error", error="forbidden", methods=["GET"], paths=["*/operations/*"])
+    host = fleet.hosts[0]
+
+    status, run = move(fleet, count=1, redeploy_early_when="always")
+
+    assert status != 0
+    assert "Azure may still move it, so that it stays out of rotation:" in run.text, run.output
+    assert host.marker.exists()
+    # It is away, with its lease, which ends by itself.
+    assert list(claims.read(str(host.state)).claims) == ["by_hand"]
