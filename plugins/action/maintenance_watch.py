@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from ansible import constants
@@ -26,9 +28,14 @@ ARGUMENTS = {
     "progress": {"type": "dict", "required": True},
     "policy": {"type": "dict", "default": {}},
     "poll_interval": {"type": "float", "default": 5},
+    "look_timeout": {"type": "float", "default": 90},
     "until": {"type": "float"},
     "is_crowded": {"type": "bool", "default": False},
 }
+
+
+class _OutOfTimeError(BaseException):
+    """A look has taken too long. No Exception, as Ansible's own is none: what is on the way catches those."""
 
 
 class ActionModule(ActionBase):
@@ -56,7 +63,9 @@ class ActionModule(ActionBase):
             result["progress"] = untrusted(wait)(
                 arguments["progress"],
                 turn,
-                look=lambda: self._look(dict(connection, affecting="this_vm"), variables),
+                look=lambda: self._look(
+                    dict(connection, affecting="this_vm"), variables, float(arguments["look_timeout"])
+                ),
                 tell=lambda line: Display().display(plain("[%s]: %s" % (host, line)), stderr=True),
                 bell=bell,
                 clock=time.time,
@@ -66,13 +75,14 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail("maintenance_watch: %s" % plain(str(error))) from error
         return result
 
-    def _look(self, arguments: dict[str, Any], variables: dict[str, Any]) -> Events:
-        """Ask the host; None if it, or its metadata service, does not answer."""
+    def _look(self, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> Events:
+        """Ask the host; None if it, or its metadata service, does not answer within so many seconds."""
         try:
-            answer = self._execute_module(
-                module_name="foghorn.azure_events.scheduled_events_info", module_args=arguments, task_vars=variables
-            )
-        except AnsibleConnectionFailure:
+            with _at_most(limit):
+                answer = self._execute_module(
+                    module_name="foghorn.azure_events.scheduled_events_info", module_args=arguments, task_vars=variables
+                )
+        except (AnsibleConnectionFailure, _OutOfTimeError):
             self._forget_the_connection()
             return None
         except AnsibleError:
@@ -84,3 +94,30 @@ class ActionModule(ActionBase):
         with contextlib.suppress(AttributeError, AnsibleError):
             self._connection.reset()
         self._connection._shell.tmpdir = None
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise _OutOfTimeError when the time is up.
+
+    A host that loses its network, or its power, ends no connection, and SSH waits for it for a quarter of an hour.
+    """
+
+    def strike(_number: int, _frame: Any) -> None:
+        raise _OutOfTimeError
+
+    began = time.monotonic()
+    left, _interval = signal.getitimer(signal.ITIMER_REAL)
+    if 0 < left <= seconds:
+        # The task has a time limit of its own, by ANSIBLE_TASK_TIMEOUT.
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 0.001))

@@ -50,6 +50,13 @@ options:
         withdrawn.
     type: float
     default: 5
+  look_timeout:
+    description:
+      - Seconds that one look may take, the connection included, before it counts as one without an answer.
+      - A host that loses its network, or its power, ends no connection, and SSH alone would wait for it for a quarter
+        of an hour.
+    type: float
+    default: 90
   until:
     description: When the round is to end at the latest, in seconds since the epoch.
     type: float

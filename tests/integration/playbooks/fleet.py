@@ -267,6 +267,10 @@ class Fleet:
         """Make the machine unreachable."""
         (self._down / host.name).touch()
 
+    def unplug(self, host: Host) -> None:
+        """Have whoever asks the machine wait for ever."""
+        (self._down / f"{host.name}.unplugged").touch()
+
     def start_agent(self, host: Host, **policy: Any) -> RealAgent:
         """Have the handler agent look after a host, with a policy that stops and starts its web server."""
         program = self.path / "program"

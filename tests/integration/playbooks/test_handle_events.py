@@ -362,6 +362,28 @@ def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of
     assert "FAILED" not in run.report(second)
 
 
+def test_given_a_host_that_is_unplugged_in_the_middle_then_the_other_goes_back_and_the_run_ends_and_blames_the_host(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    lost, other = fleet.hosts
+    events = [fleet.event("Reboot", host, notice=3000, impact=0) for host in fleet.hosts]
+    run = fleet.start(
+        "handle_events",
+        "--extra-vars=__handle_events_task_timeout=5",
+        handle_events_minimum_in_service=0,
+        handle_events_end_timeout=9,
+    )
+    run.wait_until(lambda: all(fleet.is_approved(event) for event in events))
+    fleet.unplug(lost)
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 2, run.output
+    assert other.is_back()
+    assert "has not answered for" in run.report(lost)
+    assert "FAILED" not in run.report(other)
+
+
 def test_given_a_minimum_in_service_when_more_are_hit_then_each_waits_for_room_but_never_until_its_event_begins(
     make_fleet: MakeFleet,
 ) -> None:

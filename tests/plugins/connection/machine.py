@@ -24,7 +24,9 @@ from ansible.plugins.connection.local import Connection as LocalConnection
 DOCUMENTATION = """
 name: machine
 short_description: local connection to a machine that can be down
-description: Fails as ssh does while the file HOST exists in the directory that FLEET_DOWN names.
+description:
+  - Fails as ssh does while the file HOST exists in the directory that FLEET_DOWN names.
+  - Waits for an answer as long as there is HOST.unplugged.
 author: The foghorn.azure_events contributors (!UNKNOWN)
 extends_documentation_fragment: [connection_pipelining]
 """
@@ -74,6 +76,9 @@ class Connection(LocalConnection):
         return os.path.join(directory, self._play_context.remote_addr + suffix) if directory else ""
 
     def _check(self) -> None:
+        # As over SSH, nothing tells that nothing will come any more.
+        while os.path.exists(self._marker(".unplugged")):
+            time.sleep(0.1)
         if os.path.exists(self._marker("")):
             raise AnsibleConnectionFailure("connection refused")
 
