@@ -42,7 +42,8 @@ VERSIONS := sanity-oldest integration-oldest -- sanity-newest integration-newest
 # Lanes side by side, twice as many as the cores of a small machine: many a test waits more than it works. The first is
 # for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is free, what takes longest first.
 # The playbooks' tests are two steps, for one alone would take longer than any lane.
-POOL := unit-agent unit-rest integration-demo integration-agent unit-plugins integration-arm integration-rulebooks
+POOL := unit-agent integration-demo integration-modules integration-arm unit-plugins integration-agent unit-rest \
+  integration-readme integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
