@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the tests of the recipes in docs/recipes read there."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +30,16 @@ def role_of(recipe: str) -> dict[str, Any]:
 def hook_of(recipe: str, stage: str) -> str:
     (content,) = [hook["content"] for hook in role_of(recipe)["handler_agent_hooks"] if hook["stage"] == stage]
     return str(content)
+
+
+def run_as_the_agent_does(script: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a hook, with nothing in its environment but this."""
+    return subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd="/",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from .recipes import PATIENCE, RECIPES, ROOT, hook_of, role_of
+from .recipes import RECIPES, ROOT, hook_of, role_of, run_as_the_agent_does
 
 LINKS = ROOT / ".cache" / "agent"
 
@@ -122,14 +122,11 @@ class Cluster:
 
     def run(self, stage: str, event_type: str = "Reboot", seconds: int = 60) -> "subprocess.CompletedProcess[str]":
         """Run the hook of a stage as the agent does."""
-        return subprocess.run(
-            ["/bin/sh", "-c", hook_of("kubernetes.md", stage)],
-            cwd="/",
-            env={"PATH": self.path, "FOGHORN_EVENT_TYPE": event_type, "FOGHORN_SECONDS_LEFT": str(seconds)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+        return run_as_the_agent_does(
+            hook_of("kubernetes.md", stage),
+            PATH=self.path,
+            FOGHORN_EVENT_TYPE=event_type,
+            FOGHORN_SECONDS_LEFT=str(seconds),
         )
 
 
@@ -313,14 +310,11 @@ class Project:
         """Run the hook of a stage as the agent does, with its notes kept elsewhere."""
         script = hook_of("docker_compose.md", stage)
         assert script.count("/var/lib/foghorn/compose") == 1
-        return subprocess.run(
-            ["/bin/sh", "-c", script.replace("/var/lib/foghorn/compose", str(self._notes))],
-            cwd="/",
-            env={"PATH": self.path, "FOGHORN_EVENT_TYPE": event_type, "FOGHORN_SECONDS_LEFT": str(seconds)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+        return run_as_the_agent_does(
+            script.replace("/var/lib/foghorn/compose", str(self._notes)),
+            PATH=self.path,
+            FOGHORN_EVENT_TYPE=event_type,
+            FOGHORN_SECONDS_LEFT=str(seconds),
         )
 
 
@@ -493,14 +487,8 @@ class Slurm:
 
     def run(self, stage: str, seconds: int = 30) -> "subprocess.CompletedProcess[str]":
         """Run the hook of a stage as the agent does."""
-        return subprocess.run(
-            ["/bin/sh", "-c", hook_of("slurm.md", stage)],
-            cwd="/",
-            env={"PATH": self.path, "FOGHORN_EVENT_TYPE": "Reboot", "FOGHORN_SECONDS_LEFT": str(seconds)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+        return run_as_the_agent_does(
+            hook_of("slurm.md", stage), PATH=self.path, FOGHORN_EVENT_TYPE="Reboot", FOGHORN_SECONDS_LEFT=str(seconds)
         )
 
 
@@ -655,14 +643,11 @@ class Pacemaker:
 
     def run(self, stage: str, seconds: int = 30) -> "subprocess.CompletedProcess[str]":
         """Run the hook of a stage as the agent does."""
-        return subprocess.run(
-            ["/bin/sh", "-c", hook_of("pacemaker.md", stage)],
-            cwd="/",
-            env={"PATH": self.path, "FOGHORN_EVENT_TYPE": "Reboot", "FOGHORN_SECONDS_LEFT": str(seconds)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+        return run_as_the_agent_does(
+            hook_of("pacemaker.md", stage),
+            PATH=self.path,
+            FOGHORN_EVENT_TYPE="Reboot",
+            FOGHORN_SECONDS_LEFT=str(seconds),
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .recipes import PATIENCE, hook_of, play_of, role_of
+from .recipes import hook_of, play_of, role_of, run_as_the_agent_does
 
 
 @pytest.mark.parametrize("recipe", ["nginx.md", "haproxy.md"])
@@ -26,14 +26,8 @@ def test_given_a_recipe_that_stops_a_unit_gently_when_read_then_the_step_outlast
 
 def run_with(stubs: str, script: str, world: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run a hook of which the lab has seen that it works, among functions of the shell that stand in for programs."""
-    return subprocess.run(
-        ["/bin/sh", "-c", stubs + script],
-        cwd="/",
-        env={"PATH": "/usr/bin:/bin", "WORLD": str(world), "FOGHORN_SECONDS_LEFT": "60", **environment},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
+    return run_as_the_agent_does(
+        stubs + script, **{"PATH": "/usr/bin:/bin", "WORLD": str(world), "FOGHORN_SECONDS_LEFT": "60", **environment}
     )
 
 
