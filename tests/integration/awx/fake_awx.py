@@ -4,7 +4,8 @@
 
 It behaves as AWX 24.6.1 was seen to: a launch drops what the template does not ask for and answers 201, surveys are
 checked question by question, a playbook has to lie in the project, a filter by an unknown field is refused, a field
-that an object does not have is ignored.
+that an object does not have is ignored. What a required question asks for has to be in the launch, whatever its
+default is, and may be empty all the same unless the question says how long it is at least.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ _LINKED_BY = {
     "job_templates": ("credentials", "instance_groups"),
     "workflow_job_template_nodes": ("success_nodes", "failure_nodes", "always_nodes", "credentials"),
 }
-_ANSWERS = {
+_ANSWERS: dict[str, Any] = {
     "text": str,
     "textarea": str,
     "password": str,
     "multiplechoice": str,
-    "multiselect": str,
+    "multiselect": list,
     "integer": int,
-    "float": float,
+    "float": (int, float),
 }
 
 
@@ -306,7 +307,12 @@ class FakeAwx:
             ignored["extra_vars"] = {key: value for key, value in given.items() if key not in taken}
         if "limit" in data and not template["ask_limit_on_launch"]:
             ignored["limit"] = data["limit"]
-        defaults = {question["variable"]: question["default"] for question in survey if "default" in question}
+        defaults = {
+            question["variable"]: question["default"]
+            for question in survey
+            if question.get("default") is not None
+            and not _what_is_wrong(question, {question["variable"]: question["default"]})
+        }
         job = next(self._numbers)
         self.jobs.append(
             {
@@ -355,8 +361,12 @@ def _check_question(index: int, question: dict[str, Any]) -> None:
             _refuse(400, error=f"'{field}' in survey question {index} has the wrong type.")
     if question["type"] not in _ANSWERS:
         _refuse(400, error=f"'{question['type']}' in survey question {index} is not one of the allowed types.")
+    for limit in ("min", "max"):
+        if question.get(limit) is not None and not isinstance(question[limit], int):
+            _refuse(400, error=f"The {limit} limit in survey question {index} expected to be integer.")
     default = question.get("default", "")
-    if default != "" and not isinstance(default, _ANSWERS[question["type"]]):
+    of_default = str if question["type"] == "multiselect" else _ANSWERS[question["type"]]
+    if default != "" and not isinstance(default, of_default):
         _refuse(400, error=f"Default value {default} in survey question {index} has the wrong type.")
     if question["type"] in ("multiplechoice", "multiselect"):
         if "choices" not in question:
@@ -371,12 +381,23 @@ def _choices(question: dict[str, Any]) -> list[str]:
 
 
 def _what_is_wrong(question: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    name = question["variable"]
+    name, kind = question["variable"], question["type"]
     if name not in given:
-        return [f"'{name}' value missing"] if question["required"] and "default" not in question else []
+        return [f"'{name}' value missing"] if question["required"] else []
     value = given[name]
-    if not isinstance(value, _ANSWERS[question["type"]]):
-        return [f"Value {value} for '{name}' expected to be a {_ANSWERS[question['type']].__name__}."]
-    if question["type"] == "multiplechoice" and value not in _choices(question):
-        return [f"Value {value} for '{name}' expected to be one of {_choices(question)}."]
-    return [f"'{name}' value missing"] if question["required"] and value == "" else []
+    # A choice is looked up among the others, whatever its type.
+    if kind != "multiplechoice" and (not isinstance(value, _ANSWERS[kind]) or isinstance(value, bool)):
+        return [f"Value {value} for '{name}' expected to be of the type {kind}."]
+    if kind in ("multiplechoice", "multiselect"):
+        chosen = [value] if kind == "multiplechoice" else value
+        return [
+            f"Value {one} for '{name}' expected to be one of {_choices(question)}."
+            for one in chosen
+            if one not in _choices(question)
+        ]
+    size = len(value) if isinstance(value, str) else value
+    if question.get("min") is not None and size < question["min"]:
+        return [f"'{name}' value {value} is too small (must be at least {question['min']})."]
+    if question.get("max") is not None and size > question["max"]:
+        return [f"'{name}' value {value} is too large (must be no more than {question['max']})."]
+    return []

@@ -145,7 +145,8 @@ class Story:
                 {"rehearse_hosts": "all", "rehearse_endpoint": "", "rehearse_simulator_host": "h"},
             ),
             ("drained", "drain", {"drain_hosts": "host1"}),
-            ("restored", "restore", {"restore_hosts": "host1"}),
+            # As a survey says what nobody has filled in.
+            ("restored", "restore", {"restore_hosts": "host1", "restore_serial": ""}),
             ("reported", "report", {}),
         ):
             self.jobs[moment] = launcher.launch(template, inventory, answers, environment)

@@ -54,6 +54,30 @@ def test_given_a_survey_when_it_is_read_then_its_questions_are_of_awx_types(key:
 
 
 @pytest.mark.parametrize("key", TEMPLATES)
+def test_given_a_question_when_it_has_an_answer_of_its_own_then_a_launch_need_not_answer_it(key: str) -> None:
+    """Over the API, the controller refuses a launch that does not answer what is required, default or not."""
+    for question in TEMPLATES[key]["survey"]:
+        assert question["required"] is ("default" not in question), question["variable"]
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_given_a_question_when_it_has_to_be_answered_then_with_something(key: str) -> None:
+    """The controller takes an empty text for an answer, unless the question says how long it is."""
+    for question in TEMPLATES[key]["survey"]:
+        if question["required"]:
+            assert question["type"] == "text"
+            assert question["min"] == 1, question["variable"]
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_given_what_the_inventory_says_of_service_when_a_survey_is_read_then_it_does_not_ask_for_that(key: str) -> None:
+    """A question that nobody answers comes as an empty text, or as null, and counts for more than the inventory."""
+    asked = [question["variable"] for question in TEMPLATES[key]["survey"]]
+
+    assert [variable for variable in asked if variable.startswith("handle_events_")] == []
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
 def test_given_a_template_when_its_playbook_is_looked_for_then_the_project_has_it(key: str) -> None:
     name = TEMPLATES[key].get("playbook", f"{key}.yml")
     plays = yaml.safe_load((ROOT / "extensions" / "awx" / "project" / name).read_text(encoding="utf-8"))
