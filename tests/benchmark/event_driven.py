@@ -115,7 +115,8 @@ def time_filter() -> float:
     main = runpy.run_path(str(PLUGINS / "event_filter" / "azure_maintenance_event.py"))["main"]
     events = deliveries()
     began = time.process_time()
-    passed = sum(len(main(event)) for event in events + events)
+    # What came before is given as an empty list, and what is new by itself.
+    passed = sum(1 for event in events + events if main(event))
     took = time.process_time() - began
     assert passed == AGENTS * EVENTS, passed
     return took

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import logging
 import sys
 from pathlib import Path
@@ -46,7 +47,11 @@ options:
     type: str
     default: azure_vm_name
 notes:
-  - Needs ansible-rulebook 1.2 or later, in which a filter may take an event away.
+  - Before ansible-rulebook 1.2 a filter gives one event for each that it is given. There, what is to be taken away
+    becomes an event that is empty, and of several in one delivery only the first is handed on, with a warning. Event
+    Grid puts one into each message of Service Bus and of Event Hubs.
+  - Event Grid begins to deliver to a webhook only when that has answered its handshake, which neither
+    C(ansible.eda.webhook) nor an event stream does. Let it deliver to Service Bus or Event Hubs.
 """
 
 EXAMPLES = r"""
@@ -81,12 +86,31 @@ _DELIVERIES = _of_collection("plugin_utils.event_driven.deliveries")
 _TRANSLATORS: dict[str, Any] = {}
 
 
-def main(event: dict[str, Any], **args: object) -> list[Any]:
-    """Give what goes on to the rules in place of an event: a list, which may be empty."""
+def _takes_lists() -> bool:
+    """Whether this ansible-rulebook takes several events, or none, from a filter."""
+    try:
+        version = importlib.metadata.version("ansible-rulebook")
+    except importlib.metadata.PackageNotFoundError:
+        return True
+    return [int(part) for part in version.split(".")[:2] if part.isdigit()] >= [1, 2]
+
+
+_TAKES_LISTS = _takes_lists()
+
+
+def main(event: dict[str, Any], **args: object) -> Any:
+    """Give what goes on to the rules in place of an event: one event, or a list of several or none."""
     if not _TRANSLATORS:
         _TRANSLATORS["only"] = _DELIVERIES.open_translator(args, _tell)
     announced: list[Any] = _TRANSLATORS["only"].translate(event)
-    return announced
+    # A source that puts its events with put_nowait takes no list, in any version.
+    if len(announced) == 1:
+        return announced[0]
+    if _TAKES_LISTS:
+        return announced
+    if announced:
+        _tell("%d of a delivery are lost, which ansible-rulebook 1.2 would hand on: upgrade it" % (len(announced) - 1))
+    return announced[0] if announced else {}
 
 
 def _tell(text: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import importlib.metadata
 import json
 import os
 import runpy
@@ -64,11 +65,67 @@ def test_given_arguments_that_cannot_be_meant_when_a_rulebook_runs_the_source_th
         asyncio.run(main(asyncio.Queue(), {"source": "x"}))
 
 
+def updates(*runs: str) -> dict[str, Any]:
+    """A delivery of events of Update Manager's, each before another run."""
+    kind = "Microsoft.Maintenance.PreMaintenanceEvent"
+    return {"payload": [{"eventType": kind, "id": run, "data": {}} for run in runs]}
+
+
+def run_filter(monkeypatch: pytest.MonkeyPatch, version: str | None) -> Any:
+    """The filter as ansible-rulebook of a version loads it."""
+
+    def installed(name: str) -> str:
+        assert name == "ansible-rulebook"
+        if version is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(importlib.metadata, "version", installed)
+    return runpy.run_path(str(FILTER))["main"]
+
+
 def test_given_the_filter_when_a_rulebook_runs_it_for_two_sources_then_each_has_a_memory_of_its_own() -> None:
-    event = {"payload": {"eventType": "Microsoft.Maintenance.PreMaintenanceEvent", "id": "1", "data": {}}}
     first, second = (runpy.run_path(str(FILTER))["main"] for _number in range(2))
 
-    assert [len(first(event, remember=5)), len(first(event, remember=5)), len(second(event))] == [1, 0, 1]
+    given = [first(updates("1"), remember=5), first(updates("1"), remember=5), second(updates("1"))]
+
+    assert ["azure_maintenance" in one for one in given] == [True, False, True]
+
+
+@pytest.mark.parametrize("version", ["1.2.0", "1.3.2", "1.10.0", "2.0b1", None])
+def test_given_a_rulebook_that_takes_lists_when_a_delivery_has_several_or_none_then_it_gets_a_list(
+    version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = run_filter(monkeypatch, version)
+
+    assert len(main(updates("1", "2"))) == 2
+    assert main(updates("1", "2")) == []
+
+
+@pytest.mark.parametrize("version", ["1.0.5", "1.1.7"])
+def test_given_a_rulebook_that_takes_one_event_for_one_when_deliveries_come_then_it_never_gets_a_list(
+    version: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One of the automation platform 2.5 ends at the first list that a filter gives it."""
+    main = run_filter(monkeypatch, version)
+
+    assert main(updates("1"))["azure_maintenance"]["phase"] == "pre"
+    assert main(updates("1")) == {}, "nothing that a rule could match"
+    assert not caplog.messages
+    assert main(updates("2", "3"))["azure_maintenance"]["kind"] == "update_manager"
+    assert "1 of a delivery are lost" in caplog.text
+
+
+@pytest.mark.parametrize("version", ["1.1.7", "1.3.2"])
+def test_given_any_version_when_one_event_comes_then_it_is_given_by_itself(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that puts its events with put_nowait takes no list."""
+    main = run_filter(monkeypatch, version)
+    stranger = {"payload": {"what": "ever"}}
+
+    assert main(stranger) is stranger
+    assert isinstance(main(updates("1")), dict)
 
 
 @pytest.mark.parametrize("path", [SOURCE, FILTER], ids=lambda path: path.stem)
