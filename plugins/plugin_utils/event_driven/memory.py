@@ -41,6 +41,10 @@ class Memory:
         """Whether anything of this was told, in whatever status."""
         return _digest(identity) in self._told
 
+    def has_not_begun(self, *identity: str) -> bool:
+        """Whether the furthest that was told of this is that it is scheduled."""
+        return self._told.get(_digest(identity), (-1, ()))[0] == _ORDER["scheduled"]
+
     def is_news(self, status: str, *identity: str) -> bool:
         """Whether it is to be told now that something is in this status. It counts as told from then on."""
         key = _digest(identity)

@@ -39,8 +39,22 @@ _MOST_PARALLEL = 1000
 # on its machine, Resource Graph 15 in 5 seconds of everybody who signs in like this.
 _INTERVALS = {AGENTS: (10.0, 1.0), IMDS: (5.0, 1.0), RESOURCE_GRAPH: (60.0, 5.0)}
 _COMMON = frozenset(
-    ["source", "interval", "timeout", "announce_between", "hosts_pattern", "hosts_inventory", "hosts_variable"]
+    [
+        "source",
+        "interval",
+        "timeout",
+        "announce_between",
+        "remind_every",
+        "remind_within",
+        "hosts_pattern",
+        "hosts_inventory",
+        "hosts_variable",
+    ]
 )
+# Seconds. Each reminder may start a run on a whole fleet; Azure announces up to seven days ahead.
+_LEAST_REMIND_EVERY = 30.0
+_REMIND_WITHIN = 3600.0
+_LONGEST_NOTICE = 30 * 86400.0
 _OF_SOURCE = {
     AGENTS: frozenset(["agents", "agents_file", "secret_file", "parallel"]),
     RESOURCE_GRAPH: frozenset(["subscriptions", "management_group", "auth_source", *VARIABLES]) - {"ad_user"},
@@ -49,6 +63,15 @@ _OF_SOURCE = {
 # What ansible-rulebook adds for sources that it feeds back to.
 _FOREIGN = frozenset(["eda_feedback_queue", "feedback"])
 _TIMEOUTS = {AGENTS: 10.0, RESOURCE_GRAPH: DEFAULT_TIMEOUT, IMDS: DEFAULT_TIMEOUT}
+
+
+class Remind(NamedTuple):
+    """When an event that was told, and has not begun, is told again."""
+
+    every: float
+    """Seconds from one time that it is told to the next."""
+    within: float
+    """Seconds before its start; earlier it is not told again."""
 
 
 class Options(NamedTuple):
@@ -71,6 +94,8 @@ class Options(NamedTuple):
     connection: ConnectionOptions = ConnectionOptions()
     announce_between: tuple[Window, ...] = ()
     """When anything is announced; empty: at any time."""
+    remind: Remind | None = None
+    """None: each event is told once in each status."""
 
 
 def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Options:
@@ -97,6 +122,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
         timeout=_seconds(given, "timeout", _TIMEOUTS[source]),
         hosts=read_host_map(given, log),
         announce_between=_read_windows(given.get("announce_between")),
+        remind=_read_remind(given),
     )
     if options.interval < least:
         raise OptionError(
@@ -117,6 +143,27 @@ def _read_windows(content: Any) -> tuple[Window, ...]:
         return () if content is None else read_windows(content, "announce_between")
     except ValueError as error:
         raise OptionError(str(error)) from None
+
+
+def _read_remind(given: Mapping[str, Any]) -> Remind | None:
+    if "remind_every" not in given:
+        if "remind_within" in given:
+            raise OptionError("remind_every: is not set, and remind_within says nothing without it")
+        return None
+    every = _seconds(given, "remind_every", 0)
+    if every < _LEAST_REMIND_EVERY:
+        raise OptionError("remind_every: %g is too short: give %g or more seconds" % (every, _LEAST_REMIND_EVERY))
+    try:
+        within = float(given.get("remind_within", _REMIND_WITHIN))
+    except (TypeError, ValueError):
+        within = 0.0
+    # Written so that a NaN fails as well.
+    if not 0 < within <= _LONGEST_NOTICE:
+        raise OptionError(
+            "remind_within: %r is not a time. Give seconds, above 0 and up to %d"
+            % (given["remind_within"], _LONGEST_NOTICE)
+        )
+    return Remind(every, within)
 
 
 def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str], None]) -> Options:

@@ -15,13 +15,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
-from ...module_utils.scheduled_events.document import NameKey, in_order_of_urgency, name_key
+from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from ...module_utils.scheduled_events.text import plain
 from ..fleet.windows import Window, is_open
 from .announcement import SCHEDULED_EVENT, Json, of_event
 from .hosts import HostMap
 from .memory import Memory
-from .options import Options
+from .options import Options, Remind
 from .readers import Found, Reader, Reading, open_reader
 
 _LONGEST_BACKOFF = 300.0  # seconds
@@ -52,7 +52,17 @@ async def watch(
     """
     reader = open_reader(options, clock)
     try:
-        await repeat(reader, queue, options.interval, options.hosts, tell, clock, sleep, options.announce_between)
+        await repeat(
+            reader,
+            queue,
+            options.interval,
+            options.hosts,
+            tell,
+            clock,
+            sleep,
+            options.announce_between,
+            remind=options.remind,
+        )
     finally:
         await reader.close()
 
@@ -67,13 +77,16 @@ async def repeat(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     announce_between: Sequence[Window] = (),
     utc_now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
+    remind: Remind | None = None,
 ) -> None:
     """The same, with a reader that is open already.
 
     :param announce_between: at other times nothing is read. Each begins with everything that is announced by then, told
         or not: whatever was not done about it last night is to be done tonight, and no restart can lose it
+    :param remind: when an event that has not begun is told again; None: never
     """
     memory = Memory()
+    reminders = None if remind is None else Reminders(remind)
     troubles = Troubles(tell)
     failures = 0
     while True:
@@ -90,13 +103,17 @@ async def repeat(
         else:
             failures = 0
         troubles.tell(reading.troubles)
-        for announcement in news(reading.found, memory, hosts, utc_now()):
+        if reminders is not None:
+            reminders.look(clock())
+        for announcement in news(reading.found, memory, hosts, utc_now(), reminders):
             await queue.put(announcement)
         wait = interval if not failures else min(_LONGEST_BACKOFF, interval * 2.0 ** min(failures - 1, 10))
         await sleep(max(0.0, wait - (clock() - began)))
 
 
-def news(found: Iterable[Found], memory: Memory, hosts: HostMap | None, now: datetime) -> list[Json]:
+def news(
+    found: Iterable[Found], memory: Memory, hosts: HostMap | None, now: datetime, reminders: Reminders | None = None
+) -> list[Json]:
     """Announce what was not told before: the most urgent event first, and each in the order of its statuses."""
     fresh: dict[NameKey, list[Found]] = {}
     for one in found:
@@ -104,7 +121,9 @@ def news(found: Iterable[Found], memory: Memory, hosts: HostMap | None, now: dat
         # History is of interest only to those who heard of its beginning.
         if one.is_finished and not memory.knows(*identity):
             continue
-        if memory.is_news(one.event.event_status, *identity):
+        is_news = memory.is_news(one.event.event_status, *identity)
+        is_due = reminders is not None and memory.has_not_begun(*identity) and reminders.is_due(one.event, now, is_news)
+        if is_news or is_due:
             fresh.setdefault(name_key(one.event.event_id), []).append(one)
     announcements = []
     for latest in in_order_of_urgency(several[-1].event for several in fresh.values()):
@@ -114,6 +133,32 @@ def news(found: Iterable[Found], memory: Memory, hosts: HostMap | None, now: dat
                 announcement["meta"]["hosts"] = hosts(one.event.resources, one.group_id)
             announcements.append(announcement)
     return announcements
+
+
+class Reminders:
+    """Says when an event that has not begun is to be told again.
+
+    Who was told of it long before may have left it alone until it is near, and so may who could not do anything then.
+    """
+
+    def __init__(self, remind: Remind) -> None:
+        self._remind = remind
+        self._moment = 0.0
+        self._told: dict[NameKey, float] = {}
+
+    def look(self, moment: float) -> None:
+        """Say what time it is, on a clock that goes forward only. What is due by now needs not be remembered."""
+        self._moment = moment
+        self._told = {key: at for key, at in self._told.items() if moment - at < self._remind.every}
+
+    def is_due(self, event: Event, now: datetime, is_news: bool) -> bool:
+        """Whether it is to be told again. Then, and where it is news, it counts as told."""
+        key = name_key(event.event_id)
+        left = event.seconds_until_start(now)
+        is_due = is_news or (key not in self._told and (left is None or left <= self._remind.within))
+        if is_due:
+            self._told[key] = self._moment
+        return is_due
 
 
 class Troubles:

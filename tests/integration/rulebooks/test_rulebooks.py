@@ -40,6 +40,7 @@ needs_rulebook = pytest.mark.skipif(
 )
 
 
+SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-101010101010"
 # As a list it has to come through ansible-rulebook's templates.
 ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
 TEMPLATE = "/api/v2/unified_job_templates/"
@@ -200,22 +201,46 @@ class Rulebook:
         self._process.wait(PATIENCE)
 
 
+def moves(fleet: Fleet) -> list[str]:
+    """The ids of the redeployments that somebody has asked Azure for."""
+    events = fleet.azure.status()["events"]
+    wanted = [event for event in events if (event["event_type"], event["event_source"]) == ("Redeploy", "User")]
+    return [event["event_id"] for event in wanted]
+
+
+def is_over(fleet: Fleet, event_id: str) -> bool:
+    """Let a minute pass, and say whether an event is over then."""
+    fleet.azure.advance(60)
+    return str(fleet.record(event_id)["status"]) == "Completed"
+
+
 @needs_rulebook
 def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are_announced_then_their_playbooks_run(
-    tmp_path: Path, receiver: Receiver
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # In one process, because each takes seconds to start.
     together = tmp_path / "together.yml"
     rulesets = []
-    for name in ("handle_events", "evictions", "updates", "handle_events_job", "redeploy_early_job", "updates_job"):
+    twins = ("handle_events", "redeploy_early", "updates")
+    for name in (*twins, *(f"{twin}_job" for twin in twins), "evictions"):
         for ruleset in yaml.safe_load((RULEBOOKS / f"{name}.yml").read_text()):
             rulesets.append({**ruleset, "name": f"{name}: {ruleset['name']}"})
     together.write_text(yaml.safe_dump(rulesets))
     directory = tmp_path / "fleet"
     directory.mkdir()
     service_bus = ServiceBus(tmp_path)
-    with Fleet(directory, 103, 2) as fleet:
+    arm = {"subscription_id": SUBSCRIPTION, "operation_seconds": 1, "retry_after": 1}
+    with Fleet(directory, 103, 2, arm=arm) as fleet:
         rebooted, evicted = fleet.hosts
+        # As the identity of the controller's machine signs it in.
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds[rebooted.vm.lower()])
+        for host in fleet.hosts:
+            host.variables.update(
+                redeploy_early_endpoint=fleet.azure.imds[host.vm.lower()],
+                redeploy_early_sign_in={"auth_source": "msi", "subscription_id": SUBSCRIPTION},
+                redeploy_early_poll_interval=1,
+            )
         rulebook = Rulebook(
             fleet,
             together,
@@ -249,8 +274,17 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
             service_bus.deliver("Post")
             rulebook.wait_until(evicted.is_back)
 
+            failing = fleet.event("Redeploy", rebooted, notice=5 * 86400)
+            rulebook.wait_until(lambda: moves(fleet))
+            (moving,) = moves(fleet)
+            rulebook.wait_until(lambda: fleet.is_approved(moving))
+            assert not rebooted.is_serving(), "moved while it served"
+            rulebook.wait_until(lambda: is_over(fleet, moving))
+            rulebook.wait_until(rebooted.is_back)
+            assert fleet.record(failing)["status"] == "Canceled", "the old host does not matter to it any more"
+            assert moves(fleet) == [moving]
+
             fleet.event("Preempt", evicted)
-            fleet.event("Redeploy", rebooted, notice=5 * 86400)
             wanted = {"/chat", "/api/v2/silences", *map(launch, JOB_TEMPLATES)}
             rulebook.wait_until(lambda: wanted <= {path for path, _body in receiver.received})
         finally:
@@ -339,6 +373,22 @@ def test_given_what_runs_for_the_whole_fleet_when_its_rulebook_is_read_then_noth
             (action,) = rule["action"].values()
             assert action["lock"] == "fleet"
             assert "limit" not in action.get("job_args", {})
+
+
+@pytest.mark.parametrize("path", sorted(RULEBOOKS.glob("handle_events*.yml")), ids=lambda path: path.stem)
+def test_given_events_that_are_hours_away_when_their_rulebook_is_read_then_it_runs_again_when_they_are_near(
+    path: Path,
+) -> None:
+    """The playbook leaves them alone until handle_events_approve_within seconds before their start."""
+    (ruleset,) = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (source,) = ruleset["sources"]
+    options = source["foghorn.azure_events.scheduled_events"]
+    page = (ROOT / "docs" / "handle_events.md").read_text(encoding="utf-8")
+    (approve_within,) = re.findall(r"^\| `handle_events_approve_within` \| `(\d+)` \|", page, re.MULTILINE)
+
+    assert options["remind_within"] == "{{ maintenance_remind_within | default(%s) }}" % approve_within
+    # Between handle_events_begin_within, when it meets what may not be approved, and the start, more than once.
+    assert options["remind_every"] == "{{ maintenance_remind_every | default(300) }}"
 
 
 @pytest.mark.parametrize("path", sorted(RULEBOOKS.glob("redeploy_early*.yml")), ids=lambda path: path.stem)

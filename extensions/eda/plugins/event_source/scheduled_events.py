@@ -22,9 +22,10 @@ description:
   - An ansible-rulebook event source that reads the scheduled events of Azure VMs where they can be read from outside
     of a VM, from the handler agents on the VMs or from Azure Resource Graph, and from the metadata service of the
     machine that it runs on, or a simulated one.
-  - Each event comes once in each of its statuses, however many agents tell of it, under the key
-    C(azure_maintenance), with C(kind) V(scheduled_event), C(told_by), C(resource_id), and the fields that the module
-    M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a later one.
+  - Each event comes once in each of its statuses, or again where O(remind_every) is set, however many agents tell of
+    it, under the key C(azure_maintenance), with C(kind) V(scheduled_event), C(told_by), C(resource_id), and the fields
+    that the module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a
+    later one.
   - C(meta.uuid) is made of the event's id and status alone. After a restart of the rulebook the same comes again with
     the same C(meta.uuid).
   - What opens a template in Azure's texts is replaced by U+FFFD, because a playbook receives events as variables.
@@ -74,6 +75,16 @@ options:
         the same C(meta.uuid). What comes and goes in between is not told at all.
     type: list
     elements: dict
+  remind_every:
+    description:
+      - Seconds after which an event that has not begun is told again, with the same C(meta.uuid), 30 or more. By
+        default it is not. Set it for rules that run the playbook handle_events, which leaves an event alone until it is
+        near, or until the time of day allows for it.
+    type: float
+  remind_within:
+    description: With O(remind_every), seconds before its start from which on an event is told again.
+    type: float
+    default: 3600
   hosts_pattern:
     description:
       - Makes of a VM's name in Azure the name of its host in the inventory, for C(meta.hosts), as in

@@ -53,6 +53,12 @@ def test_given_empty_texts_when_they_are_read_then_they_count_as_not_set() -> No
     assert read(agents=AGENTS, secret_file="", auth_source=None, endpoint="").secrets == ()
 
 
+def test_given_reminders_when_they_are_read_then_the_last_hour_is_meant_if_nothing_else_is_said() -> None:
+    assert read(agents=AGENTS).remind is None
+    assert read(agents=AGENTS, remind_every="300").remind == (300.0, 3600.0)
+    assert read(agents=AGENTS, remind_every=300, remind_within=604800).remind == (300.0, 604800.0)
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -72,6 +78,12 @@ def test_given_empty_texts_when_they_are_read_then_they_count_as_not_set() -> No
         ({"agents": AGENTS, "interval": "often"}, "interval"),
         ({"agents": AGENTS, "announce_between": "at night"}, "announce_between"),
         ({"agents": AGENTS, "announce_between": [{"from": "25:00"}]}, r"announce_between\[0\]\.from"),
+        ({"agents": AGENTS, "remind_every": 5}, "remind_every"),
+        ({"agents": AGENTS, "remind_every": "often"}, "remind_every"),
+        ({"agents": AGENTS, "remind_within": 600}, "remind_every"),
+        ({"agents": AGENTS, "remind_every": 60, "remind_within": 0}, "remind_within"),
+        ({"agents": AGENTS, "remind_every": 60, "remind_within": "nan"}, "remind_within"),
+        ({"agents": AGENTS, "remind_every": 60, "remind_within": "soon"}, "remind_within"),
         ({"agents": AGENTS, "timeout": -1}, "timeout"),
         ({"agents": AGENTS, "timeuot": 5}, "timeuot"),
         ({"agents": AGENTS, "endpoint": "http://127.0.0.1"}, "endpoint"),

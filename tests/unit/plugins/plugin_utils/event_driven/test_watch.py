@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Remind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Troubles, news, repeat
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.windows import Window, read_window
@@ -101,8 +102,15 @@ class TestTroubles:
 class _Run:
     """`repeat` with a reader that plays a script, and a clock that nobody waits for. It begins at noon."""
 
-    def __init__(self, *script: Reading | Exception, queue_size: int = 0, between: list[Window] | None = None) -> None:
+    def __init__(
+        self,
+        *script: Reading | Exception,
+        queue_size: int = 0,
+        between: list[Window] | None = None,
+        remind: Remind | None = None,
+    ) -> None:
         self._between = between or []
+        self._remind = remind
         self.queue: asyncio.Queue[Any] = asyncio.Queue(queue_size)
         self.lines: list[str] = []
         self.slept: list[float] = []
@@ -139,6 +147,7 @@ class _Run:
                 self._sleep,
                 self._between,
                 lambda: NOW + timedelta(seconds=self._now),
+                self._remind,
             )
         )
 
@@ -193,6 +202,51 @@ class TestRepeating:
                 await asyncio.sleep(0)
 
             assert not one.slept
+            assert await cancelled(task)
+
+        run(check)
+
+    def test_given_an_event_that_is_far_away_when_it_comes_near_then_it_is_told_again_until_it_begins(self) -> None:
+        """Who was told hours ahead has left it alone: without a reminder nobody would meet it."""
+        far, begun = Reading([found("A", minutes=10)] * 2), Reading([found("A", "Started"), found("A", minutes=10)])
+
+        async def check() -> None:
+            # A reading every ten seconds: nine minutes until it is near, then one minute, then it has begun.
+            one = _Run(*[far] * 60, *[begun] * 30, remind=Remind(every=25, within=60))
+            task = one.start()
+            moments = []
+            while not one.over.is_set() or not one.queue.empty():
+                event = await asyncio.wait_for(one.queue.get(), PATIENCE)
+                moments.append(
+                    (event["azure_maintenance"]["event_status"], event["azure_maintenance"]["seconds_until_start"])
+                )
+                await asyncio.sleep(0)
+
+            assert moments == [("Scheduled", 600), ("Scheduled", 60), ("Scheduled", 30), ("Started", 0)]
+            assert await cancelled(task)
+
+        run(check)
+
+    def test_given_no_reminders_are_wanted_when_an_event_comes_near_then_it_is_told_once(self) -> None:
+        async def check() -> None:
+            one = _Run(*[Reading([found("A", minutes=10)])] * 60)
+            task = one.start()
+            await one.over.wait()
+
+            assert one.announced() == [("A", "Scheduled")]
+            assert await cancelled(task)
+
+        run(check)
+
+    def test_given_an_event_without_a_date_when_reminders_are_wanted_then_it_may_begin_at_any_time(self) -> None:
+        event = found("A").event._replace(not_before=None)
+
+        async def check() -> None:
+            one = _Run(*[Reading([Found(event, "agent")])] * 4, remind=Remind(every=20, within=60))
+            task = one.start()
+            await one.over.wait()
+
+            assert one.announced() == [("A", "Scheduled")] * 2
             assert await cancelled(task)
 
         run(check)
