@@ -147,6 +147,8 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
     if site.execution_environment:
         made["execution_environment"] = site.execution_environment
     instance_groups = (group.instance_groups if group else ()) or site.instance_groups
+    # Where they are full, the controller would run a job in others, from which the machines may be out of reach.
+    made["prevent_instance_group_fallback"] = bool(instance_groups)
     if instance_groups:
         made["instance_groups"] = list(instance_groups)
     return made

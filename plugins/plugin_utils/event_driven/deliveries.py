@@ -93,11 +93,11 @@ class Translator:
             self._log("%d events at once: they are handed on unread, because nobody means that" % len(items))
             return [event]
         now = self._utc_now()
-        heard = [self._hear(item, now) for item in items]
-        if not any(heard):
+        heard = [(item, self._hear(item, now)) for item in items]
+        if all(one is None for _item, one in heard):
             return [event]
         result: list[Any] = []
-        for item, one in zip(items, heard, strict=True):
+        for item, one in heard:
             if one is None:
                 result.append(item if wrapper is None else {**event, wrapper: item})
             elif self._memory.is_news(one.status, *one.identity):

@@ -54,6 +54,7 @@ _KINDS: dict[str, dict[str, Any]] = {
         "become_enabled": False,
         "execution_environment": None,
         "job_slice_count": 1,
+        "prevent_instance_group_fallback": False,
         "ask_job_slice_count_on_launch": False,
         "ask_job_type_on_launch": False,
     },

@@ -131,6 +131,8 @@ def test_given_the_templates_when_they_are_looked_at_then_each_has_what_its_jobs
     europe = site.awx.named("instance_groups", "europe")["id"]
     linked = site.awx.linked("job_templates", site.template("Handle maintenance (web)")["id"], "instance_groups")
     assert linked == [europe]
+    assert site.template("Handle maintenance (web)")["prevent_instance_group_fallback"] is True
+    assert site.template("Drain machines")["prevent_instance_group_fallback"] is False
 
 
 def test_given_the_workflow_when_it_is_followed_then_a_plan_is_approved_handled_and_reported(site: Site) -> None:

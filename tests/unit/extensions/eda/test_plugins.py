@@ -144,6 +144,29 @@ def test_given_a_python_that_has_the_package_ansible_when_a_plugin_is_loaded_the
     assert done.stdout == "True\n"
 
 
+# ansible-rulebook 1.1 runs on 3.9.
+OLDEST = subprocess.run(
+    [str(ROOT / "tools" / "find_python.sh"), "--between", "3.9", "3.10"],
+    stdout=subprocess.PIPE,
+    stderr=subprocess.DEVNULL,
+    text=True,
+).stdout.strip()
+
+
+@pytest.mark.skipif(not OLDEST, reason="there is neither Python 3.9 nor 3.10 on this machine")
+def test_given_the_oldest_python_of_ansible_rulebook_when_a_delivery_comes_then_the_filter_reads_it() -> None:
+    code = (
+        "import json, runpy, sys; runpy.run_path(sys.argv[1])['main'];"
+        " event = runpy.run_path(sys.argv[2])['main'](json.loads(sys.argv[3]));"
+        " print(event['azure_maintenance']['phase'])"
+    )
+
+    command = [OLDEST, "-c", code, str(SOURCE), str(FILTER), json.dumps(updates("1"))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
+
+    assert done.stdout == "pre\n"
+
+
 def test_given_the_sources_documentation_when_its_options_are_compared_then_they_are_those_that_it_takes() -> None:
     told = set(documented(SOURCE, "DOCUMENTATION")["options"])
     # Those of the sign-in are where the documentation says.

@@ -107,6 +107,8 @@ def test_given_groups_when_templates_are_made_then_each_group_has_its_own_of_tho
         ("A: Drain machines", {}, "Azure"),
     ]
     assert made[1]["instance_groups"] == ["europe"]
+    # Others may not reach its machines, which would then count as silent.
+    assert [template["prevent_instance_group_fallback"] for template in made] == [False, True, False]
 
 
 def test_given_groups_when_workflows_are_made_then_each_has_the_templates_of_its_group() -> None:
