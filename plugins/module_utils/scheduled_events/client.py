@@ -16,7 +16,7 @@ import random
 import socket
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .deadline import Deadline
@@ -53,6 +53,16 @@ _LONGEST_VERSION = 20  # characters
 _MOST_VERSIONS = 10
 
 
+class _Request(NamedTuple):
+    """What IMDS is asked."""
+
+    name: str
+    """Method and URL."""
+    content: bytes
+    """As it is sent."""
+    retried_statuses: FrozenSet[int]
+
+
 class Identity(NamedTuple):
     """Which VM this is."""
 
@@ -71,7 +81,7 @@ class ImdsClient:
     :param clock: monotonic, in seconds
     :param wall_clock: seconds since the epoch, for a `Retry-After` that is a date
     :param jitter: gives a number from 0 to 1
-    :raises ValueError: if the endpoint is not of that form
+    :raises ValueError: if the endpoint is not of that form, or the version nothing that can be in a URL
     """
 
     def __init__(
@@ -94,6 +104,7 @@ class ImdsClient:
         self._jitter = jitter
         self._was_reached = False
         self._connection = HttpConnection(host, port)
+        self._request_for_events = self._prepare("GET", EVENTS_PATH, api_version)
         # Most answers are the same as the one before: whoever asks every second need not parse each of them.
         self._latest: Optional[Tuple[bytes, Document]] = None
 
@@ -113,7 +124,7 @@ class ImdsClient:
         :raises ImdsError: if there is no answer that can be used within the deadline
         :raises DocumentError: if the answer is not a document
         """
-        answer = self._request("GET", EVENTS_PATH, self.api_version, deadline)
+        answer = self._ask(self._request_for_events, deadline)
         if self._latest is None or answer.body != self._latest[0]:
             try:
                 self._latest = answer.body, parse_document(answer.body, self.api_version)
@@ -128,7 +139,7 @@ class ImdsClient:
         :raises ImdsError: if IMDS did not accept within the deadline
         """
         body = json.dumps({"StartRequests": [{"EventId": event_id} for event_id in event_ids]}).encode("ascii")
-        self._request("POST", EVENTS_PATH, self.api_version, deadline, body)
+        self._ask(self._prepare("POST", EVENTS_PATH, self.api_version, body), deadline)
 
     def read_compute(self, deadline: Deadline) -> Dict[str, Any]:
         """Ask who this VM is: `name`, `vmId`, `resourceId`, `vmScaleSetName`, `zone` and more.
@@ -136,7 +147,7 @@ class ImdsClient:
         :raises ImdsError: if there is no answer that can be used within the deadline
         :raises DocumentError: if the answer is not a JSON object
         """
-        answer = self._request("GET", COMPUTE_PATH, INSTANCE_API_VERSION, deadline)
+        answer = self._ask(self._prepare("GET", COMPUTE_PATH, INSTANCE_API_VERSION), deadline)
         try:
             return parse_metadata(answer.body)
         except DocumentError as error:
@@ -165,10 +176,16 @@ class ImdsClient:
     def _unusable(self, error: DocumentError) -> DocumentError:
         return DocumentError("The answer of IMDS at %s cannot be used: %s" % (self.endpoint, error))
 
-    def _request(
-        self, method: str, path: str, api_version: str, deadline: Deadline, body: Optional[bytes] = None
-    ) -> Answer:
+    def _prepare(self, method: str, path: str, api_version: str, body: Optional[bytes] = None) -> _Request:
         target = "%s?api-version=%s" % (path, api_version)
+        headers = _HEADERS if body is None else _HEADERS_WITH_BODY
+        return _Request(
+            "%s %s%s" % (method, self.endpoint, target),
+            self._connection.request(method, target, headers, body),
+            _RETRIED_STATUSES[path],
+        )
+
+    def _ask(self, request: _Request, deadline: Deadline) -> Answer:
         began = self._clock()
         attempts = 0
         while True:
@@ -176,7 +193,11 @@ class ImdsClient:
             reused = self._connection.is_ready()
             retry_after = 0.0
             try:
-                answer = self._exchange(method, target, body, began, deadline)
+                if not reused:
+                    self._connect(began, deadline)
+                answer = self._connection.exchange(request.content, deadline, _LARGEST_ANSWER)
+            except TooLarge:
+                raise DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20)) from None
             except (OSError, ProtocolError) as error:
                 outcome = _describe_error(error)
                 # The server had closed a connection that stood idle: nothing failed, and nothing to wait for.
@@ -185,8 +206,8 @@ class ImdsClient:
                 if 200 <= answer.status < 300:
                     return answer
                 outcome = _describe_answer(answer)
-                if answer.status not in _RETRIED_STATUSES[path]:
-                    raise _refused(self._asked(method, target), answer, attempts, outcome)
+                if answer.status not in request.retried_statuses:
+                    raise _refused(request.name, answer, attempts, outcome)
                 retry_after = self._retry_after(answer)
                 wait = max(self._backoff(attempts), retry_after)
             waited = self._clock() - began
@@ -201,28 +222,19 @@ class ImdsClient:
             if wait >= deadline.remaining():
                 raise OutOfTime(
                     "%s had no usable answer within %g s (%s, the last: %s): try again later, or set timeout higher"
-                    % (self._asked(method, target), deadline.seconds, _times(attempts), outcome),
+                    % (request.name, deadline.seconds, _times(attempts), outcome),
                     attempts,
                     outcome,
                     retry_after if retry_after > 0 else None,
                 )
             self._sleep(wait)
 
-    def _asked(self, method: str, target: str) -> str:
-        return "%s %s%s" % (method, self.endpoint, target)
-
-    def _exchange(self, method: str, target: str, body: Optional[bytes], began: float, deadline: Deadline) -> Answer:
-        if not self._connection.is_open:
-            limit = self.connect_timeout
-            if not self._was_reached:
-                limit -= self._clock() - began
-            self._connection.open(min(limit, deadline.remaining()))
-            self._was_reached = True
-        headers = _HEADERS if body is None else _HEADERS_WITH_BODY
-        try:
-            return self._connection.exchange(method, target, headers, body, deadline, _LARGEST_ANSWER)
-        except TooLarge:
-            raise DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20)) from None
+    def _connect(self, began: float, deadline: Deadline) -> None:
+        limit = self.connect_timeout
+        if not self._was_reached:
+            limit -= self._clock() - began
+        self._connection.open(min(limit, deadline.remaining()))
+        self._was_reached = True
 
     def _backoff(self, attempts: int) -> float:
         longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(attempts - 1, 10))

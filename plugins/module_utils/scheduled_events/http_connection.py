@@ -38,9 +38,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _TARGET = re.compile(r"[!-~]+\Z")
 _LENGTH = re.compile(r"[0-9]{1,18}\Z")
 _CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
-_DATE = re.compile(rb"[A-Za-z]{3}, [0-9]{2} [A-Za-z]{3} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
-_LENGTH_OF_DATE = len(b"Sun, 06 Nov 1994 08:49:37 GMT")
-_DATE_HEADER = re.compile(rb"\nDate: *(?=%s\r?\n)" % _DATE.pattern, re.IGNORECASE)
+_DATE = rb"[A-Za-z]{3}, [0-9]{2} [A-Za-z]{3} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
+_DATE_HEADER = re.compile(rb"\nDate: *(%s)\r?\n" % _DATE, re.IGNORECASE)
+# With none but these in its place, it is a date or none, but no other header, and no control character is in it.
+_IN_DATES = b" ,:0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # If it is told twice, and differently, nobody can tell where the answer ends.
 _FRAMING = ("content-length", "transfer-encoding")
 
@@ -66,18 +67,17 @@ class _Seen:
         self.answer = answer
         # A date in the body is another matter: there, it is what the answer tells.
         date = _DATE_HEADER.search(piece, 0, len(piece) - len(answer.body))
-        self._before = piece if date is None else piece[: date.end()]
-        self._after = b"" if date is None else piece[len(self._before) + _LENGTH_OF_DATE :]
         self._length = len(piece)
+        self._begin, self._end = (self._length, self._length) if date is None else date.span(1)
+        self._before, self._after = piece[: self._begin], piece[self._end :]
 
     def is_again(self, piece: bytearray) -> bool:
         """Whether this can only be read as the same answer."""
-        at = len(self._before)
         return (
             len(piece) == self._length
             and piece.startswith(self._before)
             and piece.endswith(self._after)
-            and (at == self._length or _DATE.match(piece, at) is not None)
+            and not piece[self._begin : self._end].strip(_IN_DATES)
         )
 
 
@@ -98,8 +98,6 @@ class HttpConnection:
         if port != 80:
             self._called += ":%d" % port
         self._stream: Optional[_Stream] = None
-        # Who asks every second asks for the same.
-        self._latest: Optional[Tuple[Tuple[str, str, Dict[str, str]], bytes]] = None
         self._seen: Optional[_Seen] = None
 
     @property
@@ -109,10 +107,10 @@ class HttpConnection:
 
     def is_ready(self) -> bool:
         """Look whether another request can go over it. If it cannot, it is closed."""
-        if self._stream is not None and not self._stream.is_quiet():
+        if self._stream is not None and self._stream.has_come():
             # The end of the connection; or an answer to nothing, which would be taken for that to the next request.
             self.close()
-        return self.is_open
+        return self._stream is not None
 
     def open(self, seconds: float) -> None:
         """Connect.
@@ -134,69 +132,57 @@ class HttpConnection:
             self._stream.close()
             self._stream = None
 
-    def exchange(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: Optional[bytes],
-        deadline: Deadline,
-        largest: int,
-    ) -> Answer:
-        """Send a request, over the connection that was opened before, and read its answer.
+    def request(self, method: str, target: str, headers: Mapping[str, str], body: Optional[bytes] = None) -> bytes:
+        """Write a request to this server, which may be sent more than once.
 
         :param target: path and query
         :param headers: besides Host and Content-Length
-        :param largest: bytes that a body may have
-        :raises OSError: if the connection failed; `ConnectionResetError` if it ended before the answer had begun,
-            `socket.timeout` if time ran out
-        :raises ProtocolError: if the answer cannot be read
-        :raises TooLarge: if it is too large
         :raises ValueError: if the target has spaces in it, or what is not ASCII
         """
-        request = self._request(method, target, headers, body)
-        if self._stream is None:
-            raise OSError("the connection is closed")
-        try:
-            self._stream.send(request, deadline)
-            answer, is_kept = self._answer(self._stream, largest)
-        except BaseException:
-            # Whatever of the answer is still on its way must not be taken for the next one.
-            self.close()
-            raise
-        if not is_kept or self._stream.has_more:
-            self.close()
-        return answer
-
-    def _answer(self, stream: "_Stream", largest: int) -> "Tuple[Answer, bool]":
-        stream.begin()
-        seen = self._seen
-        if seen is not None and len(seen.answer.body) <= largest and seen.is_again(stream.come):
-            stream.skip()
-            return seen.answer, True
-        piece = bytes(stream.come)
-        answer, is_kept = _read_answer(stream, largest)
-        # What breaks off, or goes on after its end, is another one. Of a connection that is closed, no other comes.
-        # In chunks, nobody could say from the outside where in it the body begins.
-        is_whole = is_kept and stream.pieces == 1 and not stream.has_more
-        self._seen = _Seen(piece, answer) if is_whole and "transfer-encoding" not in answer.headers else None
-        return answer, is_kept
-
-    def _request(self, method: str, target: str, headers: Mapping[str, str], body: Optional[bytes]) -> bytes:
-        asked = (method, target, dict(headers))
-        if body is None and self._latest is not None and self._latest[0] == asked:
-            return self._latest[1]
         if not _TARGET.match(target):
             raise ValueError("%r cannot be asked for over HTTP" % target)
         lines = ["%s %s HTTP/1.1" % (method, target), "Host: " + self._called]
         lines += ["%s: %s" % header for header in headers.items()]
         if body is not None:
             lines.append("Content-Length: %d" % len(body))
-        request = ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
-        if body is not None:
-            return request + body
-        self._latest = asked, request
-        return request
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii") + (body or b"")
+
+    def exchange(self, request: bytes, deadline: Deadline, largest: int) -> Answer:
+        """Send a request, over the connection that was opened before, and read its answer.
+
+        :param largest: bytes that a body may have
+        :raises OSError: if the connection failed; `ConnectionResetError` if it ended before the answer had begun,
+            `socket.timeout` if time ran out
+        :raises ProtocolError: if the answer cannot be read
+        :raises TooLarge: if it is too large
+        """
+        stream, seen = self._stream, self._seen
+        if stream is None:
+            raise OSError("the connection is closed")
+        try:
+            come = stream.ask(request, deadline)
+            if seen is not None and len(seen.answer.body) <= largest and seen.is_again(come):
+                return seen.answer
+            answer, is_kept = self._take_apart(stream, bytes(come), largest)
+        except BaseException:
+            # Whatever of the answer is still on its way must not be taken for the next one.
+            self.close()
+            raise
+        if not is_kept or stream.has_more:
+            self.close()
+        return answer
+
+    def _take_apart(self, stream: "_Stream", piece: bytes, largest: int) -> "Tuple[Answer, bool]":
+        """Read an answer, and remember it; `piece` is what came of it first.
+
+        :returns: the answer, and whether the connection can be used for another
+        """
+        answer, is_kept = _read_answer(stream, largest)
+        # What breaks off, or goes on after its end, is another one. Of a connection that is closed, no other comes.
+        # In chunks, nobody could say from the outside where in it the body begins.
+        is_whole = is_kept and stream.pieces == 1 and not stream.has_more
+        self._seen = _Seen(piece, answer) if is_whole and "transfer-encoding" not in answer.headers else None
+        return answer, is_kept
 
 
 class _Stream:
@@ -219,27 +205,28 @@ class _Stream:
         """In how many pieces the answer has come so far."""
 
     @property
-    def come(self) -> bytearray:
-        """What came of the answer, as far as it was not read. It changes with the next call."""
-        return self._buffer
-
-    @property
     def has_more(self) -> bool:
         """Whether more came than was read."""
         return self._at < len(self._buffer)
 
-    def is_quiet(self) -> bool:
-        """Whether nothing came since the last answer, not even the end."""
-        return not self._readable.poll(0)
+    def has_come(self) -> bool:
+        """Whether something came since the last answer, or the end."""
+        return bool(self._readable.poll(0))
 
     def close(self) -> None:
         """Hang up."""
         self._connection.close()
 
-    def send(self, content: bytes, deadline: Deadline) -> None:
-        """Send a request. The deadline is for its answer, too."""
+    def ask(self, request: bytes, deadline: Deadline) -> bytearray:
+        """Send a request, and wait for the first bytes of its answer. The deadline is for all of it.
+
+        :returns: what came so far; it changes with the next call
+        """
         self._deadline = deadline
-        left = memoryview(content)
+        self._buffer.clear()
+        self._at = self.pieces = 0
+        self._left_for_lines = _MOST_IN_LINES
+        left = memoryview(request)
         while left:
             milliseconds = self._milliseconds_left()
             try:
@@ -248,18 +235,9 @@ class _Stream:
                 writable = select.poll()
                 writable.register(self._connection, select.POLLOUT)
                 writable.poll(milliseconds)
-
-    def begin(self) -> None:
-        """Wait for the first bytes of an answer."""
-        self._forget()
-        self._left_for_lines = _MOST_IN_LINES
-        self.pieces = 0
         if not self._more():
             raise ConnectionResetError("closed without an answer")
-
-    def skip(self) -> None:
-        """Leave all that came unread."""
-        self._at = len(self._buffer)
+        return self._buffer
 
     def line(self) -> str:
         """The next line, without its end."""

@@ -62,7 +62,7 @@ from .windows import why_closed
 from .workers import Worker
 
 _LONGEST_SLEEP = 1.0  # seconds
-_LONGEST_IDLE_SLEEP = 5.0  # seconds, while the poll goes on by itself
+_LONGEST_IDLE_SLEEP = 10.0  # seconds, while the poll goes on by itself
 _FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
 _LONGEST_RETRY = 30.0
 _ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has not begun

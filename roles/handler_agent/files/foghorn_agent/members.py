@@ -153,7 +153,8 @@ def _fetch(url: str, headers: Mapping[str, str], timeout: float, clock: Callable
     connection = HttpConnection(host, port)
     try:
         connection.open(deadline.remaining())
-        return connection.exchange("GET", path + _PATH, dict(_HEADERS, **headers), None, deadline, _LARGEST_ANSWER)
+        request = connection.request("GET", path + _PATH, dict(_HEADERS, **headers))
+        return connection.exchange(request, deadline, _LARGEST_ANSWER)
     except socket.timeout:
         raise MemberError("%s did not answer within %g s" % (url, timeout), "no answer") from None
     except socket.gaierror as error:

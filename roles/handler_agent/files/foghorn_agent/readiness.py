@@ -222,7 +222,8 @@ def _look_at_page(check: Check) -> str:
     target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
     try:
         connection.open(deadline.remaining())
-        answer = connection.exchange("GET", target, {"Connection": "close"}, None, deadline, _LARGEST_PAGE)
+        request = connection.request("GET", target, {"Connection": "close"})
+        answer = connection.exchange(request, deadline, _LARGEST_PAGE)
     finally:
         connection.close()
     return "" if 200 <= answer.status < 400 else "%d %s" % (answer.status, answer.reason[:100])

@@ -50,6 +50,7 @@ from .workers import Worker
 _STOPPING_TIME = 10.0  # seconds that children have to end in
 _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
 _LOOK_AFTER_CLIENTS = 1.0  # seconds
+_LOOK_AFTER_CONFIG = 1.0  # seconds, while the one that is there cannot be used
 _PAUSE_AFTER_ERROR = 0.2  # seconds
 _CONTROL_AGAIN = 1.0  # seconds
 _SAY_AGAIN = 60.0  # seconds until the same error is logged again
@@ -401,6 +402,8 @@ class Service:
             seconds = min(seconds, _LOOK_AFTER_WEBHOOKS)
         if self._endpoint.is_busy:
             seconds = min(seconds, _LOOK_AFTER_CLIENTS)
+        if self._config_error is not None:
+            seconds = min(seconds, _LOOK_AFTER_CONFIG)
         if self._notifier.watchdog_interval is not None:
             seconds = min(seconds, self._notifier.watchdog_interval / 2)
         return seconds

@@ -84,7 +84,7 @@ def test_given_nothing_to_do_when_the_loop_turns_then_the_poll_goes_on_by_itself
     rehearsal.poll_worker.is_held = True
     rehearsal.tick()
     assert rehearsal.agent is not None
-    assert rehearsal.agent.turn() == 5.0
+    assert rehearsal.agent.turn() == 10.0
     assert rehearsal.poll_worker.jobs[0] is None
     assert rehearsal.poll_worker.jobs[-1] == Document(rehearsal.azure.incarnation, ())
 
@@ -124,7 +124,7 @@ def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_
     polls = len(rehearsal.poll_worker.jobs)
     rehearsal.tick(5.0)
     rehearsal.tick(5.0)
-    assert rehearsal.agent.turn() == 5.0
+    assert rehearsal.agent.turn() == 10.0
     assert len(rehearsal.poll_worker.jobs) == polls + 1
 
 

@@ -64,9 +64,10 @@ class Server:
 
 
 def ask(client: HttpConnection, **options: Any) -> Answer:
-    fields: Dict[str, Any] = {"method": "GET", "target": "/", "headers": {}, "body": None, "largest": LARGEST}
+    fields: Dict[str, Any] = {"method": "GET", "target": "/", "headers": {}}
+    largest = options.pop("largest", LARGEST)
     fields.update(options)
-    return client.exchange(deadline=Deadline(PATIENCE), **fields)
+    return client.exchange(client.request(**fields), Deadline(PATIENCE), largest)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_given_a_body_that_nobody_takes_then_time_runs_out(server: Server) -> No
     client.open(PATIENCE)
     peer, _address = server.listener.accept()
     with peer, pytest.raises(socket.timeout):
-        client.exchange("POST", "/", {}, LARGE, Deadline(0.05), LARGEST)
+        client.exchange(client.request("POST", "/", {}, LARGE), Deadline(0.05), LARGEST)
     assert not client.is_open
 
 
