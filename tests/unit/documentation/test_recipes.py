@@ -233,7 +233,8 @@ def test_given_the_permissions_when_read_then_nothing_but_the_node_is_changed_an
 
 # --- docker compose ---------------------------------------------------------------------------------
 
-# What it says, and how it ends, is what Docker Compose 2.26 said and did with an engine made for it.
+# What it says, and how it ends, is what Docker Compose 2.26 said and did with an engine of Docker 26.1. Where there are
+# such ones, test_docker_compose.py runs the hooks with them.
 DOCKER = '''#!%s -IS
 """Stands in for docker compose, and for a project, which is in a file beside it."""
 import json, os, sys
@@ -258,6 +259,9 @@ elif command == "ps":
     print("\\n".join(sorted(name for name in services if services[name] in wanted)))
 elif command == "stop":
     names = [word for word in rest if word in services]
+    if "web" in names and "db" not in services:
+        sys.stderr.write("could not find db: not found\\n")
+        sys.exit(1)
     for name in names if project["reach"] is None else names[:project["reach"]]:
         services[name] = "exited"
     status = 0 if project["reach"] is None else 137
@@ -400,6 +404,15 @@ def test_given_a_service_that_is_gone_when_restored_then_it_fails_and_says_which
     failed = project.run("restore")
     assert failed.returncode != 0
     assert 'no such service: "web"' in failed.stderr
+
+
+def test_given_a_container_that_is_gone_when_what_depends_on_it_is_stopped_then_it_fails_and_says_which(
+    project: Project,
+) -> None:
+    project.set(services={"web": "running", "queue": "running"})
+    failed = project.run("shutdown")
+    assert failed.returncode == 1
+    assert failed.stderr == "could not find db: not found\n"
 
 
 def test_given_nothing_to_restore_when_restored_a_second_time_then_what_an_operator_has_stopped_stays_so(
