@@ -70,7 +70,7 @@ def pytest_configure() -> None:
     os.environ["ANSIBLE_CONFIG"] = str(ROOT / "tests" / "ansible.cfg")
     os.environ["ANSIBLE_PYTHON_INTERPRETER"] = sys.executable
     os.environ["ANSIBLE_REMOTE_TMP"] = str(CACHE / "ansible" / "tmp")
-    os.environ["WARM_MODULES"] = tempfile.mkdtemp(prefix="modules-")
+    os.environ["WARM_DIRECTORY"] = tempfile.mkdtemp(prefix="warm-")
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for variable in (name, name.upper()):
             os.environ.pop(variable, None)
@@ -95,7 +95,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         print("\n" + "\n".join(refused))
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     _refusals.remove()
-    shutil.rmtree(os.environ["WARM_MODULES"])
+    shutil.rmtree(os.environ["WARM_DIRECTORY"])
 
 
 # What a test leaves to the garbage collector is found in its own teardown, and fails it there, not whichever test is
