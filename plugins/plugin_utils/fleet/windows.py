@@ -71,7 +71,7 @@ def read_window(content: Any, where: str) -> Window:
         days=tuple(DAYS.index(str(day).lower()) for day in days),
         begins=_read_time(content.get("from", "00:00"), where + ".from"),
         ends=_read_time(content.get("to", "24:00"), where + ".to"),
-        zone=_read_zone(str(content.get("time_zone", "UTC")), where + ".time_zone"),
+        zone=_read_zone(content.get("time_zone", "UTC"), where + ".time_zone"),
     )
 
 
@@ -86,7 +86,11 @@ def _read_time(text: Any, where: str) -> int:
     return 60 * hour + minute
 
 
-def _read_zone(text: str, where: str) -> tzinfo:
+def _read_zone(content: Any, where: str) -> tzinfo:
+    # YAML 1.1 reads +10:00 as a number of base 60, and so does a controller that hands over variables of a launch.
+    if isinstance(content, int) and not isinstance(content, bool) and abs(content) < _MINUTES_OF_A_DAY:
+        return timezone(timedelta(minutes=content))
+    text = str(content)
     fixed = _FIXED.match(text)
     if fixed:
         offset = timedelta(hours=int(fixed[2]), minutes=int(fixed[3]))

@@ -43,6 +43,9 @@ def test_given_a_time_past_midnight_then_it_belongs_to_the_day_on_which_it_begin
         ({"to": "12:00"}, "2026-07-06T11:59:59+00:00", True),
         ({"from": 1320}, "2026-07-06T22:00:00+00:00", True),
         ({"to": "06:00", "time_zone": "+02:00"}, "2026-07-06T04:00:00+00:00", False),
+        # As YAML 1.1 reads +10:00 and -10:00 without quotes.
+        ({"to": "06:00", "time_zone": 600}, "2026-07-06T20:00:00+00:00", False),
+        ({"to": "06:00", "time_zone": -600}, "2026-07-06T15:59:00+00:00", True),
         ({"to": "06:00", "time_zone": "-02:00"}, "2026-07-06T07:59:00+00:00", True),
     ],
 )
@@ -67,6 +70,8 @@ def test_given_no_times_then_it_is_always_time() -> None:
         ({"to": "24:01"}, r"here\.to: '24:01' is no time of the day"),
         ({"to": True}, r"here\.to: True is no time of the day"),
         ({"time_zone": "Europe/Atlantis"}, r"here\.time_zone: the controller does not know .* 'Europe/Atlantis'"),
+        ({"time_zone": 1440}, r"here\.time_zone: the controller does not know"),
+        ({"time_zone": True}, r"here\.time_zone: the controller does not know"),
         ({"time_zone": "../etc/passwd"}, r"here\.time_zone: the controller does not know"),
     ],
 )
