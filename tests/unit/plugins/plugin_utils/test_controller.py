@@ -41,6 +41,13 @@ def test_given_a_template_for_a_fleet_when_it_is_launched_then_nothing_makes_it_
         assert made["ask_limit_on_launch"] is False
 
 
+def test_given_what_takes_machines_out_when_it_is_launched_then_none_of_those_it_counts_can_be_left_out() -> None:
+    """A limit on redeploy_early would also leave out handle_events_hosts, which it counts."""
+    limited = {key for key, template in TEMPLATES.items() if template["ask_limit_on_launch"]}
+
+    assert limited == {"drain", "restore", "install_agent", "status"}
+
+
 @pytest.mark.parametrize("key", TEMPLATES)
 def test_given_a_survey_when_it_is_read_then_its_questions_are_of_awx_types(key: str) -> None:
     for question in TEMPLATES[key]["survey"]:
@@ -93,7 +100,7 @@ def test_given_what_works_on_machines_and_in_azure_when_a_template_is_made_then_
     (made,) = make_job_templates(TEMPLATES, site, only=["redeploy_early"])
 
     assert made["credentials"] == ["Machines", "Azure"]
-    assert (made["ask_limit_on_launch"], made["allow_simultaneous"]) == (True, False)
+    assert (made["ask_limit_on_launch"], made["allow_simultaneous"]) == (False, False)
 
 
 def test_given_groups_when_templates_are_made_then_each_group_has_its_own_of_those_for_a_fleet() -> None:
