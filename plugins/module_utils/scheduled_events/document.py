@@ -356,12 +356,43 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
 
 
 def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:
-    by_id = {}  # type: Dict[NameKey, Event]
+    by_id = {}  # type: Dict[NameKey, List[Event]]
     for event in events:
-        if by_id.setdefault(name_key(event.event_id), event) != event:
-            # Nobody could say which of the two an approval would start.
-            raise DocumentError("Events: there are two different ones with the EventId %s" % _quote(event.event_id))
-    return tuple(by_id.values())
+        by_id.setdefault(name_key(event.event_id), []).append(event)
+    return tuple(_worst_of(same) for same in by_id.values())
+
+
+def _worst_of(events: List[Event]) -> Event:
+    """Events of one id as one: whoever is ready for it is ready for each of them, on all machines that they name.
+
+    An approval may start all of them. To refuse the document for it would be to miss the other events in it; to leave
+    these out, to take them for over.
+    """
+    first = events[0]
+    if all(event == first for event in events):
+        return first
+    names = {}  # type: Dict[NameKey, str]
+    for event in events:
+        for name in event.resources:
+            names.setdefault(name_key(name), name)
+    statuses = {event.event_status for event in events}
+    starts = [event.not_before for event in events if event.not_before is not None]
+    durations = [event.duration_in_seconds for event in events]
+    known_durations = [duration for duration in durations if duration is not None and duration >= 0]
+    return min(events, key=_harm)._replace(
+        event_id=first.event_id,
+        # Only what is Scheduled in all of them can still be approved.
+        event_status=STARTED if STARTED in statuses else max(statuses - {SCHEDULED}, default=SCHEDULED),
+        resources=tuple(names.values()),
+        not_before=min(starts) if len(starts) == len(events) else None,
+        duration_in_seconds=max(known_durations) if len(known_durations) == len(events) else -1,
+    )
+
+
+def _harm(event: Event) -> float:
+    """The smaller, the more is lost. An unknown type may do more than pause the machine."""
+    known = event.event_type in EVENT_TYPES
+    return EVENT_TYPES.index(event.event_type) if known else EVENT_TYPES.index("Freeze") - 0.5
 
 
 def _parse_resources(content: Dict[str, Any], path: str, api_version: str) -> Tuple[str, ...]:

@@ -825,6 +825,10 @@ class TestTextOfOthers:
             parse_event(fields)
 
 
+SOONER = "Mon, 19 Sep 2016 18:29:47 GMT"
+LATER = "Mon, 19 Sep 2016 18:45:00 GMT"
+
+
 class TestOneEventTwice:
     def test_given_the_same_event_twice_then_it_is_one(self) -> None:
         content = one_event()
@@ -832,15 +836,50 @@ class TestOneEventTwice:
 
         assert len(parse_document(json.dumps(content)).events) == 1
 
-    @pytest.mark.parametrize("other", [{"EventStatus": "Started"}, {"Resources": ["web_1"]}, {"EventId": "a"}])
-    def test_given_two_events_of_one_id_then_neither_can_be_approved_and_the_document_is_refused(
-        self, other: Dict[str, Any]
+    @pytest.mark.parametrize(
+        ("one", "other", "field", "expected"),
+        [
+            ({}, {"EventId": "a"}, "event_id", "A"),
+            ({"EventStatus": "Scheduled"}, {"EventStatus": "Started"}, "event_status", "Started"),
+            ({"EventStatus": "Started"}, {"EventStatus": "Paused"}, "event_status", "Started"),
+            ({"EventStatus": "Scheduled"}, {"EventStatus": "Paused"}, "event_status", "Paused"),
+            ({"Resources": ["web_0"]}, {"Resources": ["web_1", "WEB_0"]}, "resources", ("web_0", "web_1")),
+            ({"EventType": "Freeze"}, {"EventType": "Preempt"}, "event_type", "Preempt"),
+            ({"EventType": "Freeze"}, {"EventType": "Vaporise"}, "event_type", "Vaporise"),
+            ({"EventType": "Reboot"}, {"EventType": "Vaporise"}, "event_type", "Reboot"),
+            ({"NotBefore": LATER}, {"NotBefore": SOONER}, "not_before", parse_date(SOONER)),
+            ({"NotBefore": LATER}, {"NotBefore": ""}, "not_before", None),
+            ({"DurationInSeconds": 9}, {"DurationInSeconds": 5}, "duration_in_seconds", 9),
+            ({"DurationInSeconds": 9}, {"DurationInSeconds": -1}, "duration_in_seconds", -1),
+            ({"DurationInSeconds": 9}, {"Description": "of an older version"}, "duration_in_seconds", -1),
+        ],
+    )
+    def test_given_two_events_of_one_id_then_they_are_one_that_is_ready_for_the_worst_of_both(
+        self, one: Dict[str, Any], other: Dict[str, Any], field: str, expected: object
     ) -> None:
-        content = one_event()
-        content["Events"] += one_event(**other)["Events"]
+        documents = []
+        for first, second in ((one, other), (other, one)):
+            content = one_event(**first)
+            content["Events"] += one_event(**second)["Events"]
+            documents.append(parse_document(json.dumps(content)))
 
-        with pytest.raises(DocumentError, match=r"there are two different ones with the EventId '[Aa]'"):
-            parse_document(json.dumps(content))
+        assert [len(document.events) for document in documents] == [1, 1]
+        assert getattr(documents[0].events[0], field) == expected
+        if field == "resources":
+            # Who is named first leads: that is as Azure has written it.
+            expected = ("web_1", "WEB_0")
+        elif field == "event_id":
+            expected = "a"
+        assert getattr(documents[1].events[0], field) == expected
+
+    def test_given_two_events_of_one_id_then_another_beside_them_is_not_lost(self) -> None:
+        content = one_event()
+        content["Events"] += one_event(EventStatus="Started")["Events"]
+        content["Events"] += one_event(EventId="B", EventType="Preempt")["Events"]
+
+        events = parse_document(json.dumps(content)).events
+
+        assert [event.event_type for event in events] == ["Reboot", "Preempt"]
 
 
 class TestTheHostileDocument:
