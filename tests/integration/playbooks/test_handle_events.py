@@ -566,11 +566,14 @@ def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_h
 
 
 @pytest.mark.parametrize("options", [["--syntax-check"], ["--tags", "of_another_play"]], ids=" ".join)
-def test_given_that_nothing_of_the_playbook_is_to_be_run_then_it_is_no_error(
+def test_given_that_nothing_of_the_playbooks_is_to_be_run_then_it_is_no_error(
     tmp_path: Path, options: list[str]
 ) -> None:
     (tmp_path / "hosts").write_text("localhost\n")
     subprocess.run(
-        ["ansible-playbook", *options, "-i", str(tmp_path / "hosts"), "foghorn.azure_events.handle_events"],
+        [
+            *("ansible-playbook", *options, "-e", "redeploy_early_hosts=all", "-i", str(tmp_path / "hosts")),
+            *("foghorn.azure_events.handle_events", "foghorn.azure_events.redeploy_early"),
+        ],
         check=True,
     )
