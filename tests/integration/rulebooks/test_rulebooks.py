@@ -44,7 +44,13 @@ SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-101010101010"
 # As a list it has to come through ansible-rulebook's templates.
 ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
 TEMPLATE = "/api/v2/unified_job_templates/"
-JOB_TEMPLATES = ["Handle maintenance", "Move machines early", "Prepare for updates", "Restore machines"]
+JOB_TEMPLATES = [
+    "Handle maintenance",
+    "Move machines early",
+    "Prepare for updates",
+    "Restore machines",
+    "Tell of an event",
+]
 CONFIGURATION = (
     "/subscriptions/11111111-aaaa-4bbb-8ccc-555555555555/resourceGroups/rg/providers/Microsoft.Maintenance"
     "/maintenanceConfigurations/"
@@ -221,8 +227,9 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
     # In one process, because each takes seconds to start.
     together = tmp_path / "together.yml"
     rulesets = []
-    twins = ("handle_events", "redeploy_early", "updates")
-    for name in (*twins, *(f"{twin}_job" for twin in twins), "evictions"):
+    names = sorted(path.stem for path in RULEBOOKS.glob("*.yml"))
+    assert len(names) == 8
+    for name in names:
         for ruleset in yaml.safe_load((RULEBOOKS / f"{name}.yml").read_text()):
             rulesets.append({**ruleset, "name": f"{name}: {ruleset['name']}"})
     together.write_text(yaml.safe_dump(rulesets))
@@ -303,6 +310,8 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
     assert datetime.fromisoformat(variables["prepare_for_updates_start"]) > datetime.now(UTC)
     variables = told[launch("Restore machines")]["extra_vars"]
     assert (variables["restore_hosts"], variables["restore_owner"]) == (evicted.name, "updates")
+    variables = told[launch("Tell of an event")]["extra_vars"]
+    assert (variables["tell_event"]["event_type"], variables["tell_urls"]) == ("Preempt", [receiver.url + "/chat"])
     assert told["/chat"]["event"]["event_type"] == "Preempt"
     assert told["/chat"]["text"].startswith("Preempt of vm_1: ")
     (matcher,) = told["/api/v2/silences"]["matchers"]
