@@ -67,10 +67,16 @@ def read_window(content: Any, where: str) -> Window:
     days = content.get("days") or DAYS
     if isinstance(days, str) or not all(str(day).lower() in DAYS for day in days):
         raise ValueError("%s.days: %r: write a list of %s" % (where, days, ", ".join(DAYS)))
+    begins = _read_time(content.get("from", "00:00"), where + ".from")
+    ends = _read_time(content.get("to", "24:00"), where + ".to")
+    if begins == ends:
+        raise ValueError(
+            "%s: it ends when it begins, at '%02d:%02d': write another from or to" % (where, *divmod(begins, 60))
+        )
     return Window(
         days=tuple(DAYS.index(str(day).lower()) for day in days),
-        begins=_read_time(content.get("from", "00:00"), where + ".from"),
-        ends=_read_time(content.get("to", "24:00"), where + ".to"),
+        begins=begins,
+        ends=ends,
         zone=_read_zone(content.get("time_zone", "UTC"), where + ".time_zone"),
     )
 
