@@ -27,7 +27,7 @@ from .policy import (
     default_rules,
     plan_for,
 )
-from .steps import hook_commands
+from .steps import hook_commands, idle_hooks
 from .zones import UnknownZone, offset_at
 
 _UNIT_DIRECTORIES = (
@@ -91,6 +91,12 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
     found: List[str] = []
     units = [directory for directory in unit_directories if os.path.isdir(directory)]
     hooks: Set[str] = set()
+    expected_hooks = {
+        stage
+        for rule in config.rules[: len(config.rules) - len(default_rules())]
+        for stage, step in _steps_of(rule.plan)
+        if step.kind == HOOKS
+    }
     for rule in config.rules:
         for stage, step in _steps_of(rule.plan):
             if step.kind == HOOKS:
@@ -102,9 +108,8 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
                         "%s: %s: connections to containers are not waited for: %s" % (rule.plan.rule, stage, uncounted)
                     )
             elif step.stops or step.starts:
-                unit = step.stops or step.starts
-                if units and not _has_unit(unit, units):
-                    found.append("%s: %s: there is no unit %s" % (rule.plan.rule, stage, unit))
+                troubles = _trouble_with_unit(step.stops or step.starts, units) if units else []
+                found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in troubles]
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in _trouble_with(step.argv[0])]
         found += ["%s: approve_between: %s" % (rule.plan.rule, trouble) for trouble in _trouble_with_zones(rule.plan)]
@@ -113,10 +118,8 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
         "ready_checks: %s: %s" % (check.name, trouble) for check in programs for trouble in _trouble_with(check.argv[0])
     ]
     for stage in sorted(hooks):
-        try:
-            hook_commands(os.path.join(config.hooks_directory, stage))
-        except UnsafePath as error:
-            found.append("hooks: %s: %s" % (stage, error))
+        troubles = _trouble_with_hooks(os.path.join(config.hooks_directory, stage), stage in expected_hooks)
+        found += ["hooks: %s: %s" % (stage, trouble) for trouble in troubles]
     return found
 
 
@@ -142,10 +145,37 @@ def _steps_of(plan: Plan) -> "List[Tuple[str, Step]]":
     return [(stage, step) for stage in STAGES for step in plan.steps(stage)] + [(CHECK, step) for step in plan.check]
 
 
-def _has_unit(unit: str, directories: List[str]) -> bool:
+def _trouble_with_unit(unit: str, directories: List[str]) -> List[str]:
     prefix, at, rest = unit.partition("@")
-    names = {unit, prefix + "@." + rest.rpartition(".")[2]} if at else {unit}
-    return any(os.path.lexists(os.path.join(directory, name)) for directory in directories for name in names)
+    names = [unit, prefix + "@." + rest.rpartition(".")[2]] if at else [unit]
+    paths = [os.path.join(directory, name) for directory in directories for name in names]
+    # The first is the one that systemd takes.
+    path = next((path for path in paths if os.path.lexists(path)), None)
+    if path is None:
+        return ["there is no unit %s" % unit]
+    try:
+        # One that is masked leads where everybody may write, and does nothing.
+        if os.path.realpath(path) != os.devnull:
+            check_path(path)
+    except UnsafePath as error:
+        return [str(error)]
+    return []
+
+
+def _trouble_with_hooks(directory: str, are_expected: bool) -> List[str]:
+    """What is wrong with the hooks of a stage.
+
+    :param are_expected: whether a policy of one's own runs them; the default ones run those that there are
+    """
+    try:
+        hooks = hook_commands(directory)
+        idle = idle_hooks(directory)
+    except UnsafePath as error:
+        return [str(error)]
+    found = ["%s: is not run, since it is not executable: chmod +x it" % path for path in idle]
+    if are_expected and not hooks and not idle:
+        found.append("there is none in %s" % directory)
+    return found
 
 
 def _trouble_with(program: str) -> List[str]:

@@ -13,7 +13,7 @@ import re
 import signal
 import stat
 import subprocess
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .paths import UnsafePath, check_path
 
@@ -264,6 +264,19 @@ def hook_commands(directory: str) -> List[str]:
 
     :raises UnsafePath: if others than root could change what is run, or it cannot be told
     """
+    return [path for path, is_executable in _hooks_in(directory) if is_executable]
+
+
+def idle_hooks(directory: str) -> List[str]:
+    """Find the files of a hook directory that are left out only because they cannot be executed.
+
+    :raises UnsafePath: as with `hook_commands`
+    """
+    return [path for path, is_executable in _hooks_in(directory) if not is_executable]
+
+
+def _hooks_in(directory: str) -> List[Tuple[str, bool]]:
+    """The files with names of hooks, and whether each can be executed."""
     if not os.path.lexists(directory):
         return []
     check_path(directory)
@@ -271,14 +284,14 @@ def hook_commands(directory: str) -> List[str]:
         names = sorted(os.listdir(directory))
     except OSError as error:
         raise UnsafePath("%s: cannot be read: %s" % (directory, error.strerror)) from None
-    hooks = []
+    found = []
     for name in names:
         if _HOOK_NAME.match(name) and not _NO_HOOK.search(name):
             path = os.path.join(directory, name)
             mode = os.stat(check_path(path)).st_mode
-            if stat.S_ISREG(mode) and mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH):
-                hooks.append(path)
-    return hooks
+            if stat.S_ISREG(mode):
+                found.append((path, bool(mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH))))
+    return found
 
 
 def _start(argv: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":

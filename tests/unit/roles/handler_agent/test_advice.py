@@ -104,3 +104,30 @@ def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named
     assert "absent" in found[2]
     assert found[3:5] == ["mine: shutdown: there is no unit no.service", "mine: shutdown: there is no unit no@1.socket"]
     assert not [line for line in advice_on_machine(config, [str(tmp_path / "absent")]) if "no unit" in line]
+
+
+def test_given_a_unit_that_others_can_write_when_it_is_stopped_then_it_is_named_and_one_that_is_masked_is_not(
+    tmp_path: Path,
+) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "open.service").write_text("")
+    (tmp_path / "open.service").chmod(0o666)
+    (tmp_path / "masked.service").symlink_to("/dev/null")
+    config = parse_config({"policies": [{"name": "mine", "shutdown": [{"stop": "open"}, {"stop": "masked"}]}]})
+    found = advice_on_machine(config, [str(tmp_path)])
+    assert len(found) == 1
+    assert found[0].startswith("mine: shutdown: %s/open.service: others than root can write" % tmp_path)
+
+
+def test_given_hooks_that_would_not_be_run_when_a_policy_runs_them_then_it_is_said(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    forgotten = tmp_path / "shutdown" / "10-app"
+    forgotten.parent.mkdir()
+    forgotten.write_text("#!/bin/sh\n")
+    policy = {"name": "mine", "drain": [{"hooks": True}], "shutdown": [{"hooks": True}]}
+    own = parse_config({"policies": [policy], "hooks_directory": str(tmp_path)})
+    none = parse_config({"hooks_directory": str(tmp_path)})
+    idle = "hooks: shutdown: %s: is not run, since it is not executable: chmod +x it" % forgotten
+    assert advice_on_machine(own, []) == ["hooks: drain: there is none in %s/drain" % tmp_path, idle]
+    # The default policies run what there is, and nobody has to have any.
+    assert advice_on_machine(none, []) == [idle]
