@@ -13,6 +13,7 @@ https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
@@ -44,6 +45,8 @@ _EVENT_PART = "/providers/microsoft.maintenance/scheduledevents/"
 _CONFIGURATION = re.compile(r"/maintenanceConfigurations/([\w().-]{1,128})(?:/|\Z)", re.IGNORECASE | re.ASCII)
 # Of a text that holds JSON; Service Bus itself takes no more than 100 MB, and Event Grid 1 MB.
 _LARGEST = 1024 * 1024  # characters
+# How `{` and `[` begin there, before a quote, a bracket or white space.
+_BASE64_OF_JSON = ("ey", "ew", "W3", "Ww", "Wy")
 _MOST_AT_ONCE = 5000
 _OPTIONS = ("remember", "hosts_pattern", "hosts_inventory", "hosts_variable")
 _MOST_REMEMBERED = 1_000_000
@@ -88,6 +91,8 @@ class Translator:
             return [event]
         wrapper = next((name for name in _WRAPPERS if name in event), None)
         content = _unpacked(event if wrapper is None else event[wrapper])
+        if wrapper is not None:
+            content = _with_headers(content, event.get("meta"))
         items = content if isinstance(content, list) else [content]
         if len(items) > _MOST_AT_ONCE:
             self._log("%d events at once: they are handed on unread, because nobody means that" % len(items))
@@ -147,16 +152,37 @@ def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> T
 
 
 def _unpacked(content: Any) -> Any:
-    if not isinstance(content, str) or len(content) > _LARGEST or content.lstrip()[:1] not in ("{", "["):
+    """What a text holds that is JSON, or JSON in base 64, as queues hand it over; anything else as it is."""
+    text = content
+    if isinstance(text, bytes) and len(text) <= _LARGEST:
+        text = text.decode("utf-8", "replace")
+    if not isinstance(text, str) or len(text) > _LARGEST:
+        return content
+    text = text.lstrip("\ufeff \t\r\n")
+    if text.startswith(_BASE64_OF_JSON):
+        try:
+            text = base64.b64decode(text, validate=True).decode("utf-8")
+        except ValueError:
+            return content
+    if text[:1] not in ("{", "["):
         return content
     try:
-        return parse_json(content)
+        return parse_json(text)
     except DocumentError:
         return content
 
 
+def _with_headers(content: Any, meta: Any) -> Any:
+    """A CloudEvent in one piece, where its attributes came as headers and only its data as the content."""
+    headers = meta.get("headers") if isinstance(meta, dict) else None
+    if not isinstance(headers, dict) or not isinstance(content, dict) or "type" in content or "eventType" in content:
+        return content
+    attributes = {str(name).lower()[3:]: value for name, value in headers.items() if str(name).lower()[:3] == "ce-"}
+    return {**attributes, "data": content} if "type" in attributes else content
+
+
 def _scheduled_event(item: Mapping[str, Any], now: datetime) -> Heard:
-    data = _object(item, "data")
+    data = _data(item)
     info = _object(data, "resourceInfo")
     properties = _object(info, "properties")
     resource = info.get("id") if isinstance(info.get("id"), str) else item.get("subject")
@@ -178,7 +204,7 @@ def _scheduled_event(item: Mapping[str, Any], now: datetime) -> Heard:
 
 def _update_manager(item: Mapping[str, Any], phase: str) -> Heard:
     # Azure's own samples differ in the case of the first letter.
-    data = {str(name).lower(): value for name, value in _object(item, "data").items()}
+    data = {str(name).lower(): value for name, value in _data(item).items()}
     run = word(data.get("correlationid")) or word(item.get("id"))
     if run is None:
         raise DocumentError("data.correlationId: expected the id of a run of updates")
@@ -203,7 +229,7 @@ def _update_manager(item: Mapping[str, Any], phase: str) -> Heard:
 
 
 def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
-    record = _object(item, "data")
+    record = _data(item)
     told = word(item.get("id"))
     vm_name = word(item.get("subject"))
     if told is None or vm_name is None or not stage:
@@ -224,6 +250,11 @@ def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
         content = {**event, **content, "event_id": event["event_id"]}
     identity = (AGENT, told)
     return Heard(lambda: announcement(content, identity), "told", identity, (vm_name,))
+
+
+def _data(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What an event tells; a CloudEvent may hold it as text, or in base 64."""
+    return _object({"data": _unpacked(item["data"] if "data" in item else item.get("data_base64"))}, "data")
 
 
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -22,7 +22,8 @@ description:
   - An ansible-rulebook event filter. It reads what Event Grid delivers through Azure Service Bus or Event Hubs (the
     sources C(azure.azcollection.azure_service_bus) and C(azure.azcollection.azure_event_hub)), through a webhook or an
     event stream, and what the handler agent sends to a webhook. Events of Event Grid's own schema and CloudEvents are
-    read, one at a time or several in a list.
+    read, one at a time or several in a list, as text or in base 64 where a queue hands them over so, and CloudEvents
+    whose attributes are headers.
   - Maintenance then stands under the key C(azure_maintenance), and nothing of the delivery is left but its C(meta).
     C(kind) is V(scheduled_event), in the shape of the source P(foghorn.azure_events.scheduled_events#event_source),
     V(update_manager) for the events before (C(phase) V(pre)) and after (V(post)) a run of updates, or V(agent) for

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from datetime import UTC, datetime
@@ -123,6 +124,48 @@ class TestScheduledEvents:
 
     def test_given_text_that_holds_json_then_it_is_read(self) -> None:
         assert only(translator().translate({"body": json.dumps([scheduled()])}))["event_id"] == "AA-1"
+
+    @pytest.mark.parametrize(
+        "packed",
+        [
+            lambda text: text.encode(),
+            lambda text: b"\xef\xbb\xbf" + text.encode(),
+            lambda text: "\ufeff" + text,
+            lambda text: base64.b64encode(text.encode()).decode(),
+            lambda text: base64.b64encode(("[%s]" % text).encode()).decode(),
+            lambda text: base64.b64encode(("[\r\n %s]" % text).encode()).decode(),
+            lambda text: base64.b64encode(("{\n" + text[1:]).encode()).decode(),
+        ],
+        ids=["bytes", "bytes with a mark", "text with a mark", "base64", "a list", "a spread list", "spread"],
+    )
+    def test_given_json_as_queues_hand_it_over_then_it_is_read(self, packed: Any) -> None:
+        (told,) = translator().translate({"body": packed(json.dumps(scheduled())), "meta": {}})
+
+        assert told["azure_maintenance"]["event_id"] == "AA-1"
+
+    def test_given_a_cloud_event_whose_data_is_text_or_base64_then_it_is_read(self) -> None:
+        event = scheduled(cloud_event=True)
+        text = json.dumps(event.pop("data"))
+        packed = base64.b64encode(text.encode()).decode()
+
+        for one in ({**event, "data": text}, {**event, "data_base64": packed}):
+            (told,) = translator().translate({"body": one})
+            assert told["azure_maintenance"]["resources"] == ["web_0", "web_1"]
+
+    def test_given_a_cloud_event_whose_attributes_are_headers_then_it_is_read(self) -> None:
+        event = scheduled(cloud_event=True)
+        headers = {"Content-Type": "application/json"}
+        headers.update({"Ce-" + name.title(): value for name, value in event.items() if name != "data"})
+
+        (told,) = translator().translate({"payload": event["data"], "meta": {"headers": headers}})
+
+        assert told["azure_maintenance"]["event_id"] == "AA-1"
+
+    @pytest.mark.parametrize("content", ["eyJ", "eyJ!", "ey" + "A" * 40, "Wyd", {"hostname": "x"}, b"\xff\xfe", "{"])
+    def test_given_what_only_looks_packed_then_the_very_same_goes_on(self, content: Any) -> None:
+        event = {"body": content, "meta": {"headers": {"ce-id": "1"}}}
+
+        assert translator().translate(event) == [event]
 
     def test_given_several_at_once_then_each_is_announced_and_what_is_no_maintenance_goes_on(self) -> None:
         other = {"eventType": "Other", "data": {}}
