@@ -4,7 +4,7 @@
 
 One ansible-playbook run, in which the tasks take turns, against the simulator on loopback, and a real HAProxy where
 there is one. What is compared is the time from a task's start to its result. Fails when a task cannot be measured, or
-costs LIMIT times as much as a ping.
+costs more than LIMIT times as much as a ping, those of haproxy_server HAPROXY_LIMIT times.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from azure_simulator.testing import Simulator  # noqa: E402  # found on the path
 
 LIMIT = 2.0
 """How many times the cost of a ping is too much: far more than what is promised, far less than a library's import."""
+HAPROXY_LIMIT = 1.3
+"""The same for haproxy_server, of which a batch runs one for each balancer and machine."""
 
 BASELINE = "ansible.builtin.ping"
 OURS: dict[str, dict[str, dict[str, Any]]] = {
@@ -164,14 +166,17 @@ def main() -> int:
         return 1
     baseline = statistics.median(taken[BASELINE])
     width = max(map(len, taken))
-    print(f"{'task':<{width}}  median s  beside ping   ({options.rounds} rounds)")
+    limits = {task: HAPROXY_LIMIT if task in HAPROXY else LIMIT for task in taken if task != BASELINE}
+    shares = {task: statistics.median(seconds) / baseline for task, seconds in taken.items()}
+    print(f"{'task':<{width}}  median s  beside ping  at most   ({options.rounds} rounds)")
     for task, seconds in taken.items():
-        print(f"{task:<{width}}  {statistics.median(seconds):8.3f}  {statistics.median(seconds) / baseline:11.2f}")
+        limit = f"{limits[task]:7.2f}" if task in limits else ""
+        print(f"{task:<{width}}  {statistics.median(seconds):8.3f}  {shares[task]:11.2f}  {limit}".rstrip())
     if not set(HAPROXY) & set(taken):
         print("haproxy_server was not measured: there is no HAProxy here (make haproxy)")
-    too_dear = [task for task in taken if statistics.median(taken[task]) > LIMIT * baseline]
+    too_dear = [task for task, limit in limits.items() if shares[task] > limit]
     for task in too_dear:
-        print(f"{task} costs more than {LIMIT:g} times as much as {BASELINE}", file=sys.stderr)
+        print(f"{task} costs more than {limits[task]:g} times as much as {BASELINE}", file=sys.stderr)
     return 1 if too_dear else 0
 
 
