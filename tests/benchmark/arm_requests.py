@@ -159,8 +159,11 @@ def count(way: Way, hosts: int) -> float:
         credential = SignedIn(azure)
         sign_in = SignIn("env", PUBLIC._replace(arm=azure.arm), SUBSCRIPTION)
 
+        def wait(seconds: float) -> None:
+            azure.advance(seconds)
+
         def do(work: Work) -> Any:
-            with ArmClient(sign_in, Deadline(3600), credential, azure.advance) as client:
+            with ArmClient(sign_in, Deadline(3600), credential, wait) as client:
                 return work(client)
 
         before = requests_of(azure)

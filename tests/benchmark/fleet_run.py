@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What does a run of handle_events cost the controller, by the number of hosts?
 
-Two runs of the playbook as it is shipped, on simulated VMs, each with an address of its own: one with nothing announced
-(ask, plan, report), and one in which a reboot is announced for some of them (and drain, stop, approve, watch, restore).
-Then the plan alone, for more hosts than can be asked here, of readings as they come from hosts.
+Runs of the playbook as it is shipped, on simulated VMs, each with an address of its own. With nothing announced (ask,
+plan, report), for each number of forks: what an idle host costs, which may be no more than IDLE_TASKS tasks on it. And
+with a reboot announced for each of a group of hosts at once, half of which stay in service: how long it takes from the
+announcement until the last of them is drained, stopped and approved. Most of that is waiting which cannot be left out:
+for probes to notice, for Azure to list an event no more. Here these waits are cut short, and what the run takes besides
+is set beside the waits as the defaults and Azure have them: all together may be WAITS_LIMIT times these. Then the plan
+alone, for more hosts than can be asked here, of readings as they come from hosts.
 
-Times are processor time, of the process that leads the run and of its workers apart, because other things may run on
-this machine; what the modules themselves take is left out, because they run on the VMs. No SSH is in it: tasks reach
+Other times are processor time, of the process that leads the run and of its workers apart, because other things may run
+on this machine; what the modules themselves take is left out, because they run on the VMs. No SSH is in it: tasks reach
 the VMs by a connection of the tests that forks. Memory is the lead's peak, and what a worker has to itself (private
 memory, which is not the lead's as well).
 
-Fails when a run fails, an event is not approved, or a host that was taken out is not back. Only loopback addresses are
-used.
+Fails when a run fails, an event is not approved, a host that was taken out is not back, or a limit is passed. Only
+loopback addresses are used.
 """
 
 from __future__ import annotations
@@ -40,6 +44,36 @@ from tests.benchmark.simulator_load import address_of, simulator  # noqa: E402 -
 GROUP = 50  # hosts behind one balancer
 PLAYBOOK = "foghorn.azure_events.handle_events"
 SAMPLE_EVERY = 1.0  # seconds
+
+IDLE_TASKS = 2.0
+"""How many tasks an idle host may be sent."""
+WAITS_LIMIT = 1.3
+"""How long a group may take until its last host is approved, in terms of the waits that are forced."""
+QUIET = 0.1
+"""What other things may take of the processors without much effect on that."""
+
+
+class Waits(NamedTuple):
+    """What nobody can cut short, in seconds: what a probe needs to notice, and how long Azure lists an event."""
+
+    interval: float
+    margin: float
+    listed: float
+    threshold: int = 2
+
+    def until_last_approval(self, batches: int) -> float:
+        """What these make together until the last batch is approved: those before it have returned by then."""
+        leaving = self.interval * self.threshold + self.margin
+        returning = self.interval + self.margin
+        return batches * leaving + (batches - 1) * (self.listed + returning)
+
+
+REAL = Waits(interval=15, margin=5, listed=600)
+"""The defaults of load_balancer_removal, and what Azure takes."""
+SHORT = Waits(interval=0.1, margin=0.1, listed=1)
+"""Those of these runs."""
+BATCHES = 2
+"""Half of a group stays in service by default."""
 
 ONLY_PLAN = """
 - hosts: all
@@ -71,6 +105,10 @@ class Cost(NamedTuple):
     modules: float
     peak: float
     worker_peak: float
+    tasks: int
+    """How many were sent to hosts."""
+    others: float
+    """The share of the processors that other things have taken meanwhile."""
     status: int
     output: str
 
@@ -78,7 +116,7 @@ class Cost(NamedTuple):
         return (
             f"{self.wall:.0f} s; processor time: lead {self.lead:.1f} s, workers {self.workers:.1f} s,"
             f" modules on the VMs {self.modules:.1f} s; memory: lead {self.peak:.0f} MiB,"
-            f" a worker {self.worker_peak:.0f} MiB"
+            f" a worker {self.worker_peak:.0f} MiB; other things took {self.others:.0%} of the processors"
         )
 
 
@@ -101,7 +139,7 @@ class Fleet:
             "control": {"port": 0},
             "imds": {"port": 0},
             # What is announced is approved long before; and it is over soon after, so that the time is the run's.
-            "defaults": {"Reboot": {"notice": 6 * 3600, "impact": 1, "linger": 1}},
+            "defaults": {"Reboot": {"notice": 6 * 3600, "impact": SHORT.listed, "linger": SHORT.listed}},
             "vms": [
                 {"name": name, "address": address_of(number), "availability_set": f"group{number // GROUP}"}
                 for number, name in enumerate(self.names)
@@ -122,8 +160,8 @@ class Fleet:
                 "handle_events_poll_timeout": 2,
                 "handle_events_state_directory": "{{ directory }}/state",
                 "load_balancer_removal_health_probe_file": "{{ directory }}/out_of_rotation",
-                "load_balancer_removal_health_probe_interval": 0.1,
-                "load_balancer_removal_health_probe_margin": 0.1,
+                "load_balancer_removal_health_probe_interval": SHORT.interval,
+                "load_balancer_removal_health_probe_margin": SHORT.margin,
                 "graceful_shutdown_services": [
                     {
                         "name": "web",
@@ -169,7 +207,7 @@ def run(directory: Path, playbook: str, inventory: dict[str, Any], forks: int) -
         FLEET_MODULES=str(directory / "modules"),
         FLEET_MODULE_SECONDS=str(modules),
     )
-    began = time.monotonic()
+    began, busy = time.monotonic(), busy_seconds()
     with output.open("w") as stream:
         process = subprocess.Popen(
             ["ansible-playbook", playbook, "-i", str(hosts), "--forks", str(forks)],
@@ -183,19 +221,31 @@ def run(directory: Path, playbook: str, inventory: dict[str, Any], forks: int) -
     # As the kernel counts: the times of its workers, and of what they have waited for, are among it when it has ended.
     _pid, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    wall, busy = time.monotonic() - began, busy_seconds() - busy
     watch.end()
-    spent = sum(map(float, modules.read_text().split())) if modules.exists() else 0.0
+    tasks = [float(line) for line in modules.read_text().split()] if modules.exists() else []
+    spent = sum(tasks)
     total = usage.ru_utime + usage.ru_stime
     return Cost(
-        wall=time.monotonic() - began,
+        wall=wall,
         lead=watch.lead_seconds,
         workers=total - watch.lead_seconds - spent,
         modules=spent,
         peak=usage.ru_maxrss / 1024,
         worker_peak=watch.worker_peak,
+        tasks=len(tasks),
+        others=max(0.0, busy - total) / (wall * (os.cpu_count() or 1)),
         status=process.returncode,
         output=output.read_text(),
     )
+
+
+def busy_seconds() -> float:
+    """How long the processors of this machine have been busy since it booted, all together."""
+    user, nice, system, _idle, _waiting, interrupts, soft, *_rest = map(
+        int, Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    )
+    return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
 
 
 class Watch(threading.Thread):
@@ -268,40 +318,86 @@ def fail(message: str, cost: Cost) -> int:
     return 1
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--hosts", type=int, default=50, help="hosts that are asked")
-    parser.add_argument("--hit", type=int, default=2, help="hosts of them that are hit, each by an event of its own")
-    parser.add_argument("--forks", type=int, default=10, help="ansible-playbook's --forks")
-    parser.add_argument("--plan", type=int, default=1000, help="hosts for which the plan alone is made")
-    options = parser.parse_args()
+def judge(what: str, figure: float, limit: float) -> int:
+    """Print a figure beside its limit; 1 if it is above that."""
+    print(f"  {what}: {figure:.2f}, at most {limit:g}{'' if figure <= limit else '  TOO MUCH'}", flush=True)
+    return int(figure > limit)
 
-    with tempfile.TemporaryDirectory() as scratch:
-        fleet = Fleet(Path(scratch), options.hosts)
-        with simulator(fleet.configuration) as (_process, ready):
-            inventory = fleet.inventory(ready["imds"])
-            idle = run(fleet.directory, PLAYBOOK, inventory, options.forks)
-            print(f"{options.hosts} hosts, {options.forks} forks, nothing announced:\n  {idle}", flush=True)
+
+def run_idle(scratch: Path, hosts: int, forks: list[int]) -> int:
+    """Ask hosts for which nothing is announced."""
+    failed = 0
+    fleet = Fleet(scratch, hosts)
+    with simulator(fleet.configuration) as (_process, ready):
+        for number in forks:
+            idle = run(fleet.directory, PLAYBOOK, fleet.inventory(ready["imds"]), number)
+            print(f"{hosts} hosts, {number} forks, nothing announced:\n  {idle}", flush=True)
             if idle.status:
                 return fail("the run with nothing announced failed", idle)
-            azure = ControlClient(ready["control"])
-            # One in each group, then a second one, and so on: as many as possible may go at the same time.
-            order = sorted(fleet.names, key=lambda name: int(name[3:]) % GROUP)
-            events = [azure.event("Reboot", [name])["event_id"] for name in order[: options.hit]]
-            busy = run(fleet.directory, PLAYBOOK, inventory, options.forks)
-            print(f"{options.hosts} hosts, {options.forks} forks, {options.hit} hit:\n  {busy}", flush=True)
-            records = {record["event_id"]: record for record in azure.status()["events"]}
-            if busy.status:
-                return fail("the run with events failed", busy)
-            missed = [event for event in events if not records[event]["approvals"]]
-            if missed or fleet.not_back():
-                return fail(f"not approved: {missed}; not back: {fleet.not_back()}", busy)
-        playbook = fleet.directory / "plan.yml"
-        playbook.write_text(ONLY_PLAN)
-        hosts = {f"vm_{number}": {"reading": reading(number, number % GROUP == 0)} for number in range(options.plan)}
-        planned = run(fleet.directory, str(playbook), {"hosts": hosts}, options.forks)
-        print(f"the plan for {options.plan} hosts, one of each {GROUP} hit:\n  {planned}")
-        return fail("no plan was made", planned) if planned.status else 0
+            failed |= judge("tasks for each idle host", idle.tasks / hosts, IDLE_TASKS)
+    return failed
+
+
+def run_hit(scratch: Path, hosts: int, forks: int) -> int:
+    """Have all hosts of a group hit at once."""
+    fleet = Fleet(scratch, hosts)
+    with simulator(fleet.configuration) as (_process, ready):
+        azure = ControlClient(ready["control"])
+        announced = time.time()
+        events = [azure.event("Reboot", [name])["event_id"] for name in fleet.names]
+        busy = run(fleet.directory, PLAYBOOK, fleet.inventory(ready["imds"]), forks)
+        print(f"{hosts} hosts, {forks} forks, all of them hit:\n  {busy}", flush=True)
+        approvals = {record["event_id"]: record["approvals"] for record in azure.status()["events"]}
+    if busy.status:
+        return fail("the run with events failed", busy)
+    missed = [event for event in events if not approvals[event]]
+    if missed or fleet.not_back():
+        return fail(f"not approved: {missed}; not back: {fleet.not_back()}", busy)
+    took = max(approvals[event][0]["at"] for event in events) - announced
+    forced = REAL.until_last_approval(BATCHES)
+    work = took - SHORT.until_last_approval(BATCHES)
+    print(f"  from the announcement to the last approval: {work:.0f} s, and {forced:.0f} s of waits that are forced")
+    failed = judge("both, in terms of the latter", (forced + work) / forced, WAITS_LIMIT)
+    if failed and busy.others > QUIET:
+        print("  other things kept this machine busy: measure again when they do not")
+    return failed
+
+
+def run_plan(scratch: Path, hosts: int, forks: int) -> int:
+    """Make a plan only."""
+    playbook = scratch / "plan.yml"
+    playbook.write_text(ONLY_PLAN)
+    readings = {f"vm_{number}": {"reading": reading(number, number % GROUP == 0)} for number in range(hosts)}
+    planned = run(scratch, str(playbook), {"hosts": readings}, forks)
+    print(f"the plan for {hosts} hosts, one of each {GROUP} hit:\n  {planned}")
+    return fail("no plan was made", planned) if planned.status else 0
+
+
+def directory_in(scratch: str, name: str) -> Path:
+    """Make a directory of this name."""
+    directory = Path(scratch, name)
+    directory.mkdir()
+    return directory
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--hosts", type=int, default=100, help="idle hosts that are asked; 0 leaves this out")
+    parser.add_argument("--forks", type=int, nargs="+", default=[5, 20], help="ansible-playbook's --forks, one or more")
+    parser.add_argument("--hit", type=int, default=GROUP, help="hosts of a group that are hit; 0 leaves this out")
+    parser.add_argument(
+        "--plan", type=int, default=1000, help="hosts for which the plan alone is made; 0 leaves it out"
+    )
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        if options.hosts:
+            failed |= run_idle(directory_in(scratch, "idle"), options.hosts, options.forks)
+        if options.hit:
+            failed |= run_hit(directory_in(scratch, "hit"), options.hit, options.forks[-1])
+        if options.plan:
+            failed |= run_plan(directory_in(scratch, "plan"), options.plan, options.forks[-1])
+    return failed
 
 
 if __name__ == "__main__":
