@@ -213,7 +213,7 @@ class Story:
         at_night = {"redeploy_early_hosts": "all", "redeploy_early_between": [night]}
         self._launch("not_moved", "redeploy_early", at_night)
         with self._time_passing_once_approved():
-            self._launch("handled", "handle_events")
+            self._launch("handled", "handle_events", self.jobs["planned"].artifacts)
         self._launch("reported", "report", self.jobs["handled"].artifacts)
         # What looks like a number or a date comes as one.
         event = {
@@ -276,6 +276,7 @@ def test_given_an_announced_event_when_it_is_planned_then_the_plan_is_told_and_n
 
     assert job.status == "successful", job.output
     assert "Batch 1 of 1: host0" in job.output
+    assert "host0" in json.dumps(job.artifacts["handle_events_results"]), "for the next job of a workflow"
     assert story.serving["planned"] == [True, True]
 
 
