@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Generator, List
 import pytest
 from edge_helpers import PATIENCE, environment_of_agent, put, wait_until
 from foghorn_agent import log as levels
-from foghorn_agent.config import Config, parse_config
+from foghorn_agent.config import Config, ConfigError, parse_config
 from foghorn_agent.config_file import ConfigFile
 from foghorn_agent.control import ask_agent
 from foghorn_agent.journal import Journal
@@ -338,6 +338,9 @@ def test_given_what_has_to_be_looked_after_when_the_agent_has_nothing_to_do_then
 ) -> None:
     one, _said = service()
     assert one._longest_sleep(5.0) == 5.0
+    one._note_config_error(ConfigError("agent.json", ["spoilt"]))
+    assert one._longest_sleep(5.0) == 1.0
+    one._config_error = None
     with socket.create_connection(one._endpoint.addresses[0], PATIENCE):
         wait_until(lambda: one._turn() or one._endpoint.is_busy)
         assert one._longest_sleep(5.0) == 1.0
