@@ -17,9 +17,12 @@ PERIOD = 0.5  # seconds
 
 
 def is_reached(balancer: str, others: int) -> bool:
-    """Whether the balancer's own statistics say so."""
-    with urllib.request.urlopen(f"http://{balancer}:8404/;csv", timeout=30) as answer:
-        rows = list(csv.DictReader(answer.read().decode().removeprefix("# ").splitlines()))
+    """Whether the balancer's own statistics say so. One that is too busy to answer is asked again."""
+    try:
+        with urllib.request.urlopen(f"http://{balancer}:8404/;csv", timeout=30) as answer:
+            rows = list(csv.DictReader(answer.read().decode().removeprefix("# ").splitlines()))
+    except OSError:
+        return False
     states = {(row["pxname"], row["svname"]): row["status"] for row in rows}
     out = sum(backend == "web" and status == "MAINT" for (backend, _server), status in states.items())
     return states["long", "web1"].startswith("DRAIN") and out == others

@@ -18,12 +18,15 @@ WRONG = ("econ", "eresp", "wretr", "wredis", "cli_abrt", "srv_abrt", "hrsp_5xx")
 
 
 def ask(command: str) -> str:
-    """Return the answer to a command."""
+    """Return the answer to a command. Raises OSError where it is not whole."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(SOCKET)
         connection.sendall(f"{command}\n".encode())
-        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+        answer = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+    if not answer.endswith("\n\n"):
+        raise OSError(f"cut off after {len(answer)} characters")
+    return answer
 
 
 def look() -> "dict[str, Any]":
