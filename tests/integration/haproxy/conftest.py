@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 60  # seconds; for what an idle machine finishes quickly
@@ -289,16 +290,6 @@ def play(directory: Path, playbook: str, **environment: str) -> str:
     )
     assert run.returncode == 0, run.stdout
     return run.stdout
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports that nobody listens at, all different."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _number in range(number)]
-    try:
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 @pytest.fixture(scope="session", name="program")

@@ -9,7 +9,6 @@ endpoint. Runs on Python 3.6 and later.
 import contextlib
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from ansible_collections.foghorn.azure_events.tests.ports import free_port
 from edge_helpers import AGENT, PATIENCE
 
 SECRET = "a secret of the members, of all of them".replace(" ", "-")
@@ -28,13 +28,6 @@ def build(target: Path) -> Path:
     """Build the program."""
     subprocess.run([sys.executable, str(AGENT / "build_program.py"), str(target)], check=True, timeout=PATIENCE)
     return target
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
 
 
 class RealAgent:

@@ -200,7 +200,9 @@ def advice_of(directory: Any, **policy: Any) -> List[str]:
 
 
 def test_given_conditions_for_an_approval_that_never_comes_when_checked_then_it_is_warned_of(tmp_path: Any) -> None:
-    advice = advice_of(tmp_path, match={"event_types": ["Reboot"]}, check=[{"hooks": True}], approve_between=[{}])
+    advice = advice_of(
+        tmp_path, match={"event_types": ["Reboot"]}, check=[{"command": ["/bin/true"]}], approve_between=[{}]
+    )
     assert advice == ["policies[0]: check and approve_between without approve: nothing is ever approved"]
 
 

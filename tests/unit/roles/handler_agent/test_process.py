@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List
 
 import pytest
+from ansible_collections.foghorn.azure_events.tests.ports import free_port
 from edge_helpers import PATIENCE, environment_of_agent, put, wait_until
 from foghorn_agent import log as levels
 from foghorn_agent.config import Config, ConfigError, parse_config
@@ -30,7 +31,6 @@ from foghorn_agent.signals import Signals
 from foghorn_agent.state import State, Tracked
 from foghorn_agent.webhooks import Report, Request
 from foghorn_core.document import Event, event_as_azure
-from real_agent import free_port
 
 NOBODY = "http://127.0.0.1:9"
 
