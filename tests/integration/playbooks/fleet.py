@@ -56,6 +56,7 @@ class Host:
         self.variables: dict[str, Any] = {}
         """Those of the inventory for this host alone, above all others."""
         directory.mkdir(parents=True)
+        (directory / web_server.OWNER).write_text(str(os.getpid()))
         with socket.socket() as chosen:
             chosen.bind((address, 0))
             self.port = chosen.getsockname()[1]
@@ -202,7 +203,6 @@ class Fleet:
     ) -> None:
         self.path = path
         self.hosts = [Host(path / f"host{number}", f"127.0.{subnet}.{number + 1}") for number in range(count)]
-        os.environ[web_server.OWNER] = str(os.getpid())
         self._down = path / "down"
         self._down.mkdir()
         self._runs: list[Run] = []
@@ -282,7 +282,6 @@ class Fleet:
             "restore": [{"command": host.service("start")}],
             "approve": "quorum",
         }
-        environment = {web_server.OWNER: os.environ[web_server.OWNER]}
         agent = RealAgent(
             program, host.directory / "agent", self.azure.imds[host.vm.lower()], {"policies": [stages | policy]}
         )
@@ -290,7 +289,7 @@ class Fleet:
         command.write_text(f'#!/bin/sh\nexec {shlex.join(agent.command)} "$@" --config {agent.config}\n')
         command.chmod(0o755)
         self._stack.callback(agent.close)
-        agent.begin(environment)
+        agent.begin()
         host.agent = agent
         return agent
 

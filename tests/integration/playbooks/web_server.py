@@ -15,13 +15,16 @@ import time
 from pathlib import Path
 
 PATIENCE = 60.0
-OWNER = "FLEET_OWNER"
-"""The environment variable that holds the pid of the process which the servers must not outlive."""
+OWNER = "owner"
+"""The file in DIRECTORY that holds the pid of the process which the server must not outlive."""
 
 
-def end_with_owner() -> None:
-    """End this process when its owner has: tests may be killed before they tidy up."""
-    owner = Path("/proc", os.environ[OWNER])
+def end_with_owner(directory: Path) -> None:
+    """End this process when its owner has: tests may be killed before they tidy up.
+
+    In a file, because an agent gives its steps an environment of their own.
+    """
+    owner = Path("/proc", (directory / OWNER).read_text())
     while owner.exists():
         time.sleep(1)
     os._exit(1)
@@ -41,7 +44,7 @@ def serve(directory: Path, address: str, port: int) -> None:
         def log_message(self, *_args: object) -> None:
             """Keep quiet."""
 
-    threading.Thread(target=end_with_owner, daemon=True).start()
+    threading.Thread(target=end_with_owner, args=(directory,), daemon=True).start()
     http.server.ThreadingHTTPServer((address, port), Handler).serve_forever()
 
 
