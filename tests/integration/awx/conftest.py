@@ -17,7 +17,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
-from tests.integration.awx.fake_awx import TOKEN, FakeAwx  # noqa: E402
+from tests.integration.awx.fake_awx import PASSWORD, TOKEN, USER, FakeAwx  # noqa: E402
 
 AWX_COLLECTION = ROOT / ".cache" / "awx"
 PATIENCE = 300  # seconds; machines are slow and shared
@@ -60,8 +60,8 @@ class Controller:
         awx.add("execution_environments", "azure-events", organization=organization)
         awx.add("instance_groups", "europe")
 
-    def set_up(self, *options: str, **variables: object) -> Done:
-        """Run controller_setup."""
+    def set_up(self, *options: str, by_password: bool = False, **variables: object) -> Done:
+        """Run controller_setup, signed in by a token or by name and password."""
         given = self._directory / "controller.yml"
         given.write_text(yaml.safe_dump({**SITE, **variables}), encoding="utf-8")
         done = subprocess.run(
@@ -78,7 +78,11 @@ class Controller:
                 "ANSIBLE_NOCOLOR": "true",
                 "ANSIBLE_PIPELINING": "true",
                 "CONTROLLER_HOST": self.awx.url,
-                "CONTROLLER_OAUTH_TOKEN": TOKEN,
+                **(
+                    {"CONTROLLER_USERNAME": USER, "CONTROLLER_PASSWORD": PASSWORD}
+                    if by_password
+                    else {"CONTROLLER_OAUTH_TOKEN": TOKEN}
+                ),
                 "HOME": str(self._directory),
             },
             stdout=subprocess.PIPE,

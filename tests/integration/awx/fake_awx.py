@@ -5,7 +5,8 @@
 It behaves as AWX 24.6.1 was seen to: a launch drops what the template does not ask for and answers 201, surveys are
 checked question by question, a playbook has to lie in the project, a filter by an unknown field is refused, a field
 that an object does not have is ignored. What a required question asks for has to be in the launch, whatever its
-default is, and may be empty all the same unless the question says how long it is at least.
+default is, and may be empty all the same unless the question says how long it is at least. Who signs in by name and
+password gets a token, which is good until it is deleted.
 """
 
 from __future__ import annotations
@@ -97,7 +98,11 @@ def _refuse(status: int, **body: Any) -> NoReturn:
 
 
 class FakeAwx:
-    """Objects behind the API at `url`. `requests` has whatever was changed: method and path."""
+    """Objects behind the API at `url`.
+
+    `requests` has whatever was changed: method and path. `tokens` has, by their ids, those that were given out and not
+    deleted yet; `signed_in` is how often somebody signed in by name and password.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[int, dict[str, Any]]] = {kind: {} for kind in _KINDS}
@@ -105,6 +110,8 @@ class FakeAwx:
         self.surveys: dict[int, dict[str, Any]] = {}
         self.jobs: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str]] = []
+        self.tokens: dict[int, str] = {}
+        self.signed_in = 0
         self._numbers = iter(range(1, 10_000))
         self._lock = threading.Lock()
         awx = self
@@ -180,16 +187,16 @@ class FakeAwx:
         parts = urlsplit(target)
         path = parts.path
         data = json.loads(body) if body else {}
-        if path == "/api/v2/tokens/" and method == "POST":
-            if authorization != _BASIC:
-                _refuse(401, detail="Authentication credentials were not provided. To establish a login session, …")
-            return 201, {"id": 1, "token": TOKEN}
-        if authorization not in (f"Bearer {TOKEN}", _BASIC):
+        if authorization is None:
             _refuse(401, detail="Authentication credentials were not provided. To establish a login session, …")
+        if authorization.startswith("Basic ") and authorization != _BASIC:
+            _refuse(401, detail="Invalid username/password.")
+        if authorization not in (_BASIC, *(f"Bearer {token}" for token in (TOKEN, *self.tokens.values()))):
+            _refuse(401, detail="Authentication credentials were not provided. To establish a login session, …")
+        if path.startswith("/api/v2/tokens/"):
+            return self._token(method, path.removeprefix("/api/v2/tokens/").rstrip("/"), data)
         if method != "GET":
             self.requests.append((method, path))
-        if path == "/api/v2/tokens/1/":
-            return 204, None
         match = re.fullmatch(r"/api/v2/([a-z_]+)/(?:([0-9]+)/(?:([a-z_]+)/)?)?", path)
         if not match:
             _refuse(404, detail="The requested resource could not be found.")
@@ -206,6 +213,20 @@ class FakeAwx:
         elif method != "GET":
             _refuse(405, detail=f'Method "{method}" not allowed.')
         return 200, self._shown(kind, number)
+
+    def _token(self, method: str, number: str, data: dict[str, Any]) -> tuple[int, Any]:
+        if method == "POST" and not number:
+            if data.get("scope") not in ("read", "write"):
+                _refuse(400, scope=["Must be a simple space-separated string with allowed scopes ['read', 'write']."])
+            made = next(self._numbers)
+            self.tokens[made] = f"token-{made}-of-this-test"
+            self.signed_in += 1
+            return 201, {"id": made, "type": "o_auth2_access_token", "token": self.tokens[made], "scope": data["scope"]}
+        if method != "DELETE" or not number.isdigit():
+            _refuse(405, detail=f'Method "{method}" not allowed.')
+        if self.tokens.pop(int(number), None) is None:
+            _refuse(404, detail="Not found.")
+        return 204, None
 
     def _list(self, kind: str, wanted: dict[str, str]) -> tuple[int, Any]:
         kinds = ["job_templates", "workflow_job_templates", "projects"] if kind == "unified_job_templates" else [kind]

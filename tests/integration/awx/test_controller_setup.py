@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.integration.awx.conftest import AWX_COLLECTION, Controller, Done
-from tests.integration.awx.fake_awx import TOKEN
+from tests.integration.awx.fake_awx import PASSWORD, TOKEN
 
 # Each takes as long as three other tests; what the others are is a matter of data.
 SOME = ["handle_events", "plan", "drain", "restore", "terminate_notifications", "report"]
@@ -32,7 +32,8 @@ class Site:
         some = {"controller_setup_groups": [GROUP], "controller_setup_only": SOME}
         self.first = controller.set_up(**some)
         self.awx.requests.clear()
-        self.second = controller.set_up(**some)
+        self.signed_in_by_token = self.awx.signed_in
+        self.second = controller.set_up(by_password=True, **some)
         self.changed_by_the_second = list(self.awx.requests)
 
     def template(self, name: str) -> dict[str, Any]:
@@ -86,6 +87,14 @@ def test_given_a_controller_that_was_set_up_when_it_is_set_up_again_then_nothing
     assert site.second.status == 0, site.second.output
     assert re.search(r"localhost +: ok=\d+ +changed=0 ", site.second.output), site.second.output
     assert site.changed_by_the_second == []
+
+
+def test_given_a_name_and_a_password_when_it_is_set_up_then_no_token_outlives_the_run(site: Site) -> None:
+    assert site.signed_in_by_token == 0
+    assert site.awx.signed_in > 0
+    assert site.awx.tokens == {}
+    assert "Failed to release token" not in site.second.output
+    assert PASSWORD not in site.second.output
 
 
 def test_given_handle_maintenance_when_a_webhook_launches_it_then_the_event_arrives_and_a_limit_does_not(
