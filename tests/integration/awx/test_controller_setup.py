@@ -29,7 +29,7 @@ class Site:
         self.awx = controller.awx
         self.foreseen = controller.set_up("--check", controller_setup_only=["drain"])
         self.changed_by_a_check = list(self.awx.requests)
-        some = {"controller_setup_groups": [GROUP], "controller_setup_only": SOME}
+        some: dict[str, Any] = {"controller_setup_groups": [GROUP], "controller_setup_only": SOME}
         self.first = controller.set_up(**some)
         self.awx.requests.clear()
         self.signed_in_by_token = self.awx.signed_in
