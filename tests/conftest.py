@@ -8,11 +8,10 @@ Runs on Python 3.6 with pytest 7.0 and later, for the tests of managed-node code
 import gc
 import os
 import runpy
-import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Generator, Iterator, List
+from typing import Any, Callable, Generator, Iterator, List, Optional
 
 import hypothesis
 import pytest
@@ -23,9 +22,11 @@ COLLECTIONS = CACHE / "collections"
 GUARD = ROOT / "tests" / "guard"
 
 runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_collection"](str(ROOT), str(COLLECTIONS))
-sys.path[:0] = [str(COLLECTIONS), str(ROOT / "roles" / "azure_simulator" / "files"), str(GUARD)]
+sys.path[:0] = [str(COLLECTIONS), str(ROOT / "roles" / "azure_simulator" / "files"), str(GUARD), str(ROOT)]
 
 import loopback_guard  # noqa: E402 - found on the path set above
+
+from tests.warm.owner import Owner  # noqa: E402 - likewise
 
 hypothesis.settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -58,6 +59,7 @@ class _RefusalLog:
 
 
 _refusals = _RefusalLog()
+_owner: Optional[Owner] = None
 
 
 def pytest_configure() -> None:
@@ -70,7 +72,8 @@ def pytest_configure() -> None:
     os.environ["ANSIBLE_CONFIG"] = str(ROOT / "tests" / "ansible.cfg")
     os.environ["ANSIBLE_PYTHON_INTERPRETER"] = sys.executable
     os.environ["ANSIBLE_REMOTE_TMP"] = str(CACHE / "ansible" / "tmp")
-    os.environ["WARM_DIRECTORY"] = tempfile.mkdtemp(prefix="warm-")
+    global _owner
+    _owner = Owner()
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for variable in (name, name.upper()):
             os.environ.pop(variable, None)
@@ -95,7 +98,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         print("\n" + "\n".join(refused))
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     _refusals.remove()
-    shutil.rmtree(os.environ["WARM_DIRECTORY"])
+    if _owner:
+        _owner.close()
 
 
 # What a test leaves to the garbage collector is found in its own teardown, and fails it there, not whichever test is

@@ -29,7 +29,10 @@ SKIPPED = "skipped: "
 
 
 class Result(NamedTuple):
-    """What became of a step: its time, that of the processors on it, and what it says that it left out."""
+    """What became of a step: its time, that of the processors on it, and what it says that it left out.
+
+    Time of processors that nobody has waited for is not in it: that of playbooks which are run warm, of daemons.
+    """
 
     name: str
     passed: bool

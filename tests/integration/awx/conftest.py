@@ -66,7 +66,7 @@ class Controller:
         given.write_text(yaml.safe_dump({**SITE, **variables}), encoding="utf-8")
         done = subprocess.run(
             [
-                str(Path(sys.executable).with_name("ansible-playbook")),
+                "ansible-playbook",
                 *("foghorn.azure_events.controller_setup", "--extra-vars", f"@{given}", *options),
             ],
             env={

@@ -13,7 +13,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -278,7 +277,7 @@ class Haproxy:
 def play(directory: Path, playbook: str, **environment: str) -> str:
     """Run a playbook of a directory with its inventory, and return what the user sees. It must succeed."""
     run = subprocess.run(
-        [Path(sys.executable).with_name("ansible-playbook"), "-i", "inventory.yml", playbook],
+        ["ansible-playbook", "-i", "inventory.yml", playbook],
         cwd=directory,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

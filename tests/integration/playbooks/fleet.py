@@ -29,12 +29,14 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 from azure_simulator.testing import Simulator
 
 from tests.integration.playbooks import web_server
+from tests.warm.server import with_descendants
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "unit" / "roles" / "handler_agent"))
 
 from real_agent import RealAgent, build  # noqa: E402 - found on the path set above
 
+REAL = str(Path(sys.executable).with_name("ansible-playbook"))
 SERVICE = [sys.executable, "-S", str(HERE / "web_server.py")]
 # Loaded here, because little may be done between fork and exec.
 _LIBC = ctypes.CDLL(None)
@@ -180,16 +182,6 @@ def _end_with_the_tests() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def with_descendants(pid: int) -> list[int]:
-    """A process, and all that it has started directly or through others."""
-    found = [pid]
-    for parent in found:
-        for children in Path(f"/proc/{parent}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += [int(child) for child in children.read_text().split()]
-    return found
-
-
 class Fleet:
     """VMs, their web servers and what is done to them. Unless a clock is given, it is stepped by hand."""
 
@@ -317,20 +309,24 @@ class Fleet:
         )
 
     def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
-        """Start a playbook of the collection, or another by its path, on all hosts, or on these."""
-        inventory = self.write_inventory(hosts, **variables)
-        name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
-        command = [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), name]
-        run = Run(
-            [*command, "-i", str(inventory), *arguments], self.path / f"output{len(self._runs)}.txt", self.environment
-        )
-        self._runs.append(run)
-        return run
+        """Start a playbook of the collection, or another by its path, on all hosts, or on these.
+
+        It may be interrupted and ended: it is a process of its own, no warm one.
+        """
+        return self._start(REAL, playbook, *arguments, hosts=hosts, **variables)
 
     def run(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> tuple[int, Run]:
         """Run a playbook to its end; returns its exit status too."""
-        run = self.start(playbook, *arguments, hosts=hosts, **variables)
+        run = self._start("ansible-playbook", playbook, *arguments, hosts=hosts, **variables)
         return run.finish(), run
+
+    def _start(self, program: str, playbook: str, *arguments: str, hosts: list[Host] | None, **variables: Any) -> Run:
+        inventory = self.write_inventory(hosts, **variables)
+        name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
+        command = [os.environ.get("ANSIBLE_PLAYBOOK", program), name, "-i", str(inventory), *arguments]
+        run = Run(command, self.path / f"output{len(self._runs)}.txt", self.environment)
+        self._runs.append(run)
+        return run
 
     def _group(self, hosts: list[Host], variables: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -28,7 +28,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
-from tests.integration.playbooks.fleet import Fleet, with_descendants  # noqa: E402 - found on the path set above
+from tests.integration.playbooks.fleet import Fleet  # noqa: E402 - found on the path set above
+from tests.warm.server import with_descendants  # noqa: E402 - likewise
 
 BIN = ROOT / ".cache" / "venv-rulebook" / "bin"
 RULEBOOKS = ROOT / "extensions" / "eda" / "rulebooks"
