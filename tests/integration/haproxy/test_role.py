@@ -19,6 +19,7 @@ from .conftest import Haproxy, play, running
 ROLE = {"name": "foghorn.azure_events.load_balancer_removal"}
 REMOVE = {"name": "Remove", "ansible.builtin.include_role": ROLE}
 RESTORE = {"name": "Restore", "ansible.builtin.include_role": {**ROLE, "tasks_from": "restore"}}
+SAY = {"name": "Say what went wrong", "ansible.builtin.debug": {"msg": "FAILED {{ ansible_failed_result.msg }}"}}
 
 # The order in which it happens; `seen` is what the balancers say then, by the name of the moment.
 PLAYS: list[tuple[str, str, list[dict[str, Any]]]] = [
@@ -28,9 +29,17 @@ PLAYS: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("restored", "web_0", [RESTORE]),
     ("restored again", "web_0", [RESTORE]),
     ("busy", "web_0:web_1", [REMOVE]),
+    # One balancer cannot be reached, the other can.
+    ("half back", "web_0", [{"name": "Half", "block": [RESTORE], "rescue": [SAY]}]),
     ("back", "web_0", [RESTORE]),
+    ("half out", "web_0", [{"name": "Half", "block": [REMOVE], "rescue": [SAY]}]),
+    ("back again", "web_0", [RESTORE]),
     ("away", "web_1", [RESTORE]),
 ]
+
+# Who cannot be reached from that moment on, and who can again.
+DOWN = {"half back": "balancer_0", "half out": "balancer_0", "away": "web_1"}
+UP = {"back": "balancer_0", "back again": "balancer_0"}
 
 
 class Played:
@@ -74,13 +83,14 @@ def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFa
     look = {
         "name": "Look",
         "ansible.builtin.shell": f"{sys.executable} {directory}/watch.py {sockets} > '{directory}/{{{{ moment }}}}'",
-        "delegate_to": "balancer_0",
+        "delegate_to": "balancer_1",
     }
     plays = []
     for moment, host, tasks in PLAYS:
         before = []
-        if moment == "away":
-            before = [{"ansible.builtin.file": {"path": f"{directory}/down/{host}", "state": "touch"}, **at_balancer()}]
+        if moment in DOWN or moment in UP:
+            name, state = (DOWN[moment], "touch") if moment in DOWN else (UP[moment], "absent")
+            before = [{"ansible.builtin.file": {"path": f"{directory}/down/{name}", "state": state}, **at_balancer()}]
         plays.append(
             {
                 "name": moment,
@@ -149,7 +159,7 @@ def fixture_played(balancers: list[Haproxy], tmp_path_factory: pytest.TempPathFa
 
 def at_balancer() -> dict[str, Any]:
     """Keywords of a task that prepares something, beside the machine."""
-    return {"delegate_to": "balancer_0", "name": "Prepare"}
+    return {"delegate_to": "balancer_1", "name": "Prepare"}
 
 
 def test_given_check_mode_when_it_is_removed_then_nothing_changes_and_the_change_is_predicted(played: Played) -> None:
@@ -197,6 +207,24 @@ def test_given_a_machine_that_is_away_when_it_is_restored_then_its_balancers_hav
 ) -> None:
     assert "UNREACHABLE" in played.output["away"]
     assert played.bits("away", "web/web_1") == [0, 0]
+
+
+def test_given_a_balancer_that_cannot_be_reached_when_it_is_restored_then_it_is_back_in_the_other_and_that_is_named(
+    played: Played,
+) -> None:
+    assert "FAILED balancer_0: It could not be reached." in played.output["half back"]
+    assert played.bits("half back", "web/web_0") == [1, 0]
+    # By another run, when the balancer is there again.
+    assert played.bits("back", "web/web_0") == [0, 0]
+    assert played.bits("back", "api/web_0") == [8, 0]
+
+
+def test_given_a_balancer_that_cannot_be_reached_when_it_is_removed_then_it_leaves_the_other_and_that_is_named(
+    played: Played,
+) -> None:
+    assert "FAILED balancer_0: It could not be reached." in played.output["half out"]
+    assert played.bits("half out", "web/web_0") == [0, 8]
+    assert played.bits("back again", "web/web_0") == [0, 0]
 
 
 def test_given_all_that_was_restored_when_it_is_looked_at_then_no_balancer_keeps_a_record(played: Played) -> None:
