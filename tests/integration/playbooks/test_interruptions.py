@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.playbooks.fleet import Fleet, Host, Run
+from tests.integration.playbooks.fleet import PATIENCE, Fleet, Host, Run
 
 # More modules are not run on a host from the first look to the last.
 MOST_MODULES = 34
@@ -60,10 +61,15 @@ def forget_trouble(fleet: Fleet) -> None:
 
 def finish(fleet: Fleet, run: Run) -> int:
     """Let time pass until a run ends, from when it waits for that: no event begins because a machine is slow."""
+    limit = time.monotonic() + PATIENCE
     while run.is_running():
         if "]: waits for " in run.output:
             fleet.azure.advance(60)
         run.wait_a_little()
+        # An interrupted ansible-core may wait for ever for the lock of a queue that a worker held which it has ended.
+        # Whoever has interrupted it kills it then.
+        if time.monotonic() > limit:
+            run.kill()
     return run.finish()
 
 

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever strategy is configured, hosts move together, and a host that fails ends what it is said to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+PLAYBOOKS = Path(__file__).parents[3] / "playbooks"
+# Those that take hosts out of rotation and bring them back, or say who is out.
+NAMES = ("drain", "handle_events", "prepare_for_updates", "redeploy_early", "rehearse", "rehearse_end", "restore")
+ONE_HOST = ("localhost", "{{ rehearse_simulator_host | default('localhost', true) }}")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "status"])
+def test_given_a_play_of_many_hosts_then_it_says_itself_how_they_go_and_what_a_failure_ends(name: str) -> None:
+    plays = [
+        play
+        for play in yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text())
+        if play.get("hosts", "localhost") not in ONE_HOST
+    ]
+
+    assert plays
+    for play in plays:
+        assert play.get("strategy") == "ansible.builtin.linear", play["name"]
+        assert "any_errors_fatal" in play, play["name"]
+
+
+@pytest.mark.parametrize("name", ["drain", "restore"])
+def test_given_hosts_that_go_one_after_the_other_by_hand_then_one_that_fails_ends_the_play(name: str) -> None:
+    first = yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text())[0]
+
+    assert first["any_errors_fatal"] is True
