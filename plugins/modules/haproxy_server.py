@@ -127,6 +127,8 @@ notes:
   - The state is that of one HAProxy. Where several balance the same servers, run the task for each of them.
   - An agent check that answers V(ready) sets the server back. While it waits, the module sets it again, and warns.
   - Servers that track this one follow it.
+  - A machine may have other names in other backends. Where O(backend) is not given, the module warns if it stays in
+    rotation under another name at the same address.
   - Tried with HAProxy 2.6. The tables of 1.8 to 3.0 are read by the names of their columns.
   - Before 2.5, HAProxy may run several processes (C(nbproc)), each with states of its own. If they share a socket the
     module fails, because a command would reach one of them.

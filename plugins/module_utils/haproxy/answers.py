@@ -64,7 +64,15 @@ def _server(row: Dict[str, str]) -> ServerState:
         weight=_number(row, "srv_uweight"),
         # Only for a hint: not every version tells it.
         agent_state=int(row["srv_agent_state"]) if row.get("srv_agent_state", "").isdecimal() else 0,
+        address=_address(row.get("srv_addr", "-"), row.get("srv_port", "-")),
     )
+
+
+def _address(host: str, port: str) -> str:
+    """What a machine is known by: not the port, unless it is a machine that HAProxy itself runs on."""
+    if host in ("-", "0.0.0.0", "::"):
+        return ""
+    return "%s port %s" % (host, port) if host == "::1" or host.startswith("127.") else host
 
 
 def read_sessions(text: str) -> List[Sessions]:

@@ -14,7 +14,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tu
 from ..scheduled_events.deadline import Deadline
 from .answers import Process, Sessions, read_old_workers, read_process, read_servers, read_sessions, shared_sockets
 from .options import Order
-from .plan import DRAIN, MAINTENANCE, Goal, Record, ServerState, commands_for, goal_of, goal_of_record, record_of
+from .plan import DRAIN, MAINTENANCE, READY, Goal, Record, ServerState, commands_for, goal_of, goal_of_record, record_of
 from .runtime_api import HaproxyError, Refused, RuntimeApi, Unintelligible, Unreachable, not_admin
 
 POLL_INTERVAL = 0.5  # seconds between two looks while sessions go on
@@ -89,6 +89,8 @@ def carry_out(
     else:
         goals, missing = _find(order, everything), None
     work.begin(goals, everything)
+    if order.state in (DRAIN, MAINTENANCE) and order.backends is None:
+        work.warn_of_other_names(goals, everything)
     if order.restore is None and order.state is None:
         work.finish()
     elif dry_run:
@@ -233,6 +235,21 @@ class _Work:
         found = {(seen.backend, seen.server): seen for seen in everything if (seen.backend, seen.server) in chosen}
         self._before = [record_of(found[goal.backend, goal.server]) for goal in goals]
         self._last = _Look(found, {}, {})
+
+    def warn_of_other_names(self, goals: Sequence[Goal], everything: Sequence[ServerState]) -> None:
+        """Say where the machine goes on to get requests, because it is called otherwise there."""
+        chosen = {(goal.backend, goal.server) for goal in goals}
+        addresses = {seen.address for seen in everything if (seen.backend, seen.server) in chosen and seen.address}
+        others = [
+            "%s at %s" % (seen.place, seen.address)
+            for seen in everything
+            if seen.address in addresses and (seen.backend, seen.server) not in chosen and seen.effective_state == READY
+        ]
+        if others:
+            self._warnings.append(
+                "the same machine is in rotation under another name: %s. Take that out as well, or name the backends"
+                " that are meant, in backend" % ", ".join(others)
+            )
 
     def rehearse(self) -> None:
         """Say what HAProxy would be told.

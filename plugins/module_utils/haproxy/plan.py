@@ -40,6 +40,8 @@ class ServerState(NamedTuple):
     weight: int
     """The user's weight, 0 to 256: the configured one unless it was changed since."""
     agent_state: int = 0
+    address: str = ""
+    """What the machine behind it is known by; empty when HAProxy does not tell, or does not know yet."""
 
     @property
     def place(self) -> str:

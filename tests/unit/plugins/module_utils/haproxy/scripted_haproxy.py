@@ -48,6 +48,8 @@ class Server:
         self.agent_state = values.get("agent_state", 0)
         self.sessions = values.get("sessions", 0)
         self.queued = values.get("queued", 0)
+        self.address = ""
+        """Where it is; unless a test says so, where no server of another name is."""
 
 
 class Answer(NamedTuple):
@@ -175,7 +177,8 @@ class ScriptedHaproxy:
                 "be_name": server.backend,
                 "srv_id": server_id,
                 "srv_name": server.name,
-                "srv_addr": "10.0.0.4",
+                "srv_addr": server.address
+                or "10.0.0.%d" % sorted({each.name for each in self.servers}).index(server.name),
                 "srv_op_state": server.operational_state,
                 "srv_admin_state": server.admin_state,
                 "srv_uweight": server.weight,

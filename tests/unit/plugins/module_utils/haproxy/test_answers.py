@@ -164,3 +164,17 @@ def test_given_a_table_that_is_cut_anywhere_when_it_is_read_then_it_is_understoo
     cut = text[: data.draw(st.integers(0, len(text)))]
 
     assert "an error without a message" not in [understand(read, cut) for read in READERS]
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("10.0.0.4", "10.0.0.4"), ("fd00::4", "fd00::4"), ("127.0.0.1", "127.0.0.1 port 80"), ("::1", "::1 port 80")],
+)
+def test_given_an_address_when_read_then_the_port_tells_machines_apart_only_where_all_share_it(
+    host: str, expected: str
+) -> None:
+    row = dict(STATE_ROW, srv_addr=host, srv_port="80")
+
+    (server,) = read_servers(state_table(STATE_COLUMNS["2.6"].split(), row))
+
+    assert server.address == expected

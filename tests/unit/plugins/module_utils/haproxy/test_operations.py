@@ -96,6 +96,39 @@ def states(haproxy: ScriptedHaproxy, name: str = "web_0") -> List[Any]:
     return [(server.admin_state, server.weight) for server in haproxy.servers if server.name == name]
 
 
+class TestOtherNames:
+    @pytest.mark.parametrize("state", ["drain", "maintenance"])
+    def test_given_the_same_machine_under_another_name_when_it_is_taken_out_then_the_outcome_warns_of_it(
+        self, haproxy: ScriptedHaproxy, run: Run, state: str
+    ) -> None:
+        for place in ("web/web_0", "api/web_0", "api/other"):
+            haproxy.find(place).address = "10.1.0.7"
+
+        (warning,) = run(server="web_0", state=state).warnings
+
+        assert "the same machine is in rotation under another name: api/other at 10.1.0.7. Take that out" in warning
+        assert haproxy.find("api/other").admin_state == 0
+
+    def test_given_that_it_is_out_under_that_name_too_or_that_backends_are_named_then_nobody_is_warned(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        for place in ("web/web_0", "api/web_0", "api/other"):
+            haproxy.find(place).address = "10.1.0.7"
+
+        assert run(server="web_0", backend=["web", "api"], state="drain").warnings == []
+        haproxy.find("api/other").admin_state = 8
+        assert run(server="web_0", state="drain").warnings == []
+
+    @pytest.mark.parametrize("address", ["-", "0.0.0.0", "::"])
+    def test_given_servers_whose_names_do_not_resolve_then_they_are_not_taken_for_one_machine(
+        self, haproxy: ScriptedHaproxy, run: Run, address: str
+    ) -> None:
+        for server in haproxy.servers:
+            server.address = address
+
+        assert run(server="web_0", state="drain").warnings == []
+
+
 class TestReading:
     def test_given_only_a_name_when_it_runs_then_nothing_changes_and_every_backend_is_told(
         self, haproxy: ScriptedHaproxy, run: Run
