@@ -112,16 +112,20 @@ events:
       this_vm_leads: true
   contains:
     event_id:
-      description: Identifies the event. Compare without case.
+      description: >-
+        Identifies the event. Compare without case. V(Unreadable) for one that Azure lists with an id that is no text.
       type: str
       returned: always
     event_type:
       description: >-
-        V(Freeze), V(Reboot), V(Redeploy), V(Preempt) or V(Terminate); or a type that Azure has added since, as it came.
+        V(Freeze), V(Reboot), V(Redeploy), V(Preempt) or V(Terminate); or a type that Azure has added since, as it came;
+        V(Unreadable) if it is no text.
       type: str
       returned: always
     event_status:
-      description: V(Scheduled) or V(Started). An event that is over is no longer listed.
+      description: >-
+        V(Scheduled) or V(Started). An event that is over is no longer listed. V(Unreadable) if that or the id is no
+        text: such an event is never approved.
       type: str
       returned: always
     event_source:
@@ -172,7 +176,10 @@ events:
       type: bool
       returned: always
     other_fields:
-      description: Fields that this version of the collection does not know, as Azure sent them.
+      description:
+        - Fields that this version of the collection does not know, as Azure sent them.
+        - A known one that cannot be read counts as not sent. It is quoted here in a field whose name is C(Unreadable)
+          and its own, as in C(UnreadableNotBefore).
       type: dict
       returned: when Azure sent such fields
 requests_tried:

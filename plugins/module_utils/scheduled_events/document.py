@@ -6,7 +6,8 @@
 The document that `GET /metadata/scheduledevents` answers, read strictly where a mistake could harm
 (what is not a document is never "no events") and generously where the service has varied over the
 years: both date forms, words in any case, numbers as strings, fields that a version does not have
-yet, types, statuses and fields that it does not have yet today. Its texts are somebody else's: see `text`.
+yet, types, statuses and fields that it does not have yet today. For a field that cannot be read, neither
+its event nor those beside it are lost. Its texts are somebody else's: see `text`.
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 """
@@ -43,6 +44,8 @@ EVENT_SOURCES = ("Platform", "User")
 SCHEDULED = "Scheduled"
 STARTED = "Started"
 EVENT_STATUSES = (SCHEDULED, STARTED)
+# Stands for an id, a type or a status that cannot be read, and begins the name of the field that quotes it.
+UNREADABLE = "Unreadable"
 
 # The names of the fields of an event: Azure's, and those of the modules and the lookup.
 _FIELDS = {
@@ -193,9 +196,13 @@ def _urgency(event: Event) -> Tuple[int, float, int, str]:
 def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSION) -> Document:
     """Read a document.
 
+    What is told of an event but cannot be read is treated as if it were not told, and quoted in a field that is called
+    `Unreadable` and its name. Without its id, its type or its status, it is an event of an unknown one, `Unreadable`:
+    it is listed, hits its machines, and is never approved without its id or status. Without its machines it is none.
+
     :param body: what `GET /metadata/scheduledevents` answered with status 200
     :param api_version: the version that was asked for
-    :raises DocumentError: if it is anything but a document, an error body included
+    :raises DocumentError: if it is anything but a document, an error body included, or does not say whom an event hits
     """
     content = parse_json(body)
     if not isinstance(content, dict):
@@ -209,7 +216,9 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
         raise DocumentError("not a document of Scheduled Events: it has no DocumentIncarnation")
     return Document(
         incarnation=_integer(content["DocumentIncarnation"], "DocumentIncarnation"),
-        events=_each_once(parse_event(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
+        events=_each_once(
+            _parse_listed(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)
+        ),
     )
 
 
@@ -355,6 +364,45 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
     return parse_event(fields, path)
 
 
+def _parse_listed(content: Any, path: str, api_version: str) -> Event:
+    """To refuse the document for one field would be to miss the other events in it; to leave the event out, to take it
+    for over.
+    """
+    try:
+        return parse_event(content, path, api_version)
+    except DocumentError:
+        if not isinstance(content, dict):
+            raise
+        return parse_event(_as_far_as_can_be_read(content, path), path, api_version)
+
+
+def _as_far_as_can_be_read(content: Dict[str, Any], path: str) -> Dict[str, Any]:
+    readers = {
+        "EventId": _required_word,
+        "EventType": _required_word,
+        "EventStatus": _required_word,
+        "EventSource": _optional_word,
+        "ResourceType": _optional_word,
+        "Description": _optional_prose,
+        "DurationInSeconds": _optional_integer,
+        "NotBefore": _optional_date,
+    }  # type: Dict[str, Callable[[Dict[str, Any], str, str], object]]
+    # Who is hit cannot be left open: it would be nobody, or everybody at once.
+    readable = {"Resources": content.get("Resources")}
+    quoted = {}
+    for name, value in dict(dict.fromkeys(readers), **content).items():
+        try:
+            if name != "Resources":
+                readers.get(name, _other_value)(content, name, path)
+                readable[name] = value
+        except DocumentError:
+            quoted[UNREADABLE + name] = _quote(value)
+    if "EventId" not in readable:
+        # An approval would have to name it.
+        readable["EventStatus"] = UNREADABLE
+    return dict(dict.fromkeys(("EventId", "EventType", "EventStatus"), UNREADABLE), **dict(readable, **quoted))
+
+
 def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:
     by_id = {}  # type: Dict[NameKey, List[Event]]
     for event in events:
@@ -432,6 +480,10 @@ def _optional_prose(content: Dict[str, Any], name: str, path: str) -> Optional[s
 def _as_azure_spells(word: _Word, known: Iterable[str]) -> _Word:
     # Decisions compare: in another case, a deletion that has begun would be neither. What is unknown stays as it is.
     return next((one for one in known if word is not None and same_name(one, word)), word)
+
+
+def _other_value(content: Dict[str, Any], name: str, path: str) -> Dict[str, Any]:
+    return _other_values({name: content[name]}, path + ".")
 
 
 def _other_values(fields: Dict[str, Any], prefix: str) -> Dict[str, Any]:

@@ -5,6 +5,7 @@
 Runs on Python 3.6 and later.
 """
 
+import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -28,7 +29,7 @@ from foghorn_agent.decisions import (
 from foghorn_agent.policy import FINISH, IGNORE, STOP, Plan
 from foghorn_agent.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, Event, name_key
+from foghorn_core.document import Document, Event, event_as_azure, name_key, parse_document
 from rehearsal import POLICY, QUORUM, VM_NAME
 
 START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
@@ -212,6 +213,22 @@ def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_othe
     assert names == [("drain", "deregister"), ("drain", "wait"), ("shutdown", "stop")]
     assert is_ready(state.tracked[0], plan_of(RULES, state.tracked[0]))
     assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY)] == ["E-1"]
+
+
+@pytest.mark.parametrize("name", ["EventId", "EventStatus"])
+def test_trap_3_given_a_machine_that_is_out_when_its_event_cannot_be_read_any_more_then_it_stays_out_unapproved(
+    name: str,
+) -> None:
+    state = advanced(taken_in(NAMED, document(event())))
+    listed = dict(event_as_azure(event()), **{name: 7})
+    state = taken_in(state, parse_document(json.dumps({"DocumentIncarnation": 2, "Events": [listed]})))
+    while work_for(advanced(state)) is not None:
+        state = finished(advanced(state))
+    assert [one.event.event_status for one in state.tracked if one.over is None] == ["Unreadable"]
+    assert state.is_out
+    assert state.restore == Progress()
+    assert to_approve(advanced(state), RULES, {}, NOBODY) == []
+    assert [one.event for one in taken_in(state, document(event())).tracked if one.over is None] == [event()]
 
 
 def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_nothing_is_approved() -> None:
