@@ -26,7 +26,6 @@ from .agent import AgentDict, has_taken_out
 Record = Mapping[str, Any]
 
 APPROVED = "approved"
-PREPARED = "prepared"
 IGNORED = "ignored"
 
 # A handler that has not asked for so many seconds is not there: Azure's advice is once a second.

@@ -52,7 +52,7 @@ from .members import Job
 from .metrics import Counters, render
 from .policy import DEFAULT_BEGIN_BEFORE, DRAIN, RESTORE, SHORTEST_GRACE_OF_REPAIRS, STAGES, STOP
 from .quorum import STRANGERS, as_text, shared_events, waiting_for
-from .quorum import Heard as HeardOfMembers
+from .quorum import HeardOfMembers
 from .readiness import Readiness
 from .running import Running
 from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, occasion, replay, summarise

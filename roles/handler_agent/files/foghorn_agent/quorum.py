@@ -19,7 +19,7 @@ STRANGERS = (ANOTHER_MACHINE, OTHER_SECRET, NOT_SIGNED)
 """Somebody answers, and it is not the member."""
 
 
-class Heard(NamedTuple):
+class HeardOfMembers(NamedTuple):
     """What is known of the other members."""
 
     words: Mapping[str, Mapping[NameKey, Word]]
@@ -41,7 +41,7 @@ def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
     ]
 
 
-def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: Heard) -> "List[Tuple[str, str]]":
+def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: HeardOfMembers) -> "List[Tuple[str, str]]":
     """Whom a shared event waits for, by name, and why, in a word or two."""
     me = name_key(vm_name)
     words = heard.words.get(one.event_id.lower(), {})
@@ -64,7 +64,7 @@ def as_text(waiting: "Sequence[Tuple[str, str]]") -> str:
     return ", ".join("%s (%s)" % one for one in waiting)
 
 
-def _reason(key: NameKey, words: Mapping[NameKey, Word], heard: Heard) -> str:
+def _reason(key: NameKey, words: Mapping[NameKey, Word], heard: HeardOfMembers) -> str:
     if key not in heard.known:
         return NOT_CONFIGURED
     if key in heard.faults:
