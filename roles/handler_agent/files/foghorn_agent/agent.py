@@ -51,8 +51,7 @@ from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .members import Job
 from .metrics import Counters, render
 from .policy import DEFAULT_BEGIN_BEFORE, DRAIN, RESTORE, SHORTEST_GRACE_OF_REPAIRS, STAGES, STOP
-from .quorum import STRANGERS, as_text, shared_events, waiting_for
-from .quorum import HeardOfMembers
+from .quorum import STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
 from .readiness import Readiness
 from .running import Running
 from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, occasion, replay, summarise
