@@ -16,7 +16,7 @@ import json
 import math
 import re
 from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from .errors import DocumentError
 from .text import harmless_fields, harmless_name, harmless_prose, harmless_word
@@ -377,7 +377,7 @@ def _parse_listed(content: Any, path: str, api_version: str) -> Event:
 
 
 def _as_far_as_can_be_read(content: Dict[str, Any], path: str) -> Dict[str, Any]:
-    readers = {
+    readers: Dict[str, Callable[[Dict[str, Any], str, str], object]] = {
         "EventId": _required_word,
         "EventType": _required_word,
         "EventStatus": _required_word,
@@ -386,7 +386,7 @@ def _as_far_as_can_be_read(content: Dict[str, Any], path: str) -> Dict[str, Any]
         "Description": _optional_prose,
         "DurationInSeconds": _optional_integer,
         "NotBefore": _optional_date,
-    }  # type: Dict[str, Callable[[Dict[str, Any], str, str], object]]
+    }
     # Who is hit cannot be left open: it would be nobody, or everybody at once.
     readable = {"Resources": content.get("Resources")}
     quoted = {}

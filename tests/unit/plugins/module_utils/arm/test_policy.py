@@ -18,7 +18,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.policy import (
     KINDS,
     PolicyChange,
-    Wish,
+    PolicyWish,
     describe_all,
     read_wish,
     set_policy,
@@ -37,7 +37,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
 )
 
 VM, AVSET, VMSS = (KINDS[kind] for kind in ("virtual_machine", "availability_set", "scale_set"))
-PUBLISH = Wish(publish=True)
+PUBLISH = PolicyWish(publish=True)
 TARGETS = (
     b'"scheduledEventsAdditionalPublishingTargets":{"eventGridAndResourceGraph":'
     b'{"enable":true,"scheduledEventsApiVersion":"2020-07-01"}}'
@@ -63,7 +63,7 @@ def resource(kind: Any, policy: Any = None, **properties: Any) -> dict[str, Any]
 def run(
     *script: Step,
     kind: Any = VM,
-    wish: Wish = PUBLISH,
+    wish: PolicyWish = PUBLISH,
     timeout: float = 600,
     time: FakeTime | None = None,
     **options: Any,
@@ -85,7 +85,7 @@ def test_given_a_vm_or_availability_set_then_only_the_policy_is_patched(kind: An
 
 
 def test_given_approvals_are_wanted_then_those_that_differ_are_sent_as_documented() -> None:
-    wish = Wish(
+    wish = PolicyWish(
         {
             "approve_user_initiated_reboot": True,
             "approve_user_initiated_redeploy": True,
@@ -117,7 +117,7 @@ DOWN = "approve_all_instances_down"
 )
 def test_given_azures_default_when_all_instances_down_shall_wait_then_that_is_written(current: Any) -> None:
     off = {"allInstancesDown": {"automaticallyApprove": False}}
-    arm, outcome = run(ok(resource(VM, current)), ok(resource(VM, off)), wish=Wish({DOWN: False}))
+    arm, outcome = run(ok(resource(VM, current)), ok(resource(VM, off)), wish=PolicyWish({DOWN: False}))
     assert arm.sent("PATCH") == [
         b'{"properties":{"scheduledEventsPolicy":{"allInstancesDown":{"automaticallyApprove":false}}}}'
     ]
@@ -126,19 +126,19 @@ def test_given_azures_default_when_all_instances_down_shall_wait_then_that_is_wr
 
 @pytest.mark.parametrize("current", [None, {"allInstancesDown": {"automaticallyApprove": True}}])
 def test_given_azure_approves_all_instances_down_when_that_is_wanted_then_nothing_is_sent(current: Any) -> None:
-    _arm, outcome = run(ok(resource(VM, current)), wish=Wish({DOWN: True}))
+    _arm, outcome = run(ok(resource(VM, current)), wish=PolicyWish({DOWN: True}))
     assert not outcome.changed
     assert outcome.after[DOWN] is True
 
 
 def test_given_azures_default_when_user_initiated_ones_shall_wait_then_nothing_is_sent() -> None:
-    wish = Wish({"approve_user_initiated_reboot": False, "approve_user_initiated_redeploy": False})
+    wish = PolicyWish({"approve_user_initiated_reboot": False, "approve_user_initiated_redeploy": False})
     assert not run(ok(resource(VM)), wish=wish)[1].changed
 
 
 def test_given_azure_does_not_say_what_was_asked_for_then_that_is_an_error() -> None:
     with pytest.raises(ArmError, match="then shows"):
-        run(ok(resource(VM)), ok(resource(VM)), wish=Wish({DOWN: False}))
+        run(ok(resource(VM)), ok(resource(VM)), wish=PolicyWish({DOWN: False}))
 
 
 def test_given_a_scale_set_then_it_is_written_back_as_it_was_but_for_the_policy() -> None:
@@ -205,19 +205,19 @@ def test_given_another_version_is_published_then_it_stays_unless_one_is_wanted()
     current = json.loads(json.dumps(PUBLISHED).replace("2020-07-01", "2019-08-01"))
     assert not run(ok(resource(VM, current)))[1].changed
     arm, _unused = run(
-        ok(resource(VM, current)), ok(resource(VM, PUBLISHED)), wish=Wish(publish=True, events_version="2020-07-01")
+        ok(resource(VM, current)), ok(resource(VM, PUBLISHED)), wish=PolicyWish(publish=True, events_version="2020-07-01")
     )
     assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS]
 
 
 @pytest.mark.parametrize("current", [None, {}, {"scheduledEventsAdditionalPublishingTargets": None}])
 def test_given_nothing_is_published_when_that_is_wanted_then_nothing_is_sent(current: Any) -> None:
-    assert not run(ok(resource(VM, current)), wish=Wish(publish=False))[1].changed
+    assert not run(ok(resource(VM, current)), wish=PolicyWish(publish=False))[1].changed
 
 
 def test_given_it_is_published_when_that_is_not_wanted_then_it_is_switched_off() -> None:
     off = json.loads(json.dumps(PUBLISHED).replace("true", "false"))
-    arm, outcome = run(ok(resource(VM, PUBLISHED)), ok(resource(VM, off)), wish=Wish(publish=False))
+    arm, outcome = run(ok(resource(VM, PUBLISHED)), ok(resource(VM, off)), wish=PolicyWish(publish=False))
     assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS.replace(b"true", b"false")]
     assert outcome.changed
 
@@ -286,7 +286,7 @@ class TestRefusals:
 
 def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
     options = {"approve_user_initiated_reboot": False, "publish": None, "publish_api_version": None}
-    assert read_wish(options) == Wish({"approve_user_initiated_reboot": False}, None, None)
+    assert read_wish(options) == PolicyWish({"approve_user_initiated_reboot": False}, None, None)
 
 
 @pytest.mark.parametrize(
