@@ -205,7 +205,9 @@ def test_given_another_version_is_published_then_it_stays_unless_one_is_wanted()
     current = json.loads(json.dumps(PUBLISHED).replace("2020-07-01", "2019-08-01"))
     assert not run(ok(resource(VM, current)))[1].changed
     arm, _unused = run(
-        ok(resource(VM, current)), ok(resource(VM, PUBLISHED)), wish=PolicyWish(publish=True, events_version="2020-07-01")
+        ok(resource(VM, current)),
+        ok(resource(VM, PUBLISHED)),
+        wish=PolicyWish(publish=True, events_version="2020-07-01"),
     )
     assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS]
 
