@@ -170,6 +170,16 @@ def test_given_examples_that_are_playbooks_when_ansible_reads_them_then_their_sy
     assert result.returncode == 0, result.stdout
 
 
+def test_given_the_simulators_five_minutes_when_their_commands_are_read_then_what_it_needs_is_installed_first() -> None:
+    page = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ (.+)$", page.partition("## Five minutes\n")[2].partition("\n## ")[0], re.MULTILINE)
+
+    served = next(at for at, command in enumerate(commands) if " serve " in command)
+    (installed,) = (command for command in commands[:served] if command.startswith("pip install "))
+    # The configuration shown is YAML.
+    assert re.search(r"\baiohttp\b.*\bPyYAML\b", installed)
+
+
 def test_given_pytest_when_it_is_called_by_path_as_contributing_says_then_it_finds_the_programs_beside_it() -> None:
     find = "import shutil, tests.conftest as it; it.pytest_configure(); print(shutil.which('ansible-playbook'))"
     find += "; it._refusals.remove()"
