@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -37,6 +38,16 @@ def keep(directory: Path, change: Callable[[State], State], *records: str) -> St
 def directory(tmp_path: Path) -> Path:
     """Where the claims of a machine are; it is not there yet."""
     return tmp_path / "foghorn" / "handle_events"
+
+
+def test_given_somebody_who_changes_it_then_nobody_else_can_at_the_same_time(directory: Path) -> None:
+    with claims.locked(str(directory)):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
 
 
 def test_given_nothing_when_read_then_nobody_claims_it_and_nothing_is_made(directory: Path) -> None:

@@ -96,6 +96,18 @@ def states(haproxy: ScriptedHaproxy, name: str = "web_0") -> List[Any]:
     return [(server.admin_state, server.weight) for server in haproxy.servers if server.name == name]
 
 
+class TestMaintenance:
+    def test_given_sessions_at_the_deadline_when_nobody_wants_them_ended_then_it_stays_drained_and_lets_them_end(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        haproxy.find("web/web_0").sessions = 1
+
+        outcome = run(server="web_0", backend=["web"], state="maintenance", wait=True)
+
+        assert outcome.timed_out
+        assert haproxy.find("web/web_0").admin_state == 8
+
+
 class TestOtherNames:
     @pytest.mark.parametrize("state", ["drain", "maintenance"])
     def test_given_the_same_machine_under_another_name_when_it_is_taken_out_then_the_outcome_warns_of_it(

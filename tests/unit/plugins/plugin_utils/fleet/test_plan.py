@@ -708,6 +708,25 @@ def test_given_one_that_was_brought_forward_then_it_goes_when_there_is_room_and_
     assert [plan.held for plan in (begun, meanwhile, with_room, in_time)] == [{}] * 4
 
 
+def test_given_two_that_wait_when_the_time_of_one_has_come_then_it_does_not_take_the_room_of_one_that_is_hit_before_it(
+    event: MakeEvent, now: float
+) -> None:
+    sooner, later, other = fleet(
+        event(resources=("vm_0",), notice=700), event(resources=("vm_1",), notice=760), count=3
+    )
+    later = later._replace(settle_seconds=300, connection_seconds=300)
+
+    plan = make_plan(
+        [sooner, later],
+        Policy(minimum_in_service="2", urgent_within=0),
+        now + 400,
+        rest=[other],
+        patient={"h0": now + 635, "h1": now + 370},
+    )
+
+    assert (plan.batches, plan.patient) == ([["h0", "h1"]], {})
+
+
 def test_given_one_that_waits_for_its_turn_then_its_event_is_not_approved(event: MakeEvent, now: float) -> None:
     hosts = at_the_same_time(event, count=2)
 

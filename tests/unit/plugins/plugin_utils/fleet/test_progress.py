@@ -56,6 +56,23 @@ def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_s
     assert look(look(state, now + 5, event(status="Started")), now + 10)["outcome"] == "over"
 
 
+def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_not_put_back_however_far_off_it_is(
+    event: MakeEvent, now: float
+) -> None:
+    far_off = event(notice=100_000)
+    entry = make_plan([Host("h0", "vm_0", (far_off,))], Policy(), now).hosts.get("h0")
+    assert entry is None, "nobody is out for it otherwise"
+    entry = make_plan([Host("h0", "vm_0", (far_off,), approving=(far_off.event_id.upper(),))], Policy(), now).hosts[
+        "h0"
+    ]
+
+    state = begin_watch(entry, [], False, Policy(), now)
+
+    assert not state["over"]
+    assert state["may_start_at"] == now
+    assert not look(state, now + 5, far_off)["over"]
+
+
 def test_given_a_reboot_when_the_host_is_silent_then_it_is_not_over(event: MakeEvent, now: float) -> None:
     state = watch(begin(event(), now), SILENCE, Policy(), now + 5, 5)
 

@@ -165,8 +165,22 @@ def test_given_an_admin_state_when_it_is_removed_and_restored_then_it_is_what_it
     states = pool(azure, of)
     assert states.pop(name) == "Down"
     assert "Down" not in states.values()
+    # Or the record of what was there would be one of what we have set ourselves.
+    assert member(azure, vm_id=vm_id, pools=[POOL + of], method="admin_state", remove=True).before == []
     member(azure, restore=removed.before)
     assert pool(azure, of)[name] == (was or "None")
+
+
+def test_given_an_instance_whose_id_begins_like_that_of_another_when_it_is_set_down_then_the_other_stays_in_service(
+    cloud: Start,
+) -> None:
+    members = (("web_1", 129), ("web_10", 130))
+    vms = [{"name": name, "address": f"127.0.78.{number}", "scale_set": "web"} for name, number in members]
+    azure = cloud(arm={"load_balancers": [{"name": "front", "pools": {"web": ["web_1", "web_10"]}}]}, vms=vms)
+
+    member(azure, vm_id=INSTANCE + "1", pools=[POOL + "web"], method="admin_state", remove=True)
+
+    assert pool(azure, "web") == {"web_1": "Down", "web_10": "None"}
 
 
 def test_given_somebody_who_is_faster_when_a_vm_is_removed_then_it_reads_again_and_keeps_the_others_change(
