@@ -128,7 +128,8 @@ def carry_out(client: ArmClient, order: Order, dry_run: bool = False) -> Members
 
     :param dry_run: decide, but change nothing
     :raises OptionError: if something is to be restored that is not of the VM which was named
-    :raises ArmError: if that fails. What was changed before stays so: the same order may be carried out again
+    :raises ArmError: if that fails. What was changed before stays so: the same order may be carried out again. What can
+        be restored is, also where something else cannot
     """
     if order.restore is not None:
         return _restore(client, order, dry_run)
@@ -344,9 +345,18 @@ def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange
                 raise OptionError("restore: %s is not of the VM %s" % (record.get("resource"), order.vm_id))
     changed = False
     warnings: list[str] = []
+    failures: list[ArmError] = []
     for kind, resource, ours in by_resource(records):
         changes = [functools.partial(put_back, warnings, record) for record in ours]
-        changed |= edit(client, kind, resource, changes, dry_run)
+        try:
+            changed |= edit(client, kind, resource, changes, dry_run)
+        except ArmError as error:
+            # What became of one pool keeps the machine out of no other.
+            failures.append(error)
+    if len(failures) > 1:
+        raise ArmError("; ".join(dict.fromkeys(map(str, failures)))) from failures[0]
+    if failures:
+        raise failures[0]
     return MembershipChange(changed, [], tuple(dict.fromkeys(warnings)))
 
 

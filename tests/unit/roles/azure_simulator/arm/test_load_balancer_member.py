@@ -211,6 +211,22 @@ def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(clo
         member(azure, vm_id=VM + "app_0", pools=[POOL + "admin"], restore=before)
 
 
+def test_given_pools_that_are_not_there_any_more_when_a_vm_is_restored_then_it_is_back_in_the_others_and_all_are_named(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    by_address(azure, "127.0.78.129")
+    (record,) = member(azure, vm_id=VM + "app_0", pools=[POOL + "empty"], remove=True).before
+    gone = [{**record, "pool": POOL + "gone"}, {**record, "pool": POOL + "lost"}]
+
+    with pytest.raises(ArmError, match=r"gone.*; .*lost"):
+        member(azure, restore=[*gone, record])
+    assert list(pool(azure, "empty")) == ["at-127.0.78.129"]
+
+    with pytest.raises(NotFound, match="gone"):
+        member(azure, restore=[gone[0], record])
+
+
 def test_given_an_interface_that_was_made_anew_when_it_is_restored_then_it_says_what_to_do(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     (record, _other) = member(azure, vm_id=VM + "app_0").before
