@@ -35,6 +35,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     make_plan,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import describe_reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
@@ -75,6 +76,20 @@ def maintenance_claims(
         for name, value in stands._asdict().items()
     }
     return dict(told, tried=tried)
+
+
+def maintenance_reading(
+    answer: Mapping[str, Any],
+    name: str,
+    policy: Mapping[str, Any],
+    standing: Mapping[str, Any] | None = None,
+    traces: Iterable[str] = (),
+    marked: bool = False,
+    agent: Mapping[str, Any] | None = None,
+    variables: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Note what is known of a host."""
+    return describe_reading(name, answer, standing or {}, tuple(traces), marked, agent or {}, policy, variables or {})
 
 
 def maintenance_run(playbook: str) -> dict[str, Any]:
@@ -181,6 +196,7 @@ class FilterModule:
             "maintenance_mistakes": untrusted(maintenance_mistakes),
             "maintenance_plan": untrusted(maintenance_plan),
             "maintenance_progress": untrusted(maintenance_progress),
+            "maintenance_reading": untrusted(maintenance_reading),
             "maintenance_report": untrusted(maintenance_report),
             "maintenance_run": untrusted(maintenance_run),
             "maintenance_second_look": untrusted(maintenance_second_look),

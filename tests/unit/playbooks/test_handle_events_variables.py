@@ -63,31 +63,12 @@ def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_
     assert decided("__handle_events_is_marked", **found, **variables) is expected
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        "health_probe.json",
-        "haproxy.balancers",
-        "command.places",
-        "azure_load_balancer.json",
-        "application_gateway.json",
-    ],
-)
-def test_given_a_record_of_the_role_used_on_its_own_then_the_host_is_drained_by_others(record: str) -> None:
-    found = {FOUND: {"present": [f"{RECORDS}/{record}"]}, "__handle_events_standing": {"by_others": ""}}
+def test_given_the_records_of_the_role_used_on_its_own_then_all_of_them_are_looked_for() -> None:
+    kept = ["health_probe.json", "haproxy.balancers", "command.places", "azure_load_balancer.json"]
 
-    assert decided("__handle_events_drained_by_others", **found) is True
-
-
-def test_given_a_claim_of_another_owner_then_the_host_is_drained_by_others() -> None:
-    found = {FOUND: {"present": []}, "__handle_events_standing": {"by_others": "by hand since noon"}}
-
-    assert decided("__handle_events_drained_by_others", **found) is True
-
-
-@pytest.mark.parametrize("found", [{}, {"present": []}, {"present": [PROBE_FILE]}, {"unreachable": True}])
-def test_given_neither_record_nor_claim_then_the_host_is_not_drained_by_others(found: dict[str, Any]) -> None:
-    assert decided("__handle_events_drained_by_others", **{FOUND: found, "__handle_events_standing": {}}) is False
+    assert decided("__handle_events_traces")[:-1] == [
+        f"{RECORDS}/{name}" for name in [*kept, "application_gateway.json"]
+    ]
 
 
 def test_given_what_the_roles_leave_on_a_host_then_the_last_claim_is_not_given_up_before_it_is_gone() -> None:
@@ -99,55 +80,3 @@ def test_given_what_the_roles_leave_on_a_host_then_the_last_claim_is_not_given_u
     ]
 
     assert set(OWN["__handle_events_records"]) == {*records.values(), services.rpartition("/")[2]}
-
-
-POOL = "/subscriptions/1/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
-OTHER = POOL.replace("/web", "/api")
-GATEWAY_POOL = POOL.replace("loadBalancers", "applicationGateways")
-
-
-@pytest.mark.parametrize(
-    ("variables", "group"),
-    [
-        ({}, ""),
-        (
-            {"load_balancer_removal_methods": ["haproxy"], "load_balancer_removal_haproxy_backends": ["web"]},
-            "backend web",
-        ),
-        ({"load_balancer_removal_methods": ["haproxy"]}, ""),
-        (
-            {
-                "load_balancer_removal_methods": ["azure_load_balancer"],
-                "load_balancer_removal_azure_pools": [POOL, OTHER],
-            },
-            f"pool {OTHER.lower()}, {POOL.lower()}",
-        ),
-        # Found by the role itself when it takes the host out.
-        ({"load_balancer_removal_methods": ["azure_load_balancer"], "load_balancer_removal_azure_pools": []}, ""),
-        # Not in use.
-        ({"load_balancer_removal_azure_pools": [POOL]}, ""),
-        (
-            {
-                "load_balancer_removal_methods": ["health_probe", "application_gateway"],
-                "load_balancer_removal_gateway_pools": [GATEWAY_POOL],
-            },
-            f"pool {GATEWAY_POOL.lower()}",
-        ),
-    ],
-)
-def test_given_the_pools_that_a_host_leaves_then_those_of_the_same_are_a_group(
-    variables: dict[str, Any], group: str
-) -> None:
-    assert decided("__handle_events_pool", **variables) == group
-
-
-def test_given_an_application_gateway_then_the_minutes_that_it_takes_are_planned_for_on_both_ways() -> None:
-    gateway = {"load_balancer_removal_methods": ["application_gateway"]}
-    both = {"load_balancer_removal_methods": ["health_probe", "application_gateway"]}
-
-    assert decided("__handle_events_settle_seconds", **gateway) == 300
-    assert decided("__handle_events_return_seconds", **gateway) == 300
-    assert decided("__handle_events_settle_seconds", **both, handle_events_gateway_seconds="400") == 35 + 400
-    assert decided("__handle_events_return_seconds", **both, handle_events_gateway_seconds="400") == 20 + 400
-    assert decided("__handle_events_settle_seconds") == 35
-    assert decided("__handle_events_return_seconds") == 20

@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What is known of a host, once it was asked?
+
+Of each host of a fleet, whether it is hit or not: in a template, each of these values would cost as much as all of them
+do here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+REMOVAL: Mapping[str, Any] = {
+    "methods": ["health_probe"],
+    "ports": [],
+    "connections_timeout": 300,
+    "health_probe_interval": 15,
+    "health_probe_threshold": 2,
+    "health_probe_margin": 5,
+    "haproxy_backends": [],
+    "azure_pools": [],
+    "gateway_pools": [],
+}
+"""What holds of load_balancer_removal where nothing else is given."""
+
+STOP_TIMEOUT = 90
+"""The same of a service of graceful_shutdown, in seconds."""
+
+GATEWAY_SECONDS = 300
+"""What Azure takes for a change of an application gateway, if the operator knows no better: minutes."""
+
+
+def describe_reading(
+    name: str,
+    answer: Mapping[str, Any],
+    standing: Mapping[str, Any],
+    traces: Sequence[str],
+    is_marked: bool,
+    agent: Mapping[str, Any],
+    policy: Mapping[str, Any],
+    variables: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return a host as `read_host` reads it, with its policy.
+
+    :param answer: what scheduled_events_info returned, or any failure
+    :param standing: who wants the host out, from `standing`; empty if that is not known
+    :param traces: what was found of those who take it out by hand
+    :param is_marked: whether its probe endpoint is told to be down
+    :param agent: what its agent says, if it has one that takes care of the events
+    :param variables: `group`, `gateway_seconds` and `services`, and those of load_balancer_removal without that prefix;
+        None if not given
+    """
+    was_left = bool(standing.get("was_left"))
+    by_others = bool(standing.get("by_others")) or bool(traces)
+    return {
+        "name": name,
+        "vm_name": answer.get("vm_name"),
+        "events": answer.get("events") or [],
+        "was_left": was_left,
+        "is_drained": by_others or (is_marked and not was_left and agent.get("in_rotation", True)),
+        "agent": agent,
+        "leased": standing.get("leased") or "",
+        "left_out": standing.get("left_out") or "",
+        "approving": standing.get("approving") or [],
+        "tried": standing.get("tried") or [],
+        "group": variables.get("group") or _pool(_removal(variables)) or answer.get("scale_set") or "",
+        "minimum": policy.get("minimum_in_service"),
+        "policy": policy,
+        **_seconds(variables),
+    }
+
+
+def _removal(variables: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
+
+
+def _seconds(variables: Mapping[str, Any]) -> dict[str, float]:
+    """How long the roles may take for each part of the way out and back."""
+    removal = _removal(variables)
+    methods = removal["methods"]
+    interval, margin = float(removal["health_probe_interval"]), float(removal["health_probe_margin"])
+    probing = interval * float(removal["health_probe_threshold"]) + margin
+    # On the way out, and again on the way back.
+    change = float(variables.get("gateway_seconds") or GATEWAY_SECONDS) if "application_gateway" in methods else 0.0
+    is_probed = "health_probe" in methods
+    waits = removal["ports"] or "haproxy" in methods or "application_gateway" in methods
+    stop = sum(
+        float(service.get("timeout", STOP_TIMEOUT)) if isinstance(service, Mapping) else STOP_TIMEOUT
+        for service in variables.get("services") or ()
+    )
+    longest = float(removal["connections_timeout"])
+    return {
+        "settle_seconds": (probing if is_probed else 0.0) + change,
+        "connection_seconds": longest if waits else 0.0,
+        "return_seconds": (interval + margin if is_probed else 0.0) + change,
+        "stop_seconds": stop,
+        # The longest that any one task may take.
+        "step_seconds": probing + longest + change + stop,
+    }
+
+
+def _pool(removal: Mapping[str, Any]) -> str:
+    """Which balancer's pool the host is in, as far as its variables tell: a group unless one is given.
+
+    What the role would find in Azure is not asked here: of each host, each time, that is too much.
+    """
+    for method, kind, variable in (
+        ("haproxy", "backend", "haproxy_backends"),
+        ("azure_load_balancer", "pool", "azure_pools"),
+        ("application_gateway", "pool", "gateway_pools"),
+    ):
+        names = removal[variable]
+        if method in removal["methods"] and names:
+            # Ids in Azure mean the same in any case.
+            return "%s %s" % (kind, ", ".join(sorted(names if kind == "backend" else map(str.lower, names))))
+    return ""

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is known of a host that was asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import read_host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import REMOVAL, describe_reading
+
+ROLES = Path(__file__).resolve().parents[5] / "roles"
+POOL = "/subscriptions/1/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
+OTHER = POOL.replace("/web", "/api")
+GATEWAY_POOL = POOL.replace("loadBalancers", "applicationGateways")
+
+
+def reading(**given: Any) -> dict[str, Any]:
+    """A host that has answered, and these things of it."""
+    answer = {"vm_name": "web_1", "events": []}
+    nothing = {"standing": {}, "traces": [], "is_marked": False, "agent": {}, "policy": {}, "variables": {}}
+    return describe_reading("web-1", **{"answer": answer, **nothing, **given})
+
+
+def test_given_the_roles_own_defaults_when_nothing_is_given_then_they_hold() -> None:
+    defaults = yaml.safe_load((ROLES / "load_balancer_removal" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+
+    assert {name: defaults["load_balancer_removal_" + name] for name in REMOVAL} == REMOVAL
+
+
+def test_given_an_idle_host_when_noted_then_it_is_one_that_a_plan_reads() -> None:
+    host = read_host(reading(policy={"minimum_in_service": "50%"}))
+
+    assert (host.name, host.vm_name, host.events, host.minimum) == ("web-1", "web_1", (), "50%")
+    assert not host.is_drained
+    assert not host.was_left
+
+
+def test_given_a_host_that_could_not_be_asked_when_noted_then_nothing_is_known_of_it() -> None:
+    host = read_host(reading(answer={"unreachable": True, "msg": "Connection timed out"}))
+
+    assert (host.vm_name, host.events) == (None, ())
+
+
+def test_given_who_wants_it_out_when_noted_then_it_is_told() -> None:
+    tried = [{"event_id": "A", "seconds_ago": 5.0, "reason": "db did not stop"}]
+    standing = {"leased": "another run", "left_out": "to be deleted", "approving": ["B"], "tried": tried}
+
+    host = read_host(reading(standing=standing))
+
+    assert (host.leased, host.left_out, host.approving) == ("another run", "to be deleted", ("B",))
+    assert [attempt.event_id for attempt in host.tried] == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_drained"),
+    [
+        ({"traces": ["/var/lib/foghorn/load_balancer_removal/health_probe.json"]}, True),
+        ({"standing": {"by_others": "by hand since noon"}}, True),
+        ({"standing": {"by_others": "", "was_left": True}}, False),
+        ({"is_marked": True}, True),
+        # That is our own mark.
+        ({"is_marked": True, "standing": {"was_left": True}}, False),
+        # Its agent's probe endpoint answers for it, and says that it serves; or that it does not, for which it is
+        # responsible itself.
+        ({"is_marked": True, "agent": {"in_rotation": True}}, True),
+        ({"is_marked": True, "agent": {"in_rotation": False}}, False),
+    ],
+)
+def test_given_traces_claims_or_a_mark_when_noted_then_it_is_drained_if_somebody_else_did_that(
+    given: dict[str, Any], is_drained: bool
+) -> None:
+    assert reading(**given)["is_drained"] is is_drained
+
+
+@pytest.mark.parametrize(
+    ("variables", "group"),
+    [
+        ({}, ""),
+        ({"methods": ["haproxy"], "haproxy_backends": ["web", "api"]}, "backend api, web"),
+        ({"methods": ["haproxy"]}, ""),
+        ({"methods": ["azure_load_balancer"], "azure_pools": [POOL, OTHER]}, f"pool {OTHER.lower()}, {POOL.lower()}"),
+        # Found by the role itself when it takes the host out.
+        ({"methods": ["azure_load_balancer"], "azure_pools": []}, ""),
+        # Not in use.
+        ({"azure_pools": [POOL]}, ""),
+        (
+            {"methods": ["health_probe", "application_gateway"], "gateway_pools": [GATEWAY_POOL]},
+            f"pool {GATEWAY_POOL.lower()}",
+        ),
+        ({"methods": ["haproxy"], "haproxy_backends": ["web"], "group": "shop"}, "shop"),
+    ],
+)
+def test_given_the_pools_that_a_host_leaves_when_noted_then_those_of_the_same_are_a_group(
+    variables: dict[str, Any], group: str
+) -> None:
+    assert reading(variables=variables)["group"] == group
+
+
+def test_given_neither_group_nor_pool_when_noted_then_its_scale_set_is_its_group() -> None:
+    answer = {"vm_name": "web_1", "events": [], "scale_set": "web"}
+
+    assert reading(answer=answer)["group"] == "web"
+    assert reading(answer=answer, variables={"group": ""})["group"] == "web"
+    assert reading(answer=answer, variables={"group": "shop"})["group"] == "shop"
+
+
+def test_given_an_application_gateway_when_noted_then_the_minutes_that_it_takes_are_planned_for_on_both_ways() -> None:
+    both = {"methods": ["health_probe", "application_gateway"], "gateway_seconds": "400"}
+
+    def ways(**variables: Any) -> tuple[float, float]:
+        noted = reading(variables=variables)
+        return noted["settle_seconds"], noted["return_seconds"]
+
+    assert ways() == (35, 20)
+    assert ways(methods=["application_gateway"]) == (300, 300)
+    assert ways(**both) == (35 + 400, 20 + 400)
+
+
+@pytest.mark.parametrize(
+    ("variables", "seconds"),
+    [
+        ({}, 0),
+        ({"ports": [443]}, 300),
+        ({"ports": [443], "connections_timeout": "20"}, 20),
+        ({"methods": ["haproxy"], "connections_timeout": 20}, 20),
+        ({"methods": ["command"], "connections_timeout": 20}, 0),
+    ],
+)
+def test_given_connections_that_are_waited_for_when_noted_then_so_long(
+    variables: dict[str, Any], seconds: float
+) -> None:
+    assert reading(variables=variables)["connection_seconds"] == seconds
+
+
+def test_given_services_when_noted_then_all_of_them_may_take_their_time() -> None:
+    services = ["nginx", {"name": "db", "timeout": "30"}, {"name": "queue"}]
+
+    noted = reading(variables={"services": services})
+
+    assert noted["stop_seconds"] == 90 + 30 + 90
+    # Two intervals of the probe and a margin, the connections, the services.
+    assert noted["step_seconds"] == 35 + 300 + 210
