@@ -58,6 +58,13 @@ def test_given_what_others_may_write_then_no_command_of_a_step_has_it_in_it() ->
     assert [step["run"] for step in STEPS if "${{" in step.get("run", "")] == []
 
 
+def test_given_a_job_in_a_container_then_somebody_reaps_what_its_tests_leave_orphaned() -> None:
+    containers = [job["container"] for job in JOBS.values() if "container" in job]
+
+    # Without it the first process there sleeps, and the agent waits for orphans that have long ended.
+    assert ["--init" in container["options"].split() for container in containers] == [True]
+
+
 def test_given_a_tag_then_it_is_built_only_after_everything_else_passed() -> None:
     assert set(JOBS["build"]["needs"]) == set(JOBS) - {"build"}
     assert JOBS["build"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
