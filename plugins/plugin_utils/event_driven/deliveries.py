@@ -145,6 +145,11 @@ def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> T
     for name in options:
         if name not in _OPTIONS:
             raise OptionError("%s: is no option of this filter. Give one of %s" % (name, ", ".join(_OPTIONS)))
+        if isinstance(options[name], str) and "{{" in options[name]:
+            raise OptionError(
+                "%s: %s is a template, and ansible-rulebook hands a filter's arguments on as they are written, unlike"
+                " those of a source: write the value itself" % (name, options[name][:100])
+            )
     capacity = options.get("remember", DEFAULT_CAPACITY)
     if not isinstance(capacity, int) or isinstance(capacity, bool) or not 1 <= capacity <= _MOST_REMEMBERED:
         raise OptionError("remember: %r is not a number from 1 to %d" % (capacity, _MOST_REMEMBERED))

@@ -48,6 +48,8 @@ options:
     type: str
     default: azure_vm_name
 notes:
+  - ansible-rulebook works out templates in the arguments of sources, and none in those of filters. One that is given
+    here is refused.
   - Before ansible-rulebook 1.2 a filter gives one event for each that it is given. There, what is to be taken away
     becomes an event that is empty, and of several in one delivery only the first is handed on, with a warning. Event
     Grid puts one into each message of Service Bus and of Event Hubs.

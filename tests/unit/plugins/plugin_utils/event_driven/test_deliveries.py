@@ -353,6 +353,15 @@ def test_given_an_option_that_cannot_be_meant_when_the_filter_starts_then_it_is_
         translator(**options)
 
 
+@pytest.mark.parametrize("name", ["hosts_pattern", "hosts_inventory", "hosts_variable", "remember"])
+def test_given_a_template_for_an_option_when_the_filter_opens_then_it_says_that_ansible_rulebook_works_none_out(
+    name: str,
+) -> None:
+    """It does for the arguments of sources, and hands on those of filters as they are written."""
+    with pytest.raises(OptionError, match=f"^{name}: .*ansible-rulebook .* write the value itself"):
+        open_translator({name: "{{ of_mine }}"}, log=print)
+
+
 def test_given_the_time_when_an_event_is_announced_then_it_says_how_long_is_left() -> None:
     now = datetime(2026, 11, 22, 12, 14, tzinfo=UTC)
     one = Translator(Memory(), None, print, utc_now=lambda: now)
