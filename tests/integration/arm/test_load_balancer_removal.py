@@ -71,6 +71,26 @@ def _behind_a_gateway(played: _Played, directory: Path) -> list[dict[str, Any]]:
     return [{"hosts": "gated", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
 
 
+def _protected_by_somebody_else(played: _Played) -> list[dict[str, Any]]:
+    """The instance is out and back again, and protected all the time."""
+    instance = {"subscription_id": SUBSCRIPTION, "resource_group": "rg", "scale_set": "web", "instances": ["1"]}
+    module = "foghorn.azure_events.vmss_instance_protection"
+    alone = {"vars": {"load_balancer_removal_methods": ["instance_protection"]}}
+    return [
+        {"name": "Protect", module: {**instance, "scale_set_actions": True}},
+        {**played.role(), **alone},
+        {**played.role(tasks_from="restore"), **alone},
+        {
+            "name": "See it protected",
+            module: {**instance, "scale_set_actions": True},
+            "check_mode": True,
+            "register": "protection",
+            "failed_when": "protection is changed",
+        },
+        {"name": "Protect it no more", module: {**instance, "scale_set_actions": False}},
+    ]
+
+
 @pytest.fixture
 def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
     pools = {"data": ["web_1"], "other": ["web_1"]}
@@ -114,6 +134,7 @@ def played(controller: Callable[..., Controller], tmp_path: Path) -> _Played:
     }
     away = {"load_balancer_removal_machine_is_away": True, "load_balancer_removal_methods": ["azure_load_balancer"]}
     tasks = [
+        *_protected_by_somebody_else(played),
         played.role(),
         *played.look("removed"),
         lose,
@@ -148,8 +169,13 @@ def test_given_a_pool_of_azure_when_a_machine_is_removed_and_restored_then_it_le
     # Out and back by what the machine says, which is believed for the pool that is named, and both while it is away.
     written = [(path, body) for method, path, body in played.controller.written() if method == "PUT"]
     bodies = [body for path, body in written if "/applicationGateways/" not in path]
-    assert ["networkProfileConfiguration" in body for body in bodies] == [False, True, True, False, True, True]
-    assert ['"protectFromScaleSetActions":true' in body for body in bodies] == [True, *[False] * 5]
+    assert ["networkProfileConfiguration" in body for body in bodies] == [False] * 2 + [
+        *(False, True, True, False, True, True)
+    ]
+    assert ['"protectFromScaleSetActions":true' in body for body in bodies] == [
+        *(True, False),
+        *(True, *[False] * 5),
+    ]
     assert "REFUSED restore: " in played.run.output
     assert "is not one of pools, and is not joined" in played.run.output
     assert not list((played.directory / "kept").iterdir())
