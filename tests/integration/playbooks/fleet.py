@@ -308,25 +308,25 @@ class Fleet:
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )
 
-    def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
+    def start(
+        self, playbook: str, *arguments: str, hosts: list[Host] | None = None, real: bool = False, **variables: Any
+    ) -> Run:
         """Start a playbook of the collection, or another by its path, on all hosts, or on these.
 
-        It may be interrupted and ended: it is a process of its own, no warm one.
+        :param real: by a process of its own, for it will be interrupted; else by one that is kept warm
         """
-        return self._start(REAL, playbook, *arguments, hosts=hosts, **variables)
-
-    def run(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> tuple[int, Run]:
-        """Run a playbook to its end; returns its exit status too."""
-        run = self._start("ansible-playbook", playbook, *arguments, hosts=hosts, **variables)
-        return run.finish(), run
-
-    def _start(self, program: str, playbook: str, *arguments: str, hosts: list[Host] | None, **variables: Any) -> Run:
         inventory = self.write_inventory(hosts, **variables)
         name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
-        command = [os.environ.get("ANSIBLE_PLAYBOOK", program), name, "-i", str(inventory), *arguments]
+        program = os.environ.get("ANSIBLE_PLAYBOOK", REAL if real else "ansible-playbook")
+        command = [program, name, "-i", str(inventory), *arguments]
         run = Run(command, self.path / f"output{len(self._runs)}.txt", self.environment)
         self._runs.append(run)
         return run
+
+    def run(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> tuple[int, Run]:
+        """Run a playbook to its end; returns its exit status too."""
+        run = self.start(playbook, *arguments, hosts=hosts, **variables)
+        return run.finish(), run
 
     def _group(self, hosts: list[Host], variables: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -86,7 +86,7 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
 def test_given_any_interruption_when_run_again_then_everything_is_back(fleet: Fleet, troubles: list[Trouble]) -> None:
     for host, trouble in zip(fleet.hosts, troubles, strict=False):
         plan_trouble(fleet, host, trouble)
-    first = fleet.start("handle_events", handle_events_minimum_in_service=0)
+    first = fleet.start("handle_events", real=True, handle_events_minimum_in_service=0)
     finish(fleet, first)
     out = [host.name for host in fleet.hosts if not host.is_back()]
     assert not out or first.finish() != 0, first.output
