@@ -137,9 +137,8 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
     if not in_doubt:
         for one in state.tracked:
             if one.over is None and not one.is_manual and one.event_id.lower() not in listed:
-                # If the machine has booted since, that was most likely the event: nobody was there to see it start. So
-                # it was if an approval was sent, upon which it starts at once: between two looks.
-                how = ENDED if one.started or one.rebooted or one.approvals else WITHDRAWN
+                # If the machine has booted since, that was most likely the event: nobody was there to see it start.
+                how = ENDED if one.started or one.rebooted else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
         records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed]
         if document.incarnation != state.incarnation or state.in_doubt:

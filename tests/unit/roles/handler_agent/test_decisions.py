@@ -98,13 +98,6 @@ def test_given_an_event_that_is_listed_for_other_machines_now_when_it_had_not_be
     assert observe(state, elsewhere, NOW, False)[0] == {"kind": "over", "event_id": "E-1", "how": WITHDRAWN}
 
 
-def test_given_an_event_that_is_not_listed_any_more_when_its_approval_was_sent_then_it_began_between_two_looks() -> (
-    None
-):
-    state = apply(taken_in(NAMED, document(event())), {"kind": "approving", "event_ids": ["E-1"]})
-    assert observe(state, document(incarnation=2), NOW, False)[0] == {"kind": "over", "event_id": "E-1", "how": ENDED}
-
-
 def test_given_an_event_that_is_not_listed_any_more_when_it_had_begun_then_it_has_ended() -> None:
     state = taken_in(NAMED, document(event(event_status="Started")))
     assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
@@ -363,16 +356,6 @@ def test_given_a_deletion_when_it_is_over_then_the_machine_is_restored_only_if_i
     state = taken_in(state, document(event(event_type=event_type, event_status=status), incarnation=2))
     state = advanced(taken_in(state, document(incarnation=3)))
     assert (work_for(state) is not None) is is_restored
-
-
-@pytest.mark.parametrize("event_type", ["Terminate", "Preempt"])
-def test_given_a_deletion_that_was_approved_when_it_is_gone_unseen_then_the_machine_is_not_restored(
-    event_type: str,
-) -> None:
-    state = finished(advanced(taken_in(NAMED, document(event(event_type=event_type)))))
-    state = apply(state, {"kind": "approving", "event_ids": ["E-1"]})
-    state = advanced(taken_in(state, document(incarnation=2)))
-    assert work_for(state) is None
 
 
 def test_given_two_events_with_the_same_restore_when_both_are_over_then_each_step_is_run_once() -> None:
