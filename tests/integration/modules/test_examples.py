@@ -213,8 +213,8 @@ def fixture_run(play: Callable[..., Any]) -> Iterator[Examples]:
     """One playbook runs the modules' examples, another those that need events that the first has had published."""
     with Simulator(ESTATE) as azure:
         environment = {**signed_in(azure, "database"), "WARM_IMPORTS": "azure.identity azure.mgmt.core requests"}
-        tasks = [*_each_as_sent_once("".join(examples("modules/%s.py" % module) for module in MODULES))]
-        played = play(tasks, options=("--extra-vars", json.dumps(IDS)), environment=environment)
+        text = "".join(examples("modules/%s.py" % module) for module in MODULES)
+        played = play([*_each_as_sent_once(text)], options=("--extra-vars", json.dumps(IDS)), environment=environment)
         azure.event("Reboot", "web_2", event_id=NAMED_EVENT)
         azure.event("Reboot", ["web_0", "web_1"])
         tasks = examples("modules/scheduled_event_acknowledge.py") + examples_of_page("terminate_notifications.md")
