@@ -39,12 +39,12 @@ LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint re
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
 VERSIONS := integration-oldest -- sanity-oldest sanity-newest integration-newest -- unit-other-pythons
-# Lanes side by side, three times as many as the cores of a small machine: many a test waits more than it works. The
+# Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
 POOL := integration-demo integration-modules integration-arm unit-plugins integration-agent unit-rest \
   integration-readme integration-rulebooks
-STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- -- ++ $(POOL) \
+STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help

@@ -34,7 +34,7 @@ from tests.warm.server import with_descendants
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "unit" / "roles" / "handler_agent"))
 
-from real_agent import RealAgent, build  # noqa: E402 - found on the path set above
+from real_agent import RealAgent, build, wait_for  # noqa: E402 - found on the path set above
 
 REAL = str(Path(sys.executable).with_name("ansible-playbook"))
 SERVICE = [sys.executable, "-S", str(HERE / "web_server.py")]
@@ -282,6 +282,8 @@ class Fleet:
         command.chmod(0o755)
         self._stack.callback(agent.close)
         agent.begin()
+        # A playbook that comes sooner finds no agent.
+        wait_for(lambda: agent.ask("/healthz"), [agent])
         host.agent = agent
         return agent
 
