@@ -52,6 +52,7 @@ def describe_reading(
     """
     was_left = bool(standing.get("was_left"))
     by_others = bool(standing.get("by_others")) or bool(traces)
+    removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
     return {
         "name": name,
         "vm_name": answer.get("vm_name"),
@@ -63,20 +64,15 @@ def describe_reading(
         "left_out": standing.get("left_out") or "",
         "approving": standing.get("approving") or [],
         "tried": standing.get("tried") or [],
-        "group": variables.get("group") or _pool(_removal(variables)) or answer.get("scale_set") or "",
+        "group": variables.get("group") or _pool(removal) or answer.get("scale_set") or "",
         "minimum": policy.get("minimum_in_service"),
         "policy": policy,
-        **_seconds(variables),
+        **_seconds(variables, removal),
     }
 
 
-def _removal(variables: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
-
-
-def _seconds(variables: Mapping[str, Any]) -> dict[str, float]:
+def _seconds(variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[str, float]:
     """How long the roles may take for each part of the way out and back."""
-    removal = _removal(variables)
     methods = removal["methods"]
     interval, margin = float(removal["health_probe_interval"]), float(removal["health_probe_margin"])
     probing = interval * float(removal["health_probe_threshold"]) + margin
