@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,11 +13,9 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from tests.integration.awx.fake_awx import PASSWORD, TOKEN, USER, FakeAwx
+
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT))
-
-from tests.integration.awx.fake_awx import PASSWORD, TOKEN, USER, FakeAwx  # noqa: E402
-
 AWX_COLLECTION = ROOT / ".cache" / "awx"
 PATIENCE = 300  # seconds; machines are slow and shared
 # What a site says of itself: as in docs/awx.md.

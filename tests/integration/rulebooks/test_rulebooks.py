@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,12 +24,10 @@ import pytest
 import yaml
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
+from tests.integration.playbooks.fleet import Fleet
+from tests.warm.server import with_descendants
+
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT))
-
-from tests.integration.playbooks.fleet import Fleet  # noqa: E402 - found on the path set above
-from tests.warm.server import with_descendants  # noqa: E402 - likewise
-
 BIN = ROOT / ".cache" / "venv-rulebook" / "bin"
 RULEBOOKS = ROOT / "extensions" / "eda" / "rulebooks"
 PATIENCE = 400.0  # seconds
