@@ -37,6 +37,9 @@ _SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft
 _INSTANCE_NICS = f"{_SET}/virtualMachines/{{instance}}/networkInterfaces"
 
 _ADMIN_STATES = ("None", "Up", "Down")
+_RULES = ("loadBalancingRules", "outboundRules", "inboundNatRules")
+# What a part of a balancer tells, and nobody can write.
+_WORKED_OUT = ("provisioningState", "backendIPConfigurations", "loadBalancerBackendAddresses", "outboundRule", *_RULES)
 _DRAIN_SECONDS = 60
 _UPDATING = "Updating"
 # A gateway shows that it is being updated for a moment only, though that takes minutes.
@@ -565,6 +568,7 @@ class Network:
                     _backend_address(name, where, resource.admin_states.get(f"{pool['name'].lower()}/{name}"))
                     for name, where in members
                 ] + copy.deepcopy(resource.addressed.get(pool["name"].lower(), []))
+                pool["properties"].update(_rules_of(pool["id"], properties))
         return properties
 
     def _etag(self, resource: Resource) -> str:
@@ -729,6 +733,29 @@ def _by_address(entry: Document, number: int) -> Document:
     }
 
 
+def _rules_of(pool_id: str, properties: Document) -> Document:
+    """What a pool tells of the balancer's rules that send to it."""
+    told: Document = {}
+    for collection in _RULES:
+        rules = [
+            {"id": rule["id"]}
+            for rule in properties.get(collection) or []
+            if pool_id.lower()
+            in (
+                str(one.get("id")).lower()
+                for one in [
+                    rule["properties"].get("backendAddressPool") or {},
+                    *(rule["properties"].get("backendAddressPools") or []),
+                ]
+            )
+        ]
+        if rules:
+            told[collection] = rules
+    if "outboundRules" in told:
+        told["outboundRule"] = told["outboundRules"][0]
+    return told
+
+
 def _strip(properties: Document) -> None:
     """Drop what the service works out itself and clients send back."""
     properties.pop("provisioningState", None)
@@ -740,7 +767,7 @@ def _strip(properties: Document) -> None:
                 for name in ("id", "etag", "type"):
                     item.pop(name, None)
                 if isinstance(item.get("properties"), dict):
-                    for name in ("provisioningState", "backendIPConfigurations", "loadBalancerBackendAddresses"):
+                    for name in _WORKED_OUT:
                         item["properties"].pop(name, None)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import http.client
 import http.server
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -424,3 +425,68 @@ def test_given_an_operation_that_has_not_ended_when_a_vm_was_removed_then_it_is_
     azure.azure.advance(5)
 
     assert (before, rotation(azure)) == ({"app_0", "app_1"}, {"app_1"})
+
+
+# readOnly in Microsoft's definition of a pool, and of what is in it.
+READ_ONLY = {
+    "backendIPConfigurations",
+    "etag",
+    "inboundNatRules",
+    "inboundNatRulesPortMapping",
+    "loadBalancingRules",
+    "networkInterfaceIPConfiguration",
+    "outboundRule",
+    "outboundRules",
+    "provisioningState",
+    "type",
+}
+
+
+def with_rules(azure: Any) -> None:
+    """Have the balancer send to a pool, as balancers do, with Microsoft's client."""
+    balancers = azure.network.load_balancers
+    front = balancers.get("rg", "front")
+    pool_id, frontend = {"id": POOL + "apps"}, {"id": front.frontend_ip_configurations[0].id}
+    ports = {"protocol": "Tcp", "frontendIPConfiguration": frontend, "backendPort": 80}
+    front["properties"].update(
+        loadBalancingRules=[
+            {"name": "http", "properties": {**ports, "frontendPort": 80, "backendAddressPool": pool_id}},
+            {"name": "https", "properties": {**ports, "frontendPort": 443, "backendAddressPools": [pool_id]}},
+        ],
+        outboundRules=[
+            {
+                "name": "out",
+                "properties": {
+                    "protocol": "All",
+                    "frontendIPConfigurations": [frontend],
+                    "backendAddressPool": pool_id,
+                },
+            }
+        ],
+        inboundNatRules=[{"name": "ssh", "properties": {**ports, "backendAddressPool": pool_id}}],
+    )
+    balancers.begin_create_or_update("rg", "front", front).result()
+
+
+def keys_of(value: Any) -> set[str]:
+    """All names in a document, at any depth."""
+    if isinstance(value, dict):
+        return {*value, *(key for one in value.values() for key in keys_of(one))}
+    return {key for one in value for key in keys_of(one)} if isinstance(value, list) else set()
+
+
+def test_given_a_pool_with_all_that_azure_adds_when_it_is_written_then_nothing_of_that_is_sent_back(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm=POOLS)
+    with_rules(azure)
+    read = azure.raw("GET", f"{POOL}apps?api-version=2024-05-01").json
+    before = len(azure.sent("PUT"))
+
+    removed = member(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method="admin_state", remove=True)
+    written = [json.loads(one["body"]) for one in azure.sent("PUT")[before:]]
+
+    assert removed.changed
+    assert READ_ONLY - keys_of(read) == {"inboundNatRulesPortMapping"}
+    assert written
+    assert not {key for body in written for key in keys_of(body)} & READ_ONLY
