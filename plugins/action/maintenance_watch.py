@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from ansible import constants
@@ -22,6 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import read_reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Bell, Events, Round, wait
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 ARGUMENTS = {
@@ -32,10 +31,6 @@ ARGUMENTS = {
     "until": {"type": "float"},
     "is_crowded": {"type": "bool", "default": False},
 }
-
-
-class _OutOfTimeError(BaseException):
-    """A look has taken too long. No Exception, as Ansible's own is none: what is on the way catches those."""
 
 
 class ActionModule(ActionBase):
@@ -78,11 +73,11 @@ class ActionModule(ActionBase):
     def _look(self, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> Events:
         """Ask the host; None if it, or its metadata service, does not answer within so many seconds."""
         try:
-            with _at_most(limit):
+            with at_most(limit):
                 answer = self._execute_module(
                     module_name="foghorn.azure_events.scheduled_events_info", module_args=arguments, task_vars=variables
                 )
-        except (AnsibleConnectionFailure, _OutOfTimeError):
+        except (AnsibleConnectionFailure, OutOfTimeError):
             self._forget_the_connection()
             return None
         except AnsibleError:
@@ -94,30 +89,3 @@ class ActionModule(ActionBase):
         with contextlib.suppress(AttributeError, AnsibleError):
             self._connection.reset()
         self._connection._shell.tmpdir = None
-
-
-@contextlib.contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """Raise _OutOfTimeError when the time is up.
-
-    A host that loses its network, or its power, ends no connection, and SSH waits for it for a quarter of an hour.
-    """
-
-    def strike(_number: int, _frame: Any) -> None:
-        raise _OutOfTimeError
-
-    began = time.monotonic()
-    left, _interval = signal.getitimer(signal.ITIMER_REAL)
-    if 0 < left <= seconds:
-        # The task has a time limit of its own, by ANSIBLE_TASK_TIMEOUT.
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, strike)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 0.001))

@@ -46,7 +46,7 @@ GROUPS = {
 UNGROUPED = ["haproxy_server", "rotation_claim"]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
-ACTIONS = {"imds": ["maintenance_watch"]}
+ACTIONS = {"imds": ["maintenance_watch"], "": ["wait_until"]}
 # What lies between the modules and the rest: all that makes a result for Ansible.
 DOORS = sorted(path for path in (MODULES.parent / "module_utils").rglob("*.py") if "exit_json(" in path.read_text())
 

@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""How is waited until something is so, and what is said meanwhile?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+_Seen = TypeVar("_Seen")
+
+# Seconds. Most waits are over before anybody asks what is going on.
+_FIRST_WORD = 10.0
+_NEXT_WORD = 30.0
+
+
+class Patience(NamedTuple):
+    """How long is waited, in seconds."""
+
+    timeout: float
+    """At most. When it is up there is one more look."""
+    interval: float
+    """Between the end of a look and the next."""
+
+
+def wait_until(
+    look: Callable[[], _Seen],
+    is_so: Callable[[_Seen], bool],
+    patience: Patience,
+    tell: Callable[[str], None],
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> tuple[_Seen, bool]:
+    """Look until it is so, or the time is up; at least once. Returns what was seen last, and whether it is so.
+
+    :param tell: is given how long has been waited, from time to time, but not of a short wait
+    :param clock: seconds, from any beginning
+    """
+    began = clock()
+    word_at = began + _FIRST_WORD
+    while True:
+        seen = look()
+        if is_so(seen):
+            return seen, True
+        now = clock()
+        left = began + patience.timeout - now
+        if left <= 0:
+            return seen, False
+        if now >= word_at:
+            tell("%.0f s of at most %.0f s" % (now - began, patience.timeout))
+            word_at = now + _NEXT_WORD
+        sleep(min(patience.interval, left))
