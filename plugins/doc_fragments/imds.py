@@ -27,6 +27,8 @@ options:
     description:
       - Seconds within which IMDS must have answered, for all requests and retries together.
       - The first request to a VM that nobody has asked for a day enables the service and may take two minutes.
+      - A request whose answer does not come is sent again, after 10 seconds and then less and less often; the first for
+        events after 130.
       - Above 0, up to 86400.
     type: float
     default: 150

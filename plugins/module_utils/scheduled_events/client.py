@@ -16,7 +16,7 @@ import random
 import socket
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .deadline import Deadline
@@ -35,6 +35,8 @@ COMPUTE_PATH = "/metadata/instance/compute"
 
 # 410: the service is moving. 429: over 5 requests a second, by anything on this VM.
 _PASSING_STATUSES = frozenset([410, 429]) | frozenset(range(500, 600))
+# What broke down, or a gateway before it, may have acted.
+_SAY_NOTHING_OF_THE_REQUEST = frozenset([500, 502, 504])
 _RETRIED_STATUSES = {
     # 404: nobody has asked for the events of this VM before, and the service is not enabled yet.
     EVENTS_PATH: _PASSING_STATUSES | frozenset([404]),
@@ -43,6 +45,12 @@ _RETRIED_STATUSES = {
 
 _HEADERS = {"Metadata": "true", "Accept": "application/json"}
 _HEADERS_WITH_BODY = dict(_HEADERS, **{"Content-Type": "application/json"})
+
+# An answer can be lost with the host's own restart, and would be waited for in vain. Each further attempt gets twice
+# the time, so that a service that is slow gets its answer out.
+_PATIENCE = 10.0  # seconds
+# Whoever asks for the events first enables the service, which takes up to two minutes.
+_PATIENCE_AT_FIRST = 130.0  # seconds
 
 _FIRST_BACKOFF = 0.5  # seconds
 _LONGEST_BACKOFF = 10.0  # seconds
@@ -60,7 +68,7 @@ class _Request(NamedTuple):
     """Method and URL."""
     content: bytes
     """As it is sent."""
-    retried_statuses: FrozenSet[int]
+    path: str
 
 
 class Identity(NamedTuple):
@@ -103,6 +111,7 @@ class ImdsClient:
         self._sleep = sleep
         self._jitter = jitter
         self._was_reached = False
+        self._is_enabled = False
         self._connection = HttpConnection(host, port)
         self._request_for_events = self._prepare("GET", EVENTS_PATH, api_version)
         # Most answers are the same as the one before: whoever asks every second need not parse each of them.
@@ -182,32 +191,43 @@ class ImdsClient:
         return _Request(
             "%s %s%s" % (method, self.endpoint, target),
             self._connection.request(method, target, headers, body),
-            _RETRIED_STATUSES[path],
+            path,
         )
 
     def _ask(self, request: _Request, deadline: Deadline) -> Answer:
         began = self._clock()
+        may_enable = request is self._request_for_events and not self._is_enabled
+        patience = _PATIENCE_AT_FIRST if may_enable else _PATIENCE
         attempts = 0
+        may_have_acted = False
         while True:
             attempts += 1
             reused = self._connection.is_ready()
+            was_sent = False
             retry_after = 0.0
             try:
                 if not reused:
                     self._connect(began, deadline)
-                answer = self._connection.exchange(request.content, deadline, _LARGEST_ANSWER)
+                attempt = Deadline(min(patience, deadline.remaining()), self._clock)
+                was_sent = True
+                answer = self._connection.exchange(request.content, attempt, _LARGEST_ANSWER)
             except TooLarge:
                 raise DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20)) from None
             except (OSError, ProtocolError) as error:
                 outcome = _describe_error(error)
+                if isinstance(error, socket.timeout):
+                    patience *= 2
                 # The server had closed a connection that stood idle: nothing failed, and nothing to wait for.
                 wait = 0.0 if reused and _is_hangup(error) else self._backoff(attempts)
+                may_have_acted = may_have_acted or was_sent
             else:
                 if 200 <= answer.status < 300:
+                    self._is_enabled = self._is_enabled or request.path == EVENTS_PATH
                     return answer
                 outcome = _describe_answer(answer)
-                if answer.status not in request.retried_statuses:
-                    raise _refused(request.name, answer, attempts, outcome)
+                if answer.status not in _RETRIED_STATUSES[request.path]:
+                    raise _refused(request.name, answer, attempts, outcome, may_have_acted)
+                may_have_acted = may_have_acted or answer.status in _SAY_NOTHING_OF_THE_REQUEST
                 retry_after = self._retry_after(answer)
                 wait = max(self._backoff(attempts), retry_after)
             waited = self._clock() - began
@@ -293,14 +313,14 @@ def _describe_answer(answer: Answer) -> str:
     return "%d %s%s" % (answer.status, harmless_line(answer.reason, _LONGEST_QUOTE), ": %s" % said if said else "")
 
 
-def _refused(asked: str, answer: Answer, attempts: int, outcome: str) -> Refused:
+def _refused(asked: str, answer: Answer, attempts: int, outcome: str, may_have_acted: bool) -> Refused:
     advice = ""
     versions = _supported_versions(answer)
     if versions and EVENTS_PATH in asked:
         advice = ". Set api_version to one that it knows; the newest are %s" % versions
     elif "location" in answer.headers:
         advice = ". Redirects are not followed: set endpoint to IMDS itself"
-    return Refused("%s was refused: %s%s" % (asked, outcome, advice), attempts, outcome, answer.status)
+    return Refused("%s was refused: %s%s" % (asked, outcome, advice), attempts, outcome, answer.status, may_have_acted)
 
 
 def _error_text(answer: Answer) -> str:

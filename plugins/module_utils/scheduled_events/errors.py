@@ -61,11 +61,17 @@ class OutOfTime(ImdsError):
 
 
 class Refused(ImdsError):
-    """IMDS answered with a status that another try would not change, which is `status`."""
+    """IMDS answered with a status that another try would not change, which is `status`.
 
-    def __init__(self, message: str, attempts: int, last_outcome: str, status: int) -> None:
+    :param may_have_acted: whether IMDS may have done before what it was asked for: the answer to that try was lost
+    """
+
+    def __init__(
+        self, message: str, attempts: int, last_outcome: str, status: int, may_have_acted: bool = False
+    ) -> None:
         super().__init__(message, attempts, last_outcome)
         self.status = status
+        self.may_have_acted = may_have_acted
 
 
 class DocumentError(ScheduledEventsError, ValueError):

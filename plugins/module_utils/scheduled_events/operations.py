@@ -149,7 +149,10 @@ def approve_events(
         if wait_timeout is not None:
             document, late, trouble = _wait_for_start(client, connection, approved, document, wait_timeout, clocks)
             after.update((event.event_id, _status_now(event, document)) for event in approved)
-        after.update((verdict.event.event_id, _status_now(verdict.event, document)) for verdict in overtaken)
+        sent = approved + tuple(verdict.event for verdict in overtaken)
+        after.update(
+            (event.event_id, _status_now(event, document)) for event in sent if not _is_scheduled(event, document)
+        )
 
     now = clocks.utc_now()
     result = Approval(
@@ -190,20 +193,26 @@ def _choose(document: Document, selection: Selection, vm_name: str) -> List[Even
 def _send(
     client: ImdsClient, approved: Tuple[Event, ...], document: Document, deadline: Deadline
 ) -> Tuple[Tuple[Event, ...], Tuple[Verdict, ...], Document]:
-    """Approve all in one request; if IMDS refuses, without those that began or ended since they were read."""
+    """Approve all in one request; if IMDS refuses, without those that began or ended since they were read.
+
+    One that is over because IMDS has acted on a request, and the answer was lost, was approved.
+    """
     overtaken = ()  # type: Tuple[Verdict, ...]
-    while approved:
+    left = approved
+    while left:
         try:
-            client.approve([event.event_id for event in approved], deadline)
+            client.approve([event.event_id for event in left], deadline)
             break
-        except Refused:
+        except Refused as error:
             document = client.read_document(deadline)
-            over = tuple(event for event in approved if not _is_scheduled(event, document))
+            over = tuple(event for event in left if not _is_scheduled(event, document))
             if not over:
                 raise
-            overtaken += tuple(Verdict(event, _why_over(event, document)) for event in over)
-            approved = tuple(event for event in approved if event not in over)
-    return approved, overtaken, document
+            if not error.may_have_acted:
+                overtaken += tuple(Verdict(event, _why_over(event, document)) for event in over)
+            left = tuple(event for event in left if event not in over)
+    too_late = [verdict.event for verdict in overtaken]
+    return tuple(event for event in approved if event not in too_late), overtaken, document
 
 
 def _wait_for_start(

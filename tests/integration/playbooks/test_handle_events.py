@@ -502,7 +502,7 @@ def test_given_hosts_that_do_not_answer_when_run_then_nobody_waits_for_them_and_
     run = fleet.start(
         "handle_events",
         handle_events_minimum_in_service=0,
-        handle_events_first_timeout=2,
+        handle_events_first_timeout=5,
         handle_events_report_file=str(report),
     )
     run.wait_until(lambda: fleet.is_approved(reboot))
@@ -533,10 +533,9 @@ def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_
     fleet = make_fleet(2)
     host, slow = fleet.hosts
     shared = fleet.event("Freeze", host, slow, duration=-1)
-    fleet.azure.fault("silence", slow.vm.lower())
-    run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_first_timeout=1)
-    run.wait_until(lambda: "TASK [Show the plan]" in run.output)
-    fleet.azure.clear_faults()
+    # One answer is lost, so that it is the first question that has none, and no other.
+    fleet.azure.fault("silence", slow.vm.lower(), count=1)
+    run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_first_timeout=5)
     run.wait_until(lambda: fleet.is_approved(shared))
     assert host.marker.exists()
     assert slow.marker.exists()

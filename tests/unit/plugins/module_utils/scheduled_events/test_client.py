@@ -89,6 +89,18 @@ def limit(clock: FakeClock, seconds: float = 150) -> Deadline:
     return Deadline(seconds, clock)
 
 
+def lost(clock: FakeClock, seconds: float) -> Step:
+    """Let the clock go on by these seconds, and begin an answer that does not come to its end."""
+
+    def answer(handler: Any) -> None:
+        clock.now += seconds
+        # Wakes the client, which waits in real time: it looks at its clock then.
+        handler.wfile.write(b"H")
+        silence()(handler)
+
+    return answer
+
+
 @pytest.fixture
 def nobody() -> Iterator[str]:
     """An address at which connections are refused."""
@@ -448,6 +460,58 @@ class TestTheTimeLimit:
             assert client.read_document(limit(clock, 150)) == NONE
 
         assert len(imds.requests) == 1
+
+    @pytest.mark.parametrize(
+        "ask",
+        [ImdsClient.read_identity, lambda client, deadline: client.approve(["A"], deadline)],
+        ids=["identity", "approval"],
+    )
+    def test_given_an_answer_is_lost_then_it_is_asked_for_again_over_another_connection_long_before_the_limit(
+        self, clock: FakeClock, ask: Callable[[ImdsClient, Deadline], Any]
+    ) -> None:
+        with dialogue(clock, lost(clock, 10), compute("web_0")) as (imds, client):
+            ask(client, limit(clock))
+
+        assert [request.connection for request in imds.requests] == [1, 2]
+        assert clock.now == 1000 + 10.5
+
+    def test_given_a_service_that_was_enabled_then_a_lost_answer_costs_ten_seconds(self, clock: FakeClock) -> None:
+        with dialogue(clock, events(), lost(clock, 10), events()) as (imds, client):
+            client.read_document(limit(clock))
+            client.read_document(limit(clock))
+
+        assert [request.connection for request in imds.requests] == [1, 1, 2]
+        assert clock.now == 1000 + 10.5
+
+    def test_given_a_service_that_may_have_to_be_enabled_then_a_lost_answer_costs_as_long_as_that_may_take(
+        self, clock: FakeClock
+    ) -> None:
+        with dialogue(clock, compute("web_0"), status(404), lost(clock, 130), events()) as (_imds, client):
+            deadline = limit(clock)
+            client.read_identity(deadline)
+            assert client.read_document(deadline) == NONE
+
+        assert deadline.remaining() == 150 - 0.5 - 130 - 1
+
+    def test_given_a_service_that_is_slow_for_a_while_then_each_attempt_gets_twice_the_time(
+        self, clock: FakeClock
+    ) -> None:
+        def answer_late(handler: Any) -> None:
+            clock.now += 39
+            compute("web_0")(handler)
+
+        with dialogue(clock, lost(clock, 10), lost(clock, 20), answer_late) as (imds, client):
+            assert client.read_identity(limit(clock)) == ("web_0", "")
+
+        assert len(imds.requests) == 3
+
+    def test_given_nothing_but_lost_answers_then_the_limit_holds(self, clock: FakeClock) -> None:
+        script = [lost(clock, 10), lost(clock, 4.5)]
+        with dialogue(clock, *script) as (_imds, client), pytest.raises(OutOfTime) as caught:
+            client.read_identity(limit(clock, 15))
+
+        assert (caught.value.attempts, caught.value.last_outcome) == (2, "no answer in time")
+        assert clock.now == 1000 + 15
 
     def test_given_the_limit_has_passed_then_nothing_is_asked(self, clock: FakeClock) -> None:
         with dialogue(clock) as (imds, client):

@@ -35,11 +35,13 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events.scripted_imds import (
     FakeClock,
     ScriptedImds,
+    Step,
     compute,
     event,
     events,
     hang_up,
     ok,
+    reset,
     status,
 )
 
@@ -370,6 +372,31 @@ class TestEventsThatMoveOnMeanwhile:
         assert not approval.changed
         assert approval.approved == []
         assert approval.after == {"AA-1": "gone"}
+
+    @pytest.mark.parametrize("lost", [reset(), status(500), status(502), status(504)])
+    @pytest.mark.parametrize(("now", "after"), [([started(MINE)], "Started"), ([], "gone")])
+    @pytest.mark.parametrize("wait_timeout", [None, 30])
+    def test_given_the_post_is_refused_since_it_was_taken_and_its_answer_lost_then_the_event_is_approved(
+        self, clock: FakeClock, lost: Step, now: List[Any], after: str, wait_timeout: Optional[float]
+    ) -> None:
+        more = [events(*now)] if wait_timeout else []
+        with ScriptedImds(events(MINE), status(503), lost, status(400), events(*now), *more) as imds:
+            approval = approve(imds, clock, wait_timeout=wait_timeout)
+
+        assert approval.changed
+        assert ids(approval.approved) == ["AA-1"]
+        assert approval.not_approved == []
+        assert approval.after == {"AA-1": after}
+
+    def test_given_a_service_that_took_nothing_then_what_began_by_itself_is_not_approved(
+        self, clock: FakeClock
+    ) -> None:
+        script = [events(MINE), status(503), status(410), status(429), status(400), events(started(MINE))]
+        with ScriptedImds(*script) as imds:
+            approval = approve(imds, clock)
+
+        assert not approval.changed
+        assert [one["reason"] for one in approval.not_approved] == ["already started"]
 
     def test_given_the_post_is_refused_although_all_are_listed_then_that_is_the_error(self, clock: FakeClock) -> None:
         script = [events(MINE), status(400, {"error": "no"}), events(MINE)]
