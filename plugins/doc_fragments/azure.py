@@ -97,6 +97,7 @@ options:
 notes:
   - All modules that ask ARM run on the controller. Delegate them to C(localhost).
   - Retries what Azure throttles (429) or answers with an error of its own (5xx), after the time that it names.
+    What must not happen twice, as a redeployment, is not sent again where Azure may have begun it.
 requirements:
   - python >= 3.10
   - azure-identity >= 1.16.1

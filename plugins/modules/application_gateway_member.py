@@ -159,6 +159,13 @@ remaining:
   type: list
   elements: str
   sample: []
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The pools may be changed all the
+      same. Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

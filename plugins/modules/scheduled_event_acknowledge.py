@@ -106,7 +106,7 @@ approved:
     - The events that were approved, or in check mode would be, in order of urgency.
     - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events) except C(affects_this_vm) and
       C(this_vm_leads), and in addition C(resource_id), C(location) and C(zones).
-  returned: success
+  returned: success, and failure where some were approved
   type: list
   elements: dict
   sample:
@@ -130,12 +130,19 @@ not_approved:
   description: >-
     The chosen events that were not approved, each with C(event_id) and C(reason). One that is listed has the keys of
     RV(approved) as well.
-  returned: success
+  returned: success, and failure where some were approved
   type: list
   elements: dict
   sample:
     - event_id: C7061BAC-AFDC-4513-B24B-AA5F13A16123
       reason: "not listed: it has ended, was withdrawn or never was"
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The events may be approved all the
+      same. Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

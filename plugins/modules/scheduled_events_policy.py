@@ -122,6 +122,13 @@ after:
     approve_all_instances_down: true
     publish: false
     publish_api_version: null
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The policy may be changed all the
+      same. Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

@@ -63,6 +63,13 @@ id:
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rehearsal/providers/Microsoft.Compute/virtualMachines/worker-7
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The machine may be evicted all the
+      same. Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

@@ -86,6 +86,13 @@ after:
   sample:
     terminate_notification: {enabled: true, not_before_timeout: PT5M}
     os_image_notification: {enabled: false, not_before_timeout: null}
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The notification may be changed all
+      the same. Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

@@ -26,11 +26,11 @@ from ..scheduled_events.approval import (
     unlisted,
     waiting_terminates,
 )
-from ..scheduled_events.document import Event, event_as_dict
+from ..scheduled_events.document import event_as_dict
 from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
 from .client import POLL_INTERVAL, ArmClient, Json, Permission
-from .errors import ArmError, OutOfTime, UnknownVersion
+from .errors import ArmError, OutOfTime, Unfinished, UnknownVersion
 from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant, subscriptions_to_read
 from .resource_graph import ListedEvent, list_events
 
@@ -72,6 +72,7 @@ def acknowledge(
     :param wait: until each approved event has started or is over, within the client's time limit
     :param dry_run: decide, but approve nothing
     :raises StillScheduled: if the wait ran out
+    :raises Unfinished: if Azure took the approval of some of the events, and not that of others
     :raises OptionError: if one of the VMs may be any of several; nothing was approved then
     :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
     """
@@ -104,9 +105,11 @@ def acknowledge(
     after = dict(before, **{one.event.event_id: "Scheduled, approved" for one in approved})
     late: list[str] = []
     trouble = ""
+    failed: list[tuple[ListedEvent, ArmError]] = []
     if approved and not dry_run:
-        _send(client, approved)
-        if wait:
+        approved, failed = _send(client, approved)
+        after.update((one.event.event_id, one.event.event_status) for one, _error in failed)
+        if wait and not failed:
             status, trouble = _wait_for_start(client, subscriptions, approved)
             after.update(status)
             late = [event_id for event_id, now in status.items() if now == "Scheduled"]
@@ -115,6 +118,7 @@ def acknowledge(
         approved=_as_dicts(approved),
         not_approved=[
             *(dict(_as_dict(by_event[id(event)]), reason=reason) for event, reason in judgement.not_approved),
+            *(dict(_as_dict(one), reason=str(error)) for one, error in failed),
             *unlisted(selection.event_ids, [one.event for one in chosen], [one.event for one in everything]),
         ],
         before=before,
@@ -122,10 +126,15 @@ def acknowledge(
         warnings=[
             describe_wait(waiting)
             for waiting in waiting_terminates(
-                judgement.approve, [one.event for one in everything if not one.is_finished]
+                [one.event for one in approved], [one.event for one in everything if not one.is_finished]
             )
         ],
     )
+    if failed:
+        errors = [error for _one, error in failed]
+        raise Unfinished("; ".join(dict.fromkeys(map(str, errors))), result) from max(
+            errors, key=lambda error: error.may_have_begun
+        )
     if late:
         raise StillScheduled(explain_late(late, client.deadline.seconds, trouble, "wait longer with timeout"), result)
     return result
@@ -149,36 +158,54 @@ def listed_as_dict(one: ListedEvent, now: datetime) -> Json:
     return dict(seen, resource_id=one.resource_id, location=one.location, zones=list(one.zones))
 
 
-def _send(client: ArmClient, approve: Sequence[ListedEvent]) -> None:
-    """One request for each resource: the single form, or the list where it has several events."""
-    by_resource: dict[str, list[Event]] = {}
-    of_resource: dict[str, str] = {}
+def _send(
+    client: ArmClient, approve: Sequence[ListedEvent]
+) -> tuple[list[ListedEvent], list[tuple[ListedEvent, ArmError]]]:
+    """One request for each resource: the single form, or the list where it has several events.
+
+    What becomes of one event keeps no other from being approved: its time may be short.
+
+    :returns: what is approved; and what is not, with the reason
+    :raises ArmError: if nothing is
+    """
+    by_resource: dict[str, list[ListedEvent]] = {}
     for one in approve:
-        key = one.resource_id.lower()
-        of_resource.setdefault(key, one.resource_id)
-        by_resource.setdefault(key, []).append(one.event)
-    for key, events in by_resource.items():
-        path = of_resource[key] + "/providers/Microsoft.Maintenance/scheduledevents"
+        by_resource.setdefault(one.resource_id.lower(), []).append(one)
+    approved: list[ListedEvent] = []
+    failed: list[tuple[ListedEvent, ArmError]] = []
+    for events in by_resource.values():
+        path = events[0].resource_id + "/providers/Microsoft.Maintenance/scheduledevents"
         if len(events) > 1:
             try:
-                _post(client, path, {"value": [event.event_id for event in events]}, LIST_API_VERSIONS)
+                _post(client, path, {"value": [one.event.event_id for one in events]}, LIST_API_VERSIONS)
+                approved += events
                 continue
             except UnknownVersion:
                 # A cloud that knows no list yet may know the single form.
                 pass
-        for event in events:
-            _post(client, "%s/%s/acknowledge" % (path, quote(event.event_id, safe="")), None, API_VERSIONS)
+            except ArmError as error:
+                failed += [(one, error) for one in events]
+                continue
+        for one in events:
+            try:
+                _post(client, "%s/%s/acknowledge" % (path, quote(one.event.event_id, safe="")), None, API_VERSIONS)
+                approved.append(one)
+            except ArmError as error:
+                failed.append((one, error))
+    if failed and not approved:
+        raise failed[0][1]
+    return approved, failed
 
 
 def _post(client: ArmClient, path: str, body: Json | None, versions: Sequence[str]) -> None:
     """Send it in the newest of these versions that the cloud has."""
     for version in versions[:-1]:
         try:
-            client.post_when_free(path, body, ACKNOWLEDGE, version)
+            client.post_when_free(path, body, ACKNOWLEDGE, version, repeatable=True)
             return
         except UnknownVersion:
             continue
-    client.post_when_free(path, body, ACKNOWLEDGE, versions[-1])
+    client.post_when_free(path, body, ACKNOWLEDGE, versions[-1], repeatable=True)
 
 
 def _wait_for_start(

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional, TypeVar
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from ..scheduled_events.deadline import Deadline
@@ -67,7 +67,12 @@ _BUSY_MESSAGE = re.compile(
     re.IGNORECASE,
 )
 
+# The answer of a gateway, or of a service that broke down on the way: 503 is of one that has not begun.
+_SAYS_NOTHING_OF_THE_REQUEST = frozenset([500, 502, 504])
+_READING_METHODS = frozenset(["GET", "HEAD"])
+
 Json = dict[str, Any]
+_View = TypeVar("_View")
 
 
 class Permission(NamedTuple):
@@ -88,6 +93,10 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
     """Names in lower case."""
     content: Any
+
+
+Write = Optional[Callable[[], Answer]]
+"""What writes a change; None: there is nothing to write."""
 
 
 class ArmClient:
@@ -115,7 +124,8 @@ class ArmClient:
         if sign_in.cloud.endpoints:
             self.sign_in = sign_in._replace(cloud=self._discover(sign_in.cloud, sign_in.cloud.endpoints))
         self._cloud = self.sign_in.cloud
-        self._pipeline = _open_pipeline(self, self._cloud, credential or self._make_credential())
+        self._transport = self._open_transport_to(self._cloud)
+        self._pipeline = _open_pipeline(self._transport, self._cloud, credential or self._make_credential())
         self._subscription_id = sign_in.subscription_id
         self._compute_version = COMPUTE_API_VERSION
         self._compute_since = ("", "")
@@ -208,13 +218,15 @@ class ArmClient:
         needs: Permission,
         api_version: str = COMPUTE_API_VERSION,
         wait: bool = True,
+        repeatable: bool = False,
     ) -> Answer:
         """Run an action of a resource.
 
         :param wait: to its end, if it is a long-running one
+        :param repeatable: whether twice is the same as once, so that it may be sent again where its answer was lost
         :raises ArmError: if that fails
         """
-        return self._request("POST", path, api_version, needs, body=body, wait=wait)
+        return self._request("POST", path, api_version, needs, body=body, wait=wait, repeatable=repeatable)
 
     def post_when_free(
         self,
@@ -223,6 +235,7 @@ class ArmClient:
         needs: Permission,
         api_version: str = COMPUTE_API_VERSION,
         wait: bool = True,
+        repeatable: bool = False,
     ) -> Answer:
         """The same, once the operations of others that hold the resource are over.
 
@@ -230,7 +243,7 @@ class ArmClient:
         """
         while True:
             try:
-                return self.post(path, body, needs, api_version, wait)
+                return self.post(path, body, needs, api_version, wait, repeatable)
             except Busy as error:
                 self.wait(POLL_INTERVAL, str(error).rstrip("."))
 
@@ -244,7 +257,7 @@ class ArmClient:
         wait: bool = True,
         api_version: str = COMPUTE_API_VERSION,
     ) -> Answer:
-        """Write a resource, unless it is another one by now.
+        """Write a resource, unless it is another one by now. Where the answer is lost, it is written again.
 
         :param method: `PATCH` or `PUT`
         :param etag: the one that was read; None: Azure showed none
@@ -252,44 +265,62 @@ class ArmClient:
         :raises ArmError: if that fails; `Changed` if the resource is not the one that was read any more
         """
         headers = {"If-Match": etag} if etag else {}
-        return self._request(method, path, api_version, needs, body=body, headers=headers, wait=wait)
+        return self._request(method, path, api_version, needs, body=body, headers=headers, wait=wait, repeatable=True)
 
     def edit(
         self,
         path: str,
         read: Permission,
-        change: Callable[[Json, str | None], Answer | None],
+        plan: Callable[[Json, str | None], tuple[_View, Write]],
         api_version: str = COMPUTE_API_VERSION,
-    ) -> Answer | None:
+    ) -> tuple[_View, Answer | None]:
         """Read a resource and change it; when somebody else was faster, from reading on again.
 
-        :param change: given the resource and its etag, None if Azure shows none: writes, or decides not to
-        :returns: what `change` returned
+        Somebody else may have been this client: a change whose answer is lost is sent again, and refused because it
+        has happened. It counts as what it is, a change that was made here.
+
+        :param plan: given the resource and its etag, None if Azure shows none: what it found, and what writes the
+            change, None if nothing is to be written
+        :returns: what `plan` found before the change, or when there was none to make; and the answer to the change, or
+            the resource as it was read after it, None if nothing was written
         :raises ArmError: if that fails
         """
         overtaken = 0
+        unanswered: list[_View] = []
         while True:
             answer = self._read(path, read, api_version)
-            etag = answer.content.get("etag") or answer.headers.get("etag")
+            found, write = plan(answer.content, answer.content.get("etag") or answer.headers.get("etag"))
+            if write is None:
+                if not unanswered:
+                    return found, None
+                if not _is_updating(answer.content):
+                    return unanswered[-1], answer
+                self.wait(POLL_INTERVAL, "%s is still being changed" % self._shown(path))
+                continue
             try:
-                return change(answer.content, etag)
-            except Changed as error:
-                overtaken += 1
+                return found, write()
+            except (Changed, Busy) as error:
+                if error.may_have_begun:
+                    unanswered.append(found)
+                overtaken += isinstance(error, Changed)
                 if overtaken == MOST_EDITS:
                     raise
-                self.wait(_EDIT_PAUSE, str(error).rstrip("."))
-            except Busy as error:
                 # Operations on a large set take their time: the task's time limit is the only one.
-                self.wait(POLL_INTERVAL, str(error).rstrip("."))
+                pause = _EDIT_PAUSE if isinstance(error, Changed) else POLL_INTERVAL
+                self.wait(pause, str(error).rstrip("."))
 
     def _make_credential(self) -> Any:
         # A managed identity's tokens come from this very machine.
         is_local = self.sign_in.source == MSI
         return make_credential(self.sign_in, _open_transport(self, self._cloud.verify, through_proxy=not is_local))
 
+    def _open_transport_to(self, cloud: Cloud) -> _Transport:
+        # A proxy is for the way out, and a simulator is on this machine.
+        return _open_transport(self, cloud.verify, through_proxy=cloud.speaks_tls)
+
     def _discover(self, cloud: Cloud, endpoints: str) -> Cloud:
         """Ask a cloud for its addresses, which it tells anybody."""
-        pipeline = _open_pipeline(self, cloud)
+        pipeline = _open_pipeline(self._open_transport_to(cloud), cloud)
         from azure.core.rest import HttpRequest
 
         asked = self.asked = "GET %s" % endpoints
@@ -326,17 +357,20 @@ class ArmClient:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         wait: bool = True,
+        repeatable: bool = False,
     ) -> Answer:
         is_compute = api_version == COMPUTE_API_VERSION
         if is_compute:
             api_version = self._compute_version
         try:
-            return self._request_in_version(method, path, api_version, needs, body, headers, query, wait)
+            return self._request_in_version(method, path, api_version, needs, body, headers, query, wait, repeatable)
         except UnknownVersion as error:
             if not is_compute or api_version != COMPUTE_API_VERSION or not error.supported:
                 raise
             self._compute_version = self._newest_of(error.supported)
-        return self._request_in_version(method, path, self._compute_version, needs, body, headers, query, wait)
+        return self._request_in_version(
+            method, path, self._compute_version, needs, body, headers, query, wait, repeatable
+        )
 
     def _newest_of(self, supported: Sequence[str]) -> str:
         since, _what = self._compute_since
@@ -364,6 +398,7 @@ class ArmClient:
         headers: Mapping[str, str] | None,
         query: Mapping[str, str] | None,
         wait: bool,
+        repeatable: bool,
     ) -> Answer:
         from azure.core.rest import HttpRequest
 
@@ -376,7 +411,7 @@ class ArmClient:
         url = self._url(path, api_version, query or {})
         try:
             with self._clear_errors(asked):
-                first = self._send_first(HttpRequest(method, url, headers=all_headers, content=content))
+                first = self._send_first(HttpRequest(method, url, headers=all_headers, content=content), repeatable)
                 self._check(asked, first, needs)
                 if not wait or method == "GET":
                     return first
@@ -404,24 +439,29 @@ class ArmClient:
                 % (asked, self._redact(str(error)))
             ) from None
 
-    def _send_first(self, request: Any) -> Answer:
+    def _send_first(self, request: Any, repeatable: bool) -> Answer:
         """Send what may begin something, and note whether it may have."""
         from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 
         self._may_have_begun = request.method != "GET"
+        self._transport.may_have_acted = False
         try:
-            answer = self._send(request)
+            answer = self._send(request, repeatable)
         except (ClientAuthenticationError, ServiceRequestError):
             # Nobody was there to sign in to, or to ask.
             self._may_have_begun = False
             raise
-        if 400 <= answer.status < 500:
+        # Refused: but perhaps because it has happened, where the answer to an earlier attempt was lost.
+        if 400 <= answer.status < 500 and not self._transport.may_have_acted:
             self._may_have_begun = False
         return answer
 
-    def _send(self, request: Any) -> Answer:
+    def _send(self, request: Any, repeatable: bool) -> Answer:
         self._last = self._pipeline.send_request(
-            request, _return_pipeline_response=True, enforce_https=self._cloud.speaks_tls
+            request,
+            _return_pipeline_response=True,
+            enforce_https=self._cloud.speaks_tls,
+            retry_on_methods=_READING_METHODS | ({request.method} if repeatable else set()),
         )
         return _answer_of(self._last.http_response)
 
@@ -561,6 +601,9 @@ class _Transport:
     def __init__(self, client: ArmClient, inner: Any) -> None:
         self._client = client
         self._inner = inner
+        self._is_throttled = False
+        self.may_have_acted = False
+        """Whether an answer was lost since this was last set to False, and Azure may have acted upon the request."""
 
     def __enter__(self) -> _Transport:
         self._inner.__enter__()
@@ -581,25 +624,38 @@ class _Transport:
             self.sleep(0)
         kwargs["connection_timeout"] = min(kwargs.get("connection_timeout", _CONNECT_TIMEOUT), remaining)
         kwargs["read_timeout"] = min(kwargs.get("read_timeout", _READ_TIMEOUT), remaining)
-        response = self._inner.send(request, **kwargs)
+        from azure.core.exceptions import ServiceRequestError
+
+        try:
+            response = self._inner.send(request, **kwargs)
+        except Exception as error:
+            self.may_have_acted = self.may_have_acted or not isinstance(error, ServiceRequestError)
+            raise
+        self.may_have_acted = self.may_have_acted or response.status_code in _SAYS_NOTHING_OF_THE_REQUEST
         _tell_when_to_retry(response)
+        self._is_throttled = response.status_code == 429
         return response
 
     def sleep(self, duration: float) -> None:
-        self._client.wait(duration, "%s: Azure was not done" % self._client.asked)
+        what = "Azure was not done"
+        if self._is_throttled:
+            what = "Azure has had too many requests (429), and wants none for %g s. It was not asked again" % duration
+        self._client.wait(duration, "%s: %s" % (self._client.asked, what))
 
 
 def _tell_when_to_retry(response: Any) -> None:
     """Have a throttled answer say when to ask again in the way that azure-core's retries understand.
 
-    Resource Graph says when its quota is there again, and often nothing else; without a Retry-After no POST is sent
-    twice.
+    Resource Graph says when its quota is there again, and often nothing else.
 
     Source: https://learn.microsoft.com/azure/governance/resource-graph/concepts/guidance-for-throttled-requests
     """
     said = response.headers.get("Retry-After")
-    if said and not _is_retry_after(said):
+    if said:
+        understood = _read_retry_after(said)
         del response.headers["Retry-After"]
+        if understood is not None:
+            response.headers["Retry-After"] = understood
     if response.status_code == 429 and not response.headers.get("Retry-After"):
         match = _QUOTA_RESETS_AFTER.match(response.headers.get("x-ms-user-quota-resets-after") or "")
         if match:
@@ -607,17 +663,19 @@ def _tell_when_to_retry(response: Any) -> None:
             response.headers["Retry-After"] = str(max(1, hours * 3600 + minutes * 60 + seconds))
 
 
-def _is_retry_after(text: str) -> bool:
-    """Whether it is seconds or a date: azure-core takes anything else for a date, too, and fails."""
+def _read_retry_after(text: str) -> str | None:
+    """Whole seconds, or a date: what every version of azure-core understands. None: it is neither."""
     try:
-        return math.isfinite(float(text))
+        seconds = float(text)
     except ValueError:
         pass
+    else:
+        return str(math.ceil(seconds)) if math.isfinite(seconds) else None
     try:
         parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError):
-        return False
-    return True
+        return None
+    return text
 
 
 def _open_transport(client: ArmClient, verify: bool, through_proxy: bool) -> _Transport:
@@ -628,7 +686,7 @@ def _open_transport(client: ArmClient, verify: bool, through_proxy: bool) -> _Tr
     return _Transport(client, RequestsTransport(connection_verify=verify, use_env_settings=through_proxy))
 
 
-def _open_pipeline(client: ArmClient, cloud: Cloud, credential: Any = None) -> Any:
+def _open_pipeline(transport: _Transport, cloud: Cloud, credential: Any = None) -> Any:
     """Make what sends requests to a cloud, as somebody or (without a credential) as nobody."""
     try:
         from azure.core.pipeline import policies
@@ -640,18 +698,39 @@ def _open_pipeline(client: ArmClient, cloud: Cloud, credential: Any = None) -> A
     authentication = [] if credential is None else [ARMChallengeAuthenticationPolicy(credential, cloud.scope)]
     return ARMPipelineClient(
         base_url=cloud.arm,
-        # A proxy is for the way out, and a simulator is on this machine.
-        transport=_open_transport(client, cloud.verify, through_proxy=cloud.speaks_tls),
+        transport=transport,
         # Not among them: the policy that registers a missing resource provider. A module that was not asked
         # to do that must not.
         policies=[
             policies.RequestIdPolicy(),
             policies.UserAgentPolicy(base_user_agent="foghorn.azure_events"),
-            policies.RetryPolicy(retry_total=_MOST_RETRIES, retry_status=_MOST_RETRIES, retry_backoff_max=30),
+            _make_retries(policies.RetryPolicy),
             policies.CustomHookPolicy(raw_request_hook=lambda request: _check_host(request, cloud)),
             *authentication,
         ],
     )
+
+
+def _make_retries(policy: Any) -> Any:
+    """Make a policy of azure-core's that repeats what may be repeated.
+
+    azure-core repeats a POST that was answered with 500 or 504 in any case, and the machine would be redeployed twice.
+    """
+
+    class Retries(policy):
+        def is_retry(self, settings: Mapping[str, Any], response: Any) -> bool:
+            """Whether an answer is one to send the request again for."""
+            may_have_arrived = response.http_response.status_code in _SAYS_NOTHING_OF_THE_REQUEST
+            if may_have_arrived and response.http_request.method not in settings["methods"]:
+                return False
+            return bool(super().is_retry(settings, response))
+
+    return Retries(retry_total=_MOST_RETRIES, retry_status=_MOST_RETRIES, retry_backoff_max=30)
+
+
+def _is_updating(resource: Json) -> bool:
+    """Whether an operation is at work on a resource."""
+    return str((resource.get("properties") or {}).get("provisioningState")).lower() == "updating"
 
 
 def _check_host(request: Any, cloud: Cloud) -> None:

@@ -13,7 +13,7 @@ ControlPlaneError
 │   ├── UnknownVersion  this cloud does not have the api-version
 │   ├── OperationFailed a long-running operation was accepted, and then failed
 │   └── OutOfTime       the time limit ended before Azure was done
-└── Unfinished          the model is as wanted, but the instances are not
+└── Unfinished          a part of what was wanted is done
 ```
 
 Every message says what was asked, what came back, and what to do. What a user set wrongly is an `OptionError` of the
@@ -71,7 +71,7 @@ class OutOfTime(ArmError):
 
 
 class Unfinished(ControlPlaneError):
-    """The model is as it was wanted, but the instances are not. `outcome` is how far it came."""
+    """A part of what was wanted is done, as a model whose instances do not follow. `outcome` is how far it came."""
 
     def __init__(self, message: str, outcome: Any) -> None:
         super().__init__(message)

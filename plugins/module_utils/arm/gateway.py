@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import OptionError
-from .client import MOST_EDITS, POLL_INTERVAL, Answer, ArmClient, Json, Permission
+from .client import MOST_EDITS, POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write
 from .errors import ArmError, Busy, NotFound, OperationFailed, UnknownVersion
 from .membership import (
     ADDRESS,
@@ -302,29 +302,20 @@ class _Gateways:
         """Take out or put back these, in one PUT; False if all was as it should be."""
         has_changed = False
 
-        def change(document: Json, etag: str | None) -> Answer | None:
+        def plan(document: Json, etag: str | None) -> tuple[None, Write]:
             nonlocal has_changed
             outcomes = [_change_pool(document, record, out) for record in records]
             if not any(outcomes):
-                return None
+                return None, None
             has_changed = True
             if dry_run:
-                return None
-            properties = document.get("properties") or {}
-            if properties.get("operationalState") in ("Stopped", "Stopping"):
-                raise ArmError(
-                    "%s is stopped, and Azure would start it if its pools were written. Start it, or leave it out"
-                    % gateway
-                )
-            if properties.get("provisioningState") == "Updating":
-                # A PUT would cancel what is going on there.
-                raise Busy("%s is being updated by another operation" % gateway)
-            return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
+                return None, None
+            return None, lambda: self._write(gateway, document, etag)
 
         superseded = 0
         while True:
             try:
-                self._in_version(lambda: self.client.edit(gateway, _READ, change, self._version))
+                self._in_version(lambda: self.client.edit(gateway, _READ, plan, self._version))
             except OperationFailed as error:
                 superseded += 1
                 if _SUPERSEDED not in str(error) or superseded == MOST_EDITS:
@@ -333,10 +324,23 @@ class _Gateways:
             else:
                 return has_changed
 
+    def _write(self, gateway: str, document: Json, etag: str | None) -> Answer:
+        properties = document.get("properties") or {}
+        if properties.get("operationalState") in ("Stopped", "Stopping"):
+            raise ArmError(
+                "%s is stopped, and Azure would start it if its pools were written. Start it, or leave it out" % gateway
+            )
+        if properties.get("provisioningState") == "Updating":
+            # A PUT would cancel what is going on there.
+            raise Busy("%s is being updated by another operation" % gateway)
+        return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
+
     def health(self, gateway: str) -> Json:
         """How the gateway finds its members: an operation of its own."""
         answer = self._in_version(
-            lambda: self.client.post_when_free(gateway + "/backendhealth", None, _HEALTH, self._version)
+            lambda: self.client.post_when_free(
+                gateway + "/backendhealth", None, _HEALTH, self._version, repeatable=True
+            )
         )
         return answer.content if isinstance(answer.content, dict) else {}
 

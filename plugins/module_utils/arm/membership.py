@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import COMPUTE_API_VERSION, Answer, ArmClient, Json, Permission
+from .client import COMPUTE_API_VERSION, ArmClient, Json, Permission, Write
 from .errors import ArmError
 
 # Old enough for clouds that lag behind, and it knows adminState (since 2021-08-01).
@@ -383,17 +383,16 @@ def edit(
         INSTANCE: (_READ_INSTANCE, _WRITE_INSTANCE, COMPUTE_API_VERSION),
         "pool": (_READ_POOL, _WRITE_POOL, NETWORK_API_VERSION),
     }[kind]
-    is_changed: list[bool] = []
 
-    def change(document: Json, etag: str | None) -> Answer | None:
+    def plan(document: Json, etag: str | None) -> tuple[bool, Write]:
         outcomes = [change_one(document) for change_one in changes]
-        is_changed.append(any(outcomes))
-        if not is_changed[-1] or dry_run:
-            return None
-        return client.write("PUT", path, _body(kind, document), etag, write, api_version=api_version)
+        if not any(outcomes) or dry_run:
+            return any(outcomes), None
+        body = _body(kind, document)
+        return True, lambda: client.write("PUT", path, body, etag, write, api_version=api_version)
 
-    client.edit(path, read, change, api_version)
-    return is_changed[-1]
+    is_changed, _answer = client.edit(path, read, plan, api_version)
+    return is_changed
 
 
 def _body(kind: str, document: Json) -> Json:

@@ -408,9 +408,10 @@ def run_acknowledgement(module: AnsibleModule) -> None:
                     module.check_mode,
                     group,
                 )
-            except StillScheduled as error:
+            except (StillScheduled, Unfinished) as error:
                 # What was approved is approved: the failure reports it like a success.
-                module.fail_json(msg=str(error), **_said_by(client), **_report_approval(module, error.result))
+                report = _report_approval(module, error.result if isinstance(error, StillScheduled) else error.outcome)
+                module.fail_json(msg=str(error), **_said_by(client), **report, **_doubt(error.__cause__))
             return _report_approval(module, result)
 
         return work
@@ -704,6 +705,11 @@ def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict
     module.exit_json(**result)
 
 
+def _doubt(error: BaseException | None) -> dict[str, bool]:
+    """What a failure returns where Azure may do all the same what it was asked for."""
+    return {"may_still_happen": True} if isinstance(error, ArmError) and error.may_have_begun else {}
+
+
 @contextmanager
 def _clear_errors(module: AnsibleModule) -> Iterator[None]:
     try:
@@ -711,6 +717,6 @@ def _clear_errors(module: AnsibleModule) -> Iterator[None]:
     except MissingLibrary as error:
         module.fail_json(msg="%s (%s)" % (missing_required_lib(REQUIRED_LIBRARIES), error))
     except ArmError as error:
-        module.fail_json(msg=str(error), **({"may_still_happen": True} if error.may_have_begun else {}))
+        module.fail_json(msg=str(error), **_doubt(error))
     except (OptionError, DocumentError) as error:
         module.fail_json(msg=str(error))

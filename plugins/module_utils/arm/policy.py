@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import Answer, ArmClient, Json, Permission
+from .client import ArmClient, Json, Permission, Write
 from .errors import ArmError
 
 VIRTUAL_MACHINE = "virtual_machine"
@@ -127,27 +127,26 @@ def set_policy(
     else:
         client.need_compute(PUBLISHED_SINCE, "policies that publish scheduled events")
     path = client.compute_id(resource_group, kind.path, name)
-    seen: list[tuple[Json, Json, Json]] = []
 
-    def change(resource: Json, etag: str | None) -> Answer | None:
+    def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Json, Json], Write]:
         current = policy_of(resource)
         differing = parts_to_send(wish, current)
         wanted = {**as_dict(current), **as_dict_of_parts(differing)}
-        seen.append((resource, as_dict(current), wanted))
+        found = (resource, as_dict(current), wanted)
         if not differing or dry_run:
-            return None
+            return found, None
         if kind.patches:
             body = {"properties": {"scheduledEventsPolicy": differing}}
-            return client.write("PATCH", path, body, etag, kind.write, wait)
+            return found, lambda: client.write("PATCH", path, body, etag, kind.write, wait)
         if etag is None:
             raise ArmError(
                 "%s shows no etag, so that writing it back could undo what others change meanwhile: nothing was written"
                 % name
             )
-        return client.write("PUT", path, with_policy(resource, differing), etag, kind.write, wait)
+        whole = with_policy(resource, differing)
+        return found, lambda: client.write("PUT", path, whole, etag, kind.write, wait)
 
-    answer = client.edit(path, kind.read, change)
-    resource, before, wanted = seen[-1]
+    (resource, before, wanted), answer = client.edit(path, kind.read, plan)
     after = wanted
     if answer is not None and wait:
         content = answer.content

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..scheduled_events.errors import OptionError
-from .client import Answer, ArmClient, Json, Permission
+from .client import ArmClient, Json, Permission, Write
 from .errors import ArmError, Unfinished
 
 KIND = "virtualMachineScaleSets"
@@ -110,25 +110,21 @@ def protect(
 
 
 def _protect_one(client: ArmClient, path: str, wish: Mapping[str, bool], dry_run: bool) -> Json:
-    seen: list[tuple[Json, Json]] = []
-
-    def change(resource: Json, etag: str | None) -> Answer | None:
+    def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Json], Write]:
         if "properties" not in resource:
             raise ArmError("%s has no properties of its own. %s" % (path.rsplit("/", 1)[-1], _FLEXIBLE))
         before = _protection_of(resource)
         after = {**before, **wish}
-        seen.append((before, after))
         if after == before or dry_run:
-            return None
+            return (before, after), None
         body: Json = {"properties": {"protectionPolicy": {PARTS[option]: value for option, value in after.items()}}}
         # There is no PATCH of an instance, and what a PUT leaves out of properties stays. Tags are not among these.
         for name in ("location", "tags"):
             if name in resource:
                 body[name] = resource[name]
-        return client.write("PUT", path, body, etag, WRITE)
+        return (before, after), lambda: client.write("PUT", path, body, etag, WRITE)
 
-    answer = client.edit(path, READ, change)
-    before, after = seen[-1]
+    (before, after), answer = client.edit(path, READ, plan)
     if answer is not None:
         content = answer.content
         shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ)

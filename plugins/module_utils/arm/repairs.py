@@ -60,7 +60,7 @@ def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry
         return RepairsChange(False, path, before, before, _warnings(name, state, before))
     if not dry_run:
         body = {"serviceName": SERVICE, "action": _ACTIONS[state]}
-        client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE)
+        client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE, repeatable=True)
         while read_state(client, path) != state:
             client.wait(POLL_INTERVAL, "Azure did not show the automatic repairs of %s as %s" % (name, state))
     return RepairsChange(True, path, before, state, ())

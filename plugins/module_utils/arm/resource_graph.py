@@ -138,7 +138,7 @@ def parse_row(row: Any) -> ListedEvent:
 def _rows(client: ArmClient, scope: Mapping[str, Any], query: str) -> Iterator[Mapping[str, Any]]:
     body: Json = {**scope, "query": query}
     while True:
-        page = client.post(PATH, body, READ, API_VERSION).content
+        page = client.post(PATH, body, READ, API_VERSION, repeatable=True).content
         if not isinstance(page, dict) or not isinstance(page.get("data"), list):
             raise ArmError("Resource Graph did not answer with a page of rows: %s" % _quote(page))
         yield from page["data"]

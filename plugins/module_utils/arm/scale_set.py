@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from . import repairs, rolling_upgrade, virtual_machine
-from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission
+from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write
 from .errors import ArmError, Busy, NotFound, OperationFailed, Unfinished
 from .notification import (
     Notifications,
@@ -122,25 +122,21 @@ def notify(
     """
     client.need_compute(SINCE, "terminate notifications of scale sets")
     path = client.compute_id(resource_group, KIND, name)
-    seen: list[tuple[ScaleSet, Notifications]] = []
     upgrade_before: list[str | None] = []
 
-    def change(resource: Json, etag: str | None) -> Answer | None:
+    def plan(resource: Json, etag: str | None) -> tuple[tuple[ScaleSet, Notifications], Write]:
         scale_set = parse_scale_set(resource)
         _check_has_model(scale_set)
         wanted = settle(wish, scale_set.notifications)
-        seen.append((scale_set, wanted))
         profile = profile_to_send(scale_set.notifications, wanted)
         if not profile or dry_run:
-            return None
+            return (scale_set, wanted), None
         if scale_set.upgrade_mode == ROLLING and rollout.which != NONE:
             upgrade_before.append(_start_of(rolling_upgrade.read_latest(client, path)))
         body = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
-        return client.write("PATCH", path, body, etag, WRITE, wait)
+        return (scale_set, wanted), lambda: client.write("PATCH", path, body, etag, WRITE, wait)
 
-    answer = client.edit(path, READ, change)
-    # The change was made from what was read last.
-    scale_set, wanted = seen[-1]
+    (scale_set, wanted), answer = client.edit(path, READ, plan)
     model_changes = wanted != scale_set.notifications
     after = wanted
     if answer is not None and wait:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .client import Answer, ArmClient, Json, Permission
+from .client import ArmClient, Json, Permission, Write
 from .errors import ArmError, NotFound
 from .notification import Notifications, Wish, as_dict, parse_profile, profile_to_send, settle
 from .rollout import is_spot
@@ -46,27 +46,24 @@ def notify(
     """
     client.need_compute(SINCE, "terminate notifications of VMs")
     path = client.compute_id(resource_group, KIND, name)
-    seen: list[tuple[Json, Notifications, Notifications]] = []
 
-    def change(resource: Json, etag: str | None) -> Answer | None:
+    def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Notifications, Notifications], Write]:
         before = _parse(resource)
         wanted = settle(wish, before)
-        seen.append((resource, before, wanted))
         profile = profile_to_send(before, wanted)
         if not profile or dry_run:
-            return None
+            return (resource, before, wanted), None
         body = {"properties": {"scheduledEventsProfile": profile}}
-        return client.write("PATCH", path, body, etag, WRITE, wait)
+        return (resource, before, wanted), lambda: client.write("PATCH", path, body, etag, WRITE, wait)
 
     try:
-        answer = client.edit(path, READ, change)
+        (resource, before, wanted), answer = client.edit(path, READ, plan)
     except NotFound as error:
         raise NotFound(
             "%s. An instance of a uniform scale set is not a VM of its own: use vmss_terminate_notification" % error,
             error.status,
             error.code,
         ) from None
-    resource, before, wanted = seen[-1]
     after = wanted
     if answer is not None and wait:
         content = answer.content

@@ -76,6 +76,22 @@ def test_given_a_published_event_when_it_is_acknowledged_then_it_starts_on_the_v
     assert record["status"] in ("Started", "Completed")
 
 
+def test_given_two_events_when_azure_takes_one_approval_only_then_the_failure_says_which(controller: Start) -> None:
+    here = controller()
+    publish(here, virtual_machine="db")
+    publish(here, scale_set="web")
+    refused, event = here.azure.event("Reboot", "db"), here.azure.event("Reboot", "web_0")
+    here.azure.arm_fault("error", error="forbidden", methods=["POST"], paths=["*/virtualMachines/db/*/acknowledge"])
+    result = here.module("scheduled_event_acknowledge", vm_names=["db", "web_0"])
+    assert result["failed"]
+    assert result["changed"]
+    assert "may_still_happen" not in result
+    assert [one["event_id"] for one in result["approved"]] == [event["event_id"]]
+    ((event_id, reason),) = [(one["event_id"], one["reason"]) for one in result["not_approved"]]
+    assert event_id == refused["event_id"]
+    assert "The role ScheduledEventContributor grants it" in reason
+
+
 def test_given_a_spot_instance_when_it_is_evicted_then_a_preempt_is_announced_to_it(controller: Start) -> None:
     here = controller()
     options = {"resource_group": "rg", "scale_set": "spot", "instance_id": "0"}

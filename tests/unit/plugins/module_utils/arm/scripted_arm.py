@@ -9,6 +9,8 @@ step that nobody asked for.
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,6 +50,8 @@ class Step(NamedTuple):
     status: int = 200
     content: Any = None
     headers: Mapping[str, str] = {}
+    reset: bool = False
+    """Whether the connection is reset in place of an answer."""
 
 
 def ok(content: Any, **headers: str) -> Step:
@@ -169,6 +173,10 @@ def _handler_of(arm: ScriptedArm) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             step = arm.answer(Request(self.command, self.path, body, headers))
+            if step.reset:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.close_connection = True
+                return
             content = b"" if step.content is None else json.dumps(step.content).encode()
             self.send_response(step.status)
             for name, value in step.headers.items():

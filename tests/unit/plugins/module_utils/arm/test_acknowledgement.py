@@ -13,7 +13,11 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowled
     Acknowledgement,
     acknowledge,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
+    ArmError,
+    OutOfTime,
+    Unfinished,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
@@ -208,15 +212,17 @@ class TestResourceGraph:
             assert len(list_events(client, [SUBSCRIPTION])) == 1
         assert time.slept == [seconds]
 
-    def test_given_it_throttles_without_a_word_of_when_then_its_error_is_told(self) -> None:
-        details = [{"code": "RateLimiting", "message": "Client application has been throttled"}]
-        throttled = Step(429, {"error": {"code": "RateLimiting", "message": "m", "details": details}})
-        with (
-            ScriptedArm(throttled) as arm,
-            client_of(arm, FakeTime()) as client,
-            pytest.raises(ArmError, match="429 RateLimiting: m; RateLimiting: Client application has been throttled"),
-        ):
-            list_events(client, [SUBSCRIPTION])
+    def test_given_it_throttles_without_a_word_of_when_then_it_is_asked_less_and_less_often(self) -> None:
+        time = FakeTime()
+        throttled = refused(429, "RateLimiting")
+        with ScriptedArm(*[throttled] * 4, page(row(A))) as arm, client_of(arm, time) as client:
+            assert len(list_events(client, [SUBSCRIPTION])) == 1
+        assert sorted(time.slept) == time.slept
+        assert len(set(time.slept)) == 3
+
+    def test_given_its_answer_is_lost_then_it_is_asked_again(self) -> None:
+        with ScriptedArm(Step(reset=True), page(row(A))) as arm, client_of(arm, FakeTime()) as client:
+            assert len(list_events(client, [SUBSCRIPTION])) == 1
 
 
 def test_given_an_event_of_the_vm_then_it_is_acknowledged_on_its_resource() -> None:
@@ -412,6 +418,38 @@ def test_given_a_cloud_without_any_of_the_versions_then_its_words_are_told() -> 
 def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
     with pytest.raises(ArmError, match="The role ScheduledEventContributor grants it"):
         run(page(row(A)), refused(403, "AuthorizationFailed"))
+
+
+class TestSeveralOfWhichSomeFail:
+    EVENTS = page(row(A), row(B, "web_1"), row(C, "web_2"))
+
+    def test_given_one_is_refused_then_the_others_are_approved_and_the_failure_says_which(self) -> None:
+        names = ["web_0", "web_1", "web_2"]
+        with pytest.raises(Unfinished, match="404 NotFound: so it is") as error:
+            run(self.EVENTS, approved(), refused(404, "NotFound"), approved(), vm_names=names, wait=True)
+        outcome = error.value.outcome
+        assert ids(outcome.approved) == [A, C]
+        assert [(one["event_id"], "404 NotFound" in one["reason"]) for one in outcome.not_approved] == [(B, True)]
+        assert outcome.changed
+        assert outcome.after == {A: "Scheduled, approved", B: "Scheduled", C: "Scheduled, approved"}
+
+    def test_given_a_list_is_refused_then_none_of_it_is_approved(self) -> None:
+        with pytest.raises(Unfinished) as error:
+            run(page(row(A), row(B), row(C, "web_1")), refused(400, "Bad"), approved(), vm_names=["web_0", "web_1"])
+        assert ids(error.value.outcome.approved) == [C]
+        assert [one["event_id"] for one in error.value.outcome.not_approved] == [A, B]
+
+    def test_given_one_of_which_nobody_knows_then_the_failure_says_so(self) -> None:
+        lost = [Step(502)] * 11
+        with pytest.raises(Unfinished) as error:
+            run(page(row(A), row(B, "web_1")), approved(), *lost, vm_names=["web_0", "web_1"])
+        assert isinstance(error.value.__cause__, ArmError)
+        assert error.value.__cause__.may_have_begun
+
+    def test_given_an_answer_is_lost_then_it_is_sent_again(self) -> None:
+        arm, result = run(page(row(A)), Step(reset=True), approved())
+        assert arm.lines[1:] == [one(A), one(A)]
+        assert ids(result.approved) == [A]
 
 
 def test_given_the_event_is_gone_meanwhile_then_azures_words_are_told() -> None:

@@ -7,13 +7,19 @@ from __future__ import annotations
 import builtins
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import MOST_EDITS, ArmClient, Permission
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
+    MOST_EDITS,
+    ArmClient,
+    Json,
+    Permission,
+    Write,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC, read_cloud
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary, OutOfTime
@@ -30,6 +36,17 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
 )
 
 NEEDS = Permission("Microsoft.Test/things/read", "Reader")
+
+
+def touching(client: ArmClient) -> Callable[[Json, str | None], tuple[Json, Write]]:
+    """A plan that finds what was read, and writes until it is touched."""
+
+    def plan(read: Json, etag: str | None) -> tuple[Json, Write]:
+        if read.get("touched"):
+            return read, None
+        return read, lambda: client.write("PATCH", "/thing", {"touched": True}, etag, NEEDS)
+
+    return plan
 
 
 def ask(*script: Step) -> tuple[ScriptedArm, Any]:
@@ -196,7 +213,7 @@ def test_given_nobody_listens_then_nothing_has_begun() -> None:
 
 @pytest.mark.parametrize(
     ("said", "slept"),
-    [("soon", []), ("nan", []), ("Wed, 21 Oct 2015 07:28:00 GMT", []), ("0", []), ("-5", []), ("2.5", [2.5])],
+    [("soon", []), ("nan", []), ("Wed, 21 Oct 2015 07:28:00 GMT", []), ("0", []), ("-5", []), ("2.5", [3.0])],
 )
 def test_given_a_retry_after_in_any_form_then_it_is_asked_again(said: str, slept: list[float]) -> None:
     fake = FakeTime()
@@ -213,6 +230,20 @@ def test_given_a_retry_after_beyond_the_time_limit_then_nobody_waits(said: str) 
     with ScriptedArm(throttled) as arm, client_of(arm, fake) as client, pytest.raises(OutOfTime):
         client.get("/thing", NEEDS)
     assert fake.slept == []
+
+
+def test_given_too_many_requests_when_the_time_is_too_short_then_it_is_said_how_long_they_take() -> None:
+    throttled = refused(429, "TooManyRequests", Retry_After="120")
+    with (
+        ScriptedArm(throttled) as arm,
+        client_of(arm, FakeTime(), timeout=60) as client,
+        pytest.raises(OutOfTime) as caught,
+    ):
+        client.get("/thing", NEEDS)
+    assert str(caught.value).endswith(
+        "/thing: Azure has had too many requests (429), and wants none for 120 s. It was not asked again within 60 s:"
+        " look again later, or set timeout higher"
+    )
 
 
 def test_given_pages_with_links_of_other_versions_and_one_without_rows_then_all_are_read() -> None:
@@ -369,7 +400,7 @@ CONCURRENT = "The request failed due to conflict with a concurrent request. To r
 def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: str, message: str) -> None:
     time, busy = FakeTime(), [ok({}), refused(409, code, message)] * (MOST_EDITS + 2)
     with ScriptedArm(*busy, ok({}), ok({"it": "works"})) as arm, client_of(arm, time) as client:
-        answer = client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))
+        _found, answer = client.edit("/thing", NEEDS, touching(client))
     assert answer is not None
     assert answer.content == {"it": "works"}
     assert set(time.slept) == {5.0}
@@ -382,7 +413,7 @@ def test_given_a_conflict_that_does_not_pass_in_time_then_azures_words_are_in_th
         client_of(arm, FakeTime(), timeout=9) as client,
         pytest.raises(OutOfTime, match=r"conflict with a concurrent request.* within 9 s"),
     ):
-        client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))
+        client.edit("/thing", NEEDS, touching(client))
 
 
 @pytest.mark.parametrize(
@@ -407,9 +438,70 @@ def test_given_a_conflict_that_stays_then_it_is_an_error_at_once(code: str, mess
         client_of(arm, FakeTime()) as client,
         pytest.raises(ArmError) as error,
     ):
-        client.edit("/thing", NEEDS, lambda _read, etag: client.write("PATCH", "/thing", {}, etag, NEEDS))
+        client.edit("/thing", NEEDS, touching(client))
     assert "409 %s: %s" % (code, message) in str(error.value)
     assert "role" not in str(error.value)
+
+
+LOST = [Step(reset=True), Step(500), Step(502, "<html>"), Step(504, "<html>")]
+
+
+class TestAnAnswerThatIsLost:
+    @pytest.mark.parametrize("lost", LOST)
+    @pytest.mark.parametrize("method", ["PUT", "PATCH"])
+    def test_given_a_write_then_it_is_sent_again(self, method: str, lost: Step) -> None:
+        with ScriptedArm(lost, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
+            assert client.write(method, "/thing", {}, '"1"', NEEDS).content == {"it": "works"}
+        assert [request.headers["if-match"] for request in arm.requests] == ['"1"', '"1"']
+
+    @pytest.mark.parametrize("lost", LOST)
+    @pytest.mark.parametrize(
+        "refusal",
+        [refused(412, "PreconditionFailed"), refused(409, "AnotherOperationInProgress")],
+        ids=["changed", "busy"],
+    )
+    def test_given_an_edit_that_has_come_to_pass_then_it_is_a_change_of_what_was_found_before_it(
+        self, lost: Step, refusal: Step
+    ) -> None:
+        before, after = {"a": 1}, {"a": 1, "touched": True}
+        with ScriptedArm(ok(before), lost, refusal, ok(after)) as arm, client_of(arm, FakeTime()) as client:
+            found, answer = client.edit("/thing", NEEDS, touching(client))
+        assert found == before
+        assert answer is not None
+        assert answer.content == after
+
+    def test_given_an_edit_that_is_still_at_work_then_its_end_is_waited_for(self) -> None:
+        time = FakeTime()
+        changing = {"touched": True, "properties": {"provisioningState": "Updating"}}
+        done = {"touched": True, "properties": {"provisioningState": "Succeeded"}}
+        script = [ok({}), Step(502), refused(412, "PreconditionFailed"), ok(changing), ok(changing), ok(done)]
+        with ScriptedArm(*script) as arm, client_of(arm, time) as client:
+            _found, answer = client.edit("/thing", NEEDS, touching(client))
+        assert answer is not None
+        assert answer.content == done
+        assert time.slept[-2:] == [5.0, 5.0]
+
+    def test_given_somebody_else_made_the_edit_then_it_is_no_change(self) -> None:
+        script = [ok({}), refused(503, "Unavailable"), refused(412, "PreconditionFailed"), ok({"touched": True})]
+        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+            assert client.edit("/thing", NEEDS, touching(client)) == ({"touched": True}, None)
+
+    @pytest.mark.parametrize("lost", LOST)
+    def test_given_an_action_that_may_be_repeated_then_it_is(self, lost: Step) -> None:
+        with ScriptedArm(lost, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
+            answer = client.post_when_free("/thing/act", None, NEEDS, repeatable=True)
+        assert answer.content == {"it": "works"}
+
+    @pytest.mark.parametrize("lost", LOST)
+    def test_given_any_other_action_then_it_is_sent_once_and_may_have_begun(self, lost: Step) -> None:
+        with ScriptedArm(lost) as arm, client_of(arm, FakeTime()) as client, pytest.raises(ArmError) as error:
+            client.post_when_free("/thing/act", None, NEEDS)
+        assert error.value.may_have_begun
+
+    def test_given_any_other_action_when_the_service_takes_none_then_it_is_sent_again(self) -> None:
+        unavailable = refused(503, "ServiceUnavailable")
+        with ScriptedArm(unavailable, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
+            assert client.post("/thing/act", None, NEEDS).content == {"it": "works"}
 
 
 @contextmanager

@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an Application Gateway says of its servers. The rest is tried against the simulator."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import gateway
+
+POOL = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/applicationGateways/gate/backendAddressPools/"
+RECORD = {"kind": "address", "pool": POOL + "apps", "entry": {"ipAddress": "10.0.0.4"}}
+
+
+def health(*states: str, address: str = "10.0.0.4", pool: str = "apps") -> dict[str, Any]:
+    """A pool's, with the states of one server by several backend settings."""
+    return {
+        "backendAddressPool": {"id": (POOL + pool).upper()},
+        "backendHttpSettingsCollection": [{"servers": [{"address": address, "health": state}]} for state in states],
+    }
+
+
+@pytest.mark.parametrize("states", list(itertools.permutations(["Up", "Down", "Up"])))
+def test_given_a_server_that_only_some_settings_call_up_then_it_is_not_up(states: tuple[str, ...]) -> None:
+    assert list(gateway._states({"backendAddressPools": [health(*states)]}, RECORD)) == [("10.0.0.4", "Down")]
+
+
+def test_given_a_server_that_all_settings_call_up_then_it_is_up() -> None:
+    assert list(gateway._states({"backendAddressPools": [health("Up", "Up")]}, RECORD)) == [("10.0.0.4", "Up")]
+
+
+def test_given_other_servers_and_pools_then_they_do_not_count() -> None:
+    others = [health("Down", address="10.0.0.5"), health("Down", pool="spare"), {"backendAddressPool": None}]
+
+    assert list(gateway._states({"backendAddressPools": others}, RECORD)) == []
+
+
+def test_given_a_server_without_a_word_on_its_health_then_that_is_not_known() -> None:
+    servers = [{"address": "10.0.0.4"}]
+    silent = {"backendAddressPool": {"id": POOL + "apps"}, "backendHttpSettingsCollection": [{"servers": servers}]}
+
+    assert list(gateway._states({"backendAddressPools": [silent]}, RECORD)) == [("10.0.0.4", "Unknown")]
