@@ -24,6 +24,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.ports import free_port  # noqa: E402 - found on the path set above
+
 VM_NAME = "vm_0"
 MOST_GROWTH = 1.0
 """MiB."""
@@ -153,13 +157,6 @@ def resident(pid: int) -> float:
     """Resident memory, in MiB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
 
 
 def ask_all(port: int) -> None:

@@ -14,7 +14,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -29,6 +28,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 from azure_simulator.testing import Simulator
 
 from tests.integration.playbooks import web_server
+from tests.ports import free_port
 from tests.warm.server import with_descendants
 
 HERE = Path(__file__).parent
@@ -59,9 +59,7 @@ class Host:
         """Those of the inventory for this host alone, above all others."""
         directory.mkdir(parents=True)
         (directory / web_server.OWNER).write_text(str(os.getpid()))
-        with socket.socket() as chosen:
-            chosen.bind((address, 0))
-            self.port = chosen.getsockname()[1]
+        self.port = free_port()
 
     @property
     def vm(self) -> str:

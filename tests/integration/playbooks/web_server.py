@@ -51,12 +51,24 @@ def serve(directory: Path, address: str, port: int) -> None:
 def running(pid_file: Path) -> int:
     """The server's pid, 0 when there is none."""
     try:
-        pid = int(pid_file.read_text())
-        os.kill(pid, 0)
+        pid, began = pid_file.read_text().split()
+        # Its parent may not have reaped it yet, and another process may have its pid by now.
+        return int(pid) if began == began_at(int(pid)) and state_of(int(pid)) != "Z" else 0
     except (OSError, ValueError):
         return 0
-    # Its parent may not have reaped it yet.
-    return 0 if " Z " in Path(f"/proc/{pid}/stat").read_text() else pid
+
+
+def state_of(pid: int) -> str:
+    return _fields_of(pid)[0]
+
+
+def began_at(pid: int) -> str:
+    """When a process began, by the clock of the kernel."""
+    return _fields_of(pid)[19]
+
+
+def _fields_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def main(command: str, directory: Path, address: str, port: int) -> int:
@@ -74,19 +86,22 @@ def main(command: str, directory: Path, address: str, port: int) -> int:
         while running(pid_file) and time.monotonic() < limit:
             time.sleep(0.02)
         return 1 if running(pid_file) else 0
-    server = subprocess.Popen(
-        [sys.executable, "-S", __file__, "serve", str(directory), address, str(port)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    pid_file.write_text(str(server.pid))
-    while time.monotonic() < limit:
-        with socket.socket() as probe:
-            if probe.connect_ex((address, port)) == 0:
-                return 0
-        time.sleep(0.02)
+    with (directory / "web_server.log").open("w+") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-S", __file__, "serve", str(directory), address, str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        pid_file.write_text(f"{server.pid} {began_at(server.pid)}")
+        while server.poll() is None and time.monotonic() < limit:
+            with socket.socket() as probe:
+                if probe.connect_ex((address, port)) == 0:
+                    return 0
+            time.sleep(0.02)
+        log.seek(0)
+        sys.stderr.write(log.read())
     return 1
 
 
