@@ -19,12 +19,16 @@ import contextlib
 import re
 import signal
 import time
+from collections import deque
 from pathlib import Path
 
 import journal
 
 SHORT = "short"
 KEPT = "kept"
+
+HEARTBEAT = 0.05
+"""Seconds between two looks at which requests have had their time."""
 
 
 class LostRequest(Exception):
@@ -73,6 +77,39 @@ class Connection:
         self._writer.close()
 
 
+class Patience:
+    """Ends what takes longer than a time limit, of the seconds in which this program could run.
+
+    :param timeout: seconds, the same for all
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._lived = 0.0
+        # In the order of their ends, since all have the same time.
+        self._limits: deque[tuple[float, asyncio.Timeout]] = deque()
+
+    def limit(self) -> asyncio.Timeout:
+        """A context that raises TimeoutError once the time is over."""
+        limit = asyncio.timeout(None)
+        self._limits.append((self._lived + self._timeout, limit))
+        return limit
+
+    async def watch(self) -> None:
+        """Look who has had his time, until cancelled."""
+        loop = asyncio.get_running_loop()
+        looked = loop.time()
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            looked, before = loop.time(), looked
+            self._lived += min(looked - before, 2 * HEARTBEAT)
+            while self._limits and self._limits[0][0] <= self._lived:
+                _end, limit = self._limits.popleft()
+                # One that is over already takes no notice.
+                with contextlib.suppress(RuntimeError):
+                    limit.reschedule(looked)
+
+
 class Load:
     """All clients together, and the count of what they sent and lost."""
 
@@ -82,6 +119,7 @@ class Load:
         self._address = address
         self._port = port
         self._timeout = timeout
+        self._patience = Patience(timeout)
         self._answer = answer
         self._log = log
         self._stopping = asyncio.Event()
@@ -95,11 +133,13 @@ class Load:
 
     async def run(self, short_rate: float, clients: int, kept_rate: float) -> None:
         """Send ``short_rate`` requests a second on their own connections, ``kept_rate`` on ``clients`` kept ones."""
+        watch = asyncio.create_task(self._patience.watch())
         async with asyncio.TaskGroup() as group:
             group.create_task(self._report())
             group.create_task(self._short(group, 1 / short_rate))
             for number in range(clients):
                 group.create_task(self._kept(number / kept_rate, clients / kept_rate))
+        watch.cancel()
         self._write_second()
 
     async def _pause(self, until: float) -> bool:
@@ -138,7 +178,7 @@ class Load:
         self._sent[kind] += 1
         begun = time.time()
         try:
-            async with asyncio.timeout(self._timeout):
+            async with self._patience.limit():
                 if connection is None:
                     connection = Connection(*await asyncio.open_connection(self._address, self._port), self._answer)
                 await connection.request(f"{self._address}:{self._port}", keep=kind == KEPT)
@@ -184,7 +224,7 @@ def main() -> None:
     parser.add_argument("--short-rate", type=float, default=25.0, help="requests a second on connections of their own")
     parser.add_argument("--kept-rate", type=float, default=25.0, help="requests a second on connections that are kept")
     parser.add_argument("--clients", type=int, default=8, help="how many keep theirs")
-    parser.add_argument("--timeout", type=float, default=2.0, help="seconds after which a request is lost")
+    parser.add_argument("--timeout", type=float, default=2.0, help="seconds of its own after which a request is lost")
     parser.add_argument(
         "--answer",
         type=lambda text: re.compile(text.encode()),

@@ -9,6 +9,7 @@ import contextlib
 import re
 import socket
 import struct
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -117,6 +118,13 @@ async def _stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     writer.close()
 
 
+async def _stop_the_computer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while await _request(reader):
+        # Those who ask are of the same process: nobody's time goes on meanwhile.
+        time.sleep(1.5 * TIMEOUT)
+        writer.write(ANSWER)
+
+
 async def _be_unavailable(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await _request(reader)
     writer.write(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
@@ -132,6 +140,14 @@ def test_given_answers_when_loaded_then_nothing_is_lost_and_kept_connections_are
     assert min(outcome.sent.values()) >= 3
     assert outcome.lost == {SHORT: 0, KEPT: 0}
     assert outcome.connections == outcome.sent[SHORT] + 1
+
+
+def test_given_a_computer_that_stands_still_for_longer_than_the_time_limit_when_loaded_then_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    outcome = _load(_stop_the_computer, tmp_path / "log", requests=2)
+    assert min(outcome.sent.values()) >= 2
+    assert outcome.lost == {SHORT: 0, KEPT: 0}
 
 
 @pytest.mark.parametrize("behaviour", [_answer_and_say_close, _answer_and_hang_up])
