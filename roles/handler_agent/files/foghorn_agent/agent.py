@@ -386,8 +386,9 @@ class Agent:
         if self._health.trouble is not None:
             self._edges.log(levels.NOTICE, "IMDS answers again")
         self._health = self._health._replace(trouble=None)
-        if (poll.vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
-            self._commit({"kind": "identity", "vm_id": poll.vm_id, "vm_name": poll.vm_name})
+        vm_id = poll.vm_id or self.state.vm_id
+        if (vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
+            self._commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
         self._commit(*observe(self.state, poll.document, wall, self._is_in_doubt(poll.document, now)))
         self._note_survival(now)
         self._document = poll.document

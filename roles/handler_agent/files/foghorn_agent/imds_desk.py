@@ -8,16 +8,20 @@ from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 from foghorn_core.client import ImdsClient
 from foghorn_core.deadline import Deadline
 from foghorn_core.document import Document
-from foghorn_core.errors import DocumentError, Refused
+from foghorn_core.errors import DocumentError, OutOfTime, Refused
 
 from .clock import Clocks
 from .config import Config
+
+_SECONDS_FOR_IDENTITY = 10.0
+"""For how long the events of a machine whose name is configured wait for the answer to who it is."""
 
 
 class Poll(NamedTuple):
     """What IMDS told."""
 
     vm_id: Optional[str]
+    """None if it did not."""
     vm_name: str
     document: Document
     began: float = 0.0
@@ -89,10 +93,13 @@ class ImdsDesk:
 
     def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str]:
         configured = self._imds.vm_name
+        if configured is not None:
+            deadline = Deadline(min(_SECONDS_FOR_IDENTITY, deadline.remaining()), self._clocks.monotonic)
         try:
             compute = self._client.read_compute(deadline)
-        except Refused:
-            # An IMDS without instance metadata, as mock servers are: a configured name will do.
+        except (Refused, OutOfTime, DocumentError):
+            # An IMDS without instance metadata, as mock servers are, or one whose other half is down: the events are
+            # what counts, and a configured name will do.
             if configured is None:
                 raise
             return None, configured

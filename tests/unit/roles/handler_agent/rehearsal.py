@@ -323,7 +323,7 @@ class Rehearsal:
         self.azure = azure or Azure(lives)
         self.azure.machines[vm_name] = self
         self.vm_name = vm_name
-        self.vm_id = "id of " + vm_name
+        self.vm_id: Optional[str] = "id of " + vm_name
         self.wall_step = 0.0
         self.kill_at = kill_at
         self.back_after = back_after

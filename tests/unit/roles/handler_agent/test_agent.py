@@ -5,7 +5,9 @@
 Runs on Python 3.6 and later.
 """
 
+import functools
 import gc
+import itertools
 import json
 import threading
 import time
@@ -853,10 +855,11 @@ def test_given_a_clone_when_it_boots_with_an_event_then_the_boot_is_noticed() ->
 def test_given_a_machine_out_of_rotation_when_imds_does_not_say_its_id_then_nothing_is_forgotten() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(10.0)
-    rehearsal.vm_id = None  # type: ignore[assignment]
+    known, rehearsal.vm_id = rehearsal.vm_id, None
     rehearsal.kill()
     rehearsal.run_until(20.0)
     assert rehearsal.state.is_out
+    assert rehearsal.state.vm_id == known
     assert rehearsal.steps("drain") == ["deregister", "wait"]
 
 
@@ -955,6 +958,18 @@ def test_given_a_configured_name_when_polled_then_it_goes_ahead_of_what_imds_say
 def test_given_an_imds_without_instance_metadata_when_a_name_is_configured_then_it_will_do() -> None:
     with Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
         assert desk(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
+
+
+@pytest.mark.parametrize("compute", [(500, {}), (200, [])])
+def test_given_metadata_that_cannot_be_had_when_a_name_is_configured_then_it_will_do(compute: Tuple[int, Any]) -> None:
+    # Each look at this clock is half a second later than the last, so that there is little to wait for.
+    monotonic = functools.partial(next, itertools.count(0.0, 0.5))
+    with Answers({COMPUTE: compute, EVENTS: NO_EVENTS}) as imds:
+        one = ImdsDesk(Config(imds=Imds(endpoint=imds.url, vm_name="web_9")), Clocks(monotonic, Clock()))
+        assert one.poll(None)[:2] == (None, "web_9")
+        asked = len(imds.asked)
+        one.poll(None)
+        assert imds.asked[asked:] == [EVENTS]
 
 
 def test_given_an_imds_without_instance_metadata_when_no_name_is_configured_then_it_is_an_error() -> None:
