@@ -94,6 +94,7 @@ changelog-lint: $(VENV)/.gates
 
 workflow-lint: $(VENV)/.gates
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
 	@$(BIN)/yamllint --strict .github
 
 reuse: $(VENV)/.gates

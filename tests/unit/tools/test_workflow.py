@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
+SOURCE = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 # YAML 1.1 takes `on` for true.
-WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+WORKFLOW: dict[Any, Any] = yaml.safe_load(SOURCE)
 JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
 
@@ -52,6 +53,13 @@ def test_given_a_job_then_only_the_one_that_attests_may_write_and_no_code_sees_t
     assert JOBS[name].get("permissions", WORKFLOW["permissions"]) == granted
     checkouts = [step for step in JOBS[name]["steps"] if step.get("uses", "").startswith("actions/checkout@")]
     assert [step["with"]["persist-credentials"] for step in checkouts] == [False]
+
+
+def test_given_an_action_of_others_then_it_is_one_commit_whatever_becomes_of_its_tags() -> None:
+    used = re.findall(r"uses: (.*)", SOURCE)
+
+    assert len(used) == sum("uses" in step for step in STEPS)
+    assert [each for each in used if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}  # v[0-9.]+", each)] == []
 
 
 def test_given_what_others_may_write_then_no_command_of_a_step_has_it_in_it() -> None:
