@@ -12,6 +12,7 @@ and https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +40,8 @@ _UNDER_WAY = frozenset(["rollingforward", "rollingback"])
 _BROKEN_OFF = frozenset(["faulted", "cancelled", "canceled"])
 # The extensions of Azure's that tell the health of an application.
 _HEALTH_EXTENSIONS = frozenset(["applicationhealthlinux", "applicationhealthwindows"])
+# It may take Azure a moment to tell of what it has begun.
+_LOOKS_FOR_IT = 3
 _NEEDS_HEALTH = (
     "A rolling upgrade needs to know which instances are healthy: give %s the Application Health extension%s"
 )
@@ -206,6 +209,10 @@ def _start(client: ArmClient, found: UpgradeChange, what: str, wait: bool) -> Up
                     changed=False, upgrade=upgrade, reason="another rolling upgrade has begun just before"
                 )
                 return _follow(client, going_on) if wait else going_on
+            if error.may_have_begun:
+                begun = _begun_all_the_same(client, found)
+                if begun is not None:
+                    return _follow(client, begun) if wait else begun
             if not isinstance(error, Busy):
                 raise _explain_health(error, _name(found)) from error
             client.wait(POLL_INTERVAL, str(error).rstrip("."))
@@ -278,6 +285,18 @@ def _seen_last(client: ArmClient, found: UpgradeChange) -> UpgradeChange:
         # There is no time left to look, as a rule: what went wrong before says more.
         return found
     return found._replace(changed=_is_new(found, upgrade), upgrade=upgrade)
+
+
+def _begun_all_the_same(client: ArmClient, found: UpgradeChange) -> UpgradeChange | None:
+    """The upgrade that was started though the answer was lost; None if Azure does not tell of one."""
+    with contextlib.suppress(ArmError):
+        for look in range(_LOOKS_FOR_IT):
+            if look:
+                client.wait(POLL_INTERVAL, "Azure did not say whether it upgrades %s" % _name(found))
+            upgrade = read_latest(client, found.scale_set_id)
+            if _is_new(found, upgrade):
+                return found._replace(upgrade=upgrade)
+    return None
 
 
 def _is_new(found: UpgradeChange, upgrade: Upgrade | None) -> bool:

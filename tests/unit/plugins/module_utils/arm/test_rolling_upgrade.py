@@ -7,7 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, Unfinished
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
+    ArmError,
+    NotFound,
+    OutOfTime,
+    Unfinished,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rolling_upgrade import (
     CANCELLED,
     EXTENSIONS,
@@ -42,6 +47,7 @@ NOW = "2026-11-20T10:00:00.0000000+00:00"
 NEVER = refused(404, "NotFound", "The entity was not found in this Azure location.")
 ACCEPTED = Step(202, None, {"Location": "{base}/operation", "Retry-After": "1"})
 DONE = Step(200)
+LOST = Step(reset=True)
 EXTENSION = {"extensions": [{"name": "health", "properties": {"type": "ApplicationHealthLinux"}}]}
 
 
@@ -205,6 +211,29 @@ class TestStarted:
         message, outcome = fails(scale_set(), NEVER, going_on, going_on, upgrade("RollingForward"), timeout=15)
         assert "within 15 s" in message
         assert (outcome.changed, outcome.upgrade.pending) == (True, 3)
+
+    def test_given_the_answer_is_lost_when_azure_tells_of_it_a_little_later_then_it_is_followed(self) -> None:
+        change, lines = run(
+            scale_set(),
+            upgrade("Completed", BEFORE),
+            LOST,
+            upgrade("Completed", BEFORE),
+            upgrade("RollingForward"),
+            upgrade("Completed"),
+        )
+        assert lines == [GET, LATEST, START, LATEST, LATEST, LATEST]
+        assert (change.changed, change.reason) == (True, None)
+
+    def test_given_the_answer_is_lost_when_azure_tells_of_none_then_the_failure_says_that_it_may_begin(self) -> None:
+        with pytest.raises(ArmError) as failure:
+            run(scale_set(), NEVER, LOST, NEVER, NEVER, NEVER)
+        assert failure.value.may_have_begun
+
+    def test_given_the_answer_is_lost_when_there_is_no_time_to_look_then_that_it_was_lost_is_told(self) -> None:
+        with pytest.raises(ArmError) as failure:
+            run(scale_set(), NEVER, LOST, NEVER, timeout=3)
+        assert not isinstance(failure.value, OutOfTime)
+        assert failure.value.may_have_begun
 
     def test_given_a_permission_is_missing_then_it_names_the_role(self) -> None:
         with pytest.raises(ArmError, match=r"osRollingUpgrade/action here\. The role Virtual Machine Contributor"):

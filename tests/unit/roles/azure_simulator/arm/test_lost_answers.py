@@ -17,6 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
     policy,
     protection,
     repairs,
+    rolling_upgrade,
     scale_set,
     virtual_machine,
 )
@@ -28,6 +29,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 
 from .conftest import SUBSCRIPTION
+from .test_upgrades import lagging
 
 Start = Callable[..., Any]
 Work = Callable[[ArmClient], Any]
@@ -182,6 +184,24 @@ def test_given_an_event_when_it_is_acknowledged_then_it_is_approved(cloud: Start
     )
 
     assert [one["event_id"].lower() for one in done.approved] == [event["event_id"].lower()]
+
+
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("fault", LOST, ids=str)
+def test_given_a_rolling_upgrade_when_it_is_started_then_it_is_found_and_not_started_again(
+    cloud: Start, fault: Mapping[str, Any], wait: bool
+) -> None:
+    azure = cloud(arm=lagging("web_0", "web_1"))
+
+    done = with_lost(
+        azure, fault, lambda client: rolling_upgrade.bring_to(client, "rg", "web", rolling_upgrade.STARTED, wait=wait)
+    )
+
+    assert done.changed
+    assert done.reason is None
+    assert done.upgrade.is_completed or not wait
+    started = [one for one in azure.azure.log() if one.get("path", "").endswith("/osRollingUpgrade")]
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize("fault", LOST, ids=str)
