@@ -230,15 +230,20 @@ def _cancel(client: ArmClient, found: UpgradeChange, wait: bool, dry_run: bool) 
         return found._replace(reason=nothing)
     if dry_run:
         return found._replace(changed=True)
+    was_lost = False
     while True:
         try:
-            client.post(found.scale_set_id + "/rollingUpgrades/cancel", None, CANCEL, wait=wait)
+            client.post(found.scale_set_id + "/rollingUpgrades/cancel", None, CANCEL, wait=wait, repeatable=True)
             break
         except ArmError as error:
             if error.status != 409:
                 raise
+            was_lost = was_lost or error.may_have_begun
             upgrade = read_latest(client, found.scale_set_id)
             if upgrade is None or not upgrade.is_under_way:
+                if was_lost and upgrade is not None and upgrade.is_broken_off:
+                    # By the request before, whose answer was lost.
+                    return found._replace(changed=True, upgrade=upgrade)
                 # It came to its end before the request did.
                 return found._replace(upgrade=upgrade, reason=nothing)
             if not isinstance(error, Busy):

@@ -312,6 +312,17 @@ class TestCancelled:
         assert lines == [GET, LATEST, CANCEL, LATEST]
         assert (change.changed, change.reason) == (False, "no rolling upgrade is under way")
 
+    @pytest.mark.parametrize(("ended", "changed"), [("Cancelled", True), ("Completed", False)])
+    @pytest.mark.parametrize("busy", [(), (refused(409, "AnotherOperationInProgress"), upgrade("RollingForward"))])
+    def test_given_the_answer_is_lost_then_how_the_upgrade_ended_says_whether_it_was_cancelled(
+        self, busy: tuple[Step, ...], ended: str, changed: bool
+    ) -> None:
+        conflict = refused(409, "OperationNotAllowed", "There is no ongoing Rolling Upgrade to cancel.")
+        change, _unused = run(
+            scale_set(), upgrade("RollingForward"), LOST, *busy, conflict, upgrade(ended), state=CANCELLED
+        )
+        assert (change.changed, change.reason is None) == (changed, changed)
+
     def test_given_another_conflict_then_azures_words_are_told(self) -> None:
         conflict = refused(409, "ScopeLocked", "locked")
         with pytest.raises(ArmError, match="409 ScopeLocked: locked"):

@@ -205,6 +205,25 @@ def test_given_a_rolling_upgrade_when_it_is_started_then_it_is_found_and_not_sta
 
 
 @pytest.mark.parametrize("fault", LOST, ids=str)
+def test_given_a_rolling_upgrade_when_it_is_cancelled_then_that_is_a_change(
+    cloud: Start, fault: Mapping[str, Any]
+) -> None:
+    azure = cloud(arm=lagging("web_0", "web_1"), speed=None)
+    upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
+    upgrades.begin_start_os_upgrade("rg", "web", polling=False)
+
+    done = with_lost(
+        azure,
+        fault,
+        lambda client: rolling_upgrade.bring_to(client, "rg", "web", rolling_upgrade.CANCELLED, wait=False),
+    )
+
+    assert done.changed
+    azure.azure.advance(60)
+    assert upgrades.get_latest("rg", "web").running_status.code == "Cancelled"
+
+
+@pytest.mark.parametrize("fault", LOST, ids=str)
 def test_given_a_question_for_events_then_it_is_asked_again(cloud: Start, fault: Mapping[str, Any]) -> None:
     azure = cloud(arm=CLOUD)
     azure.azure.event("Reboot", "db")
