@@ -293,7 +293,7 @@ class ArmClient:
             if write is None:
                 if not unanswered:
                     return found, None
-                if not _is_updating(answer.content):
+                if not is_updating(answer.content):
                     return unanswered[-1], answer
                 self.wait(POLL_INTERVAL, "%s is still being changed" % self._shown(path))
                 continue
@@ -728,7 +728,7 @@ def _make_retries(policy: Any) -> Any:
     return Retries(retry_total=_MOST_RETRIES, retry_status=_MOST_RETRIES, retry_backoff_max=30)
 
 
-def _is_updating(resource: Json) -> bool:
+def is_updating(resource: Json) -> bool:
     """Whether an operation is at work on a resource."""
     return str((resource.get("properties") or {}).get("provisioningState")).lower() == "updating"
 

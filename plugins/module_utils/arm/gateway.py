@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import OptionError
-from .client import MOST_EDITS, POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write
+from .client import MOST_EDITS, POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write, is_updating
 from .errors import ArmError, Busy, NotFound, OperationFailed, UnknownVersion
 from .membership import (
     ADDRESS,
@@ -330,7 +330,7 @@ class _Gateways:
             raise ArmError(
                 "%s is stopped, and Azure would start it if its pools were written. Start it, or leave it out" % gateway
             )
-        if properties.get("provisioningState") == "Updating":
+        if is_updating(document):
             # A PUT would cancel what is going on there.
             raise Busy("%s is being updated by another operation" % gateway)
         return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
