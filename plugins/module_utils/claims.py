@@ -10,9 +10,11 @@ of it is one atomic step.
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 import time
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
@@ -20,6 +22,12 @@ from .scheduled_events.text import harmless_line
 
 FILE = "claims.json"
 _NEW = ".claims.json.new"
+_LOCK = ".claims.lock"
+# Seconds. A change takes milliseconds: a process that holds the lock for longer is stopped, or hangs on its disk.
+_LOCKED_WITHIN = 20.0
+_LOCK_INTERVAL = 0.05
+# Bytes. Claims, attempts and their texts are bounded, and together far smaller.
+_LARGEST_FILE = 1024 * 1024
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _LONGEST_TEXT = 200
 _MOST_IDS = 100
@@ -115,8 +123,7 @@ def read(directory: str) -> State:
     """
     path = os.path.join(directory, FILE)
     try:
-        with open(path) as stream:
-            content = json.load(stream)
+        content = json.loads(_read_own(path))
         state = State(content["lease"], content["claims"], content["tried"])
         if state.lease is not None:
             state.lease["until"] = float(state.lease["until"])
@@ -128,7 +135,7 @@ def read(directory: str) -> State:
         return State()
     except OSError as error:
         raise ClaimError("%s: %s: run with the rights to read it" % (path, error.strerror)) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ClaimError(
             "%s is damaged: %s. See that the machine is in rotation, then delete the file" % (path, error)
         ) from error
@@ -217,33 +224,37 @@ def describe_lease(holder: Dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def locked(directory: str) -> Iterator[None]:
-    """Keep everybody else from changing the file. The directory, which is made when it is not there, is the lock.
+def locked(directory: str, within: float = _LOCKED_WITHIN) -> Iterator[None]:
+    """Keep everybody else from changing the claims. Makes the directory when it is not there.
 
-    :raises ClaimError: if it cannot be made or opened
+    The lock is a file that nobody else can open: to lock what others may read, they need no right to write.
+
+    :param within: seconds that another process may keep the lock
+    :raises ClaimError: if it cannot be made or opened, belongs to somebody else, or is not free in time
     """
     try:
-        with _locked(directory):
+        with _locked(directory, time.monotonic() + within):
             yield
     except OSError as error:
         raise ClaimError("%s: %s: run with the rights to write there" % (directory, error.strerror)) from error
 
 
 @contextlib.contextmanager
-def _locked(directory: str) -> Iterator[None]:
+def _locked(directory: str, deadline: float) -> Iterator[None]:
     # An application that runs as somebody else looks for a file in the directory above.
     mask = os.umask(0o022)
+    path = os.path.join(directory, _LOCK)
     try:
         while True:
             os.makedirs(directory, exist_ok=True)
             try:
-                descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+                descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
             except FileNotFoundError:
                 continue
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                _lock(descriptor, path, deadline)
                 # Whoever had it before may have removed it, and somebody else made it anew.
-                if _is_same(descriptor, directory):
+                if _is_same(descriptor, path):
                     yield
                     return
             finally:
@@ -252,9 +263,55 @@ def _locked(directory: str) -> Iterator[None]:
         os.umask(mask)
 
 
-def _is_same(descriptor: int, directory: str) -> bool:
+def _lock(descriptor: int, path: str, deadline: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= deadline:
+                raise ClaimError(
+                    "%s is locked by another process, which does not come to its end: find it with fuser, and end it"
+                    % path
+                ) from error
+        time.sleep(_LOCK_INTERVAL)
+
+
+def _open_own(path: str, flags: int) -> int:
+    """Open a regular file of root's or of this user's, or make it for this user alone.
+
+    Anything else, such as a pipe, would block whoever opens it, or let its owner decide what is read.
+
+    :raises ClaimError: if it is something else, or somebody else's
+    """
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(directory))
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise ClaimError("%s is no regular file: find out who put it there, and remove it" % path) from error
+        raise
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_uid in (0, os.geteuid()):
+        return descriptor
+    os.close(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise ClaimError("%s is no regular file: find out who put it there, and remove it" % path)
+    raise ClaimError(
+        "%s belongs to the user with the id %d: run as that user, or find out who put it there, and remove it"
+        % (path, status.st_uid)
+    )
+
+
+def _read_own(path: str) -> str:
+    with open(_open_own(path, os.O_RDONLY), encoding="utf-8") as stream:
+        text = stream.read(_LARGEST_FILE + 1)
+    if len(text) > _LARGEST_FILE:
+        raise ValueError("it has more than %d bytes" % _LARGEST_FILE)
+    return text
+
+
+def _is_same(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
         return False
 
@@ -271,7 +328,7 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
         if left and read(directory).claims:
             raise ClaimError("%s still holds %s: not all was put back" % (directory, ", ".join(left)))
         if state.lease is None and not state.tried:
-            for name in (_NEW, FILE):
+            for name in (_NEW, FILE, _LOCK):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(directory, name))
             # What is in it that is not ours stays, and with it the directory.
@@ -279,7 +336,10 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
                 os.rmdir(directory)
             return
     new = os.path.join(directory, _NEW)
-    with open(new, "w") as stream:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new)
+    # Everybody may read who has the machine out.
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "w", encoding="utf-8") as stream:
         json.dump(state.as_dict(), stream)
         stream.flush()
         os.fsync(stream.fileno())

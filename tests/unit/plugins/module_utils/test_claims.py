@@ -41,13 +41,61 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_given_somebody_who_changes_it_then_nobody_else_can_at_the_same_time(directory: Path) -> None:
-    with claims.locked(str(directory)):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            with pytest.raises(BlockingIOError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        finally:
-            os.close(descriptor)
+    with (
+        claims.locked(str(directory)),
+        pytest.raises(ClaimError, match=r"\.claims\.lock is locked by another process.*find it with fuser"),
+        claims.locked(str(directory), within=0.1),
+    ):
+        pass
+
+
+def test_given_the_directory_is_locked_by_any_user_when_claimed_then_that_blocks_nobody(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
+    finally:
+        os.close(descriptor)
+
+
+def test_given_a_claim_then_everybody_may_read_it_and_nobody_else_may_open_its_lock(directory: Path) -> None:
+    keep(directory, lambda state: claims.claim(state, FIRST, Wish("by_hand"), NOW))
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
+    assert modes == {"claims.json": 0o644, ".claims.lock": 0o600}
+
+
+def make_link(path: Path) -> None:
+    """Make a link to a file that is another's to choose."""
+    path.symlink_to(path.parent.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_link, os.mkdir])
+@pytest.mark.parametrize("name", ["claims.json", ".claims.lock"])
+def test_given_something_else_than_a_file_when_claimed_then_it_is_named_and_nothing_waits_for_it(
+    directory: Path, make: Callable[[Path], None], name: str
+) -> None:
+    directory.mkdir(parents=True)
+    make(directory / name)
+
+    with pytest.raises(ClaimError, match=f"{name} is no regular file: find out who put it there"):
+        keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
+
+
+@pytest.mark.parametrize("name", ["claims.json", ".claims.lock"])
+def test_given_a_file_of_another_user_when_claimed_then_it_is_not_believed(
+    directory: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory.mkdir(parents=True)
+    (directory / name).write_text(json.dumps(State().as_dict()))
+    if os.geteuid() == 0:
+        os.chown(directory / name, 65534, 65534)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 65533)
+
+    with pytest.raises(ClaimError, match=rf"{name} belongs to the user with the id \d+: run as that user"):
+        keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
 
 
 def test_given_nothing_when_read_then_nobody_claims_it_and_nothing_is_made(directory: Path) -> None:
@@ -190,7 +238,10 @@ def test_given_events_tried_long_ago_or_too_many_then_only_the_latest_are_rememb
         '{"lease": {"until": "soon"}, "claims": {}, "tried": {}}',
         '{"lease": null, "claims": {}, "tried": {"a": {"reason": "when?"}}}',
         '{"lease": 1}',
+        "[" * 200_000,
+        " " * 1024 * 1024 + "{}",
     ],
+    ids=lambda content: content[:40].strip(),
 )
 def test_given_a_damaged_file_when_read_then_it_is_named_and_not_taken_for_no_claims(
     directory: Path, content: str
