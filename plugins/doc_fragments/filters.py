@@ -15,7 +15,7 @@ options:
       - If not set, events of all types are chosen, also of types that are not known yet.
     type: list
     elements: str
-    choices: [Preempt, Terminate, Redeploy, Reboot, Freeze]
+    choices: [Preempt, Terminate, Redeploy, Reboot, SpotRebalanceRecommendation, Freeze]
   event_sources:
     description:
       - Choose events from these sources, where O(event_sources=User) is what somebody asked Azure to do.

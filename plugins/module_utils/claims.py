@@ -339,7 +339,9 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(new)
     # Everybody may read who has the machine out.
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "w", encoding="utf-8") as stream:
+    with open(
+        os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "w", encoding="utf-8"
+    ) as stream:
         json.dump(state.as_dict(), stream)
         stream.flush()
         os.fsync(stream.fileno())

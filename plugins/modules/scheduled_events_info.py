@@ -91,7 +91,8 @@ document_incarnation:
 events:
   description: >-
     The chosen events in order of urgency. What has started comes first, then what may start at any moment, then the
-    rest by their earliest start.
+    rest by their earliest start. V(SpotRebalanceRecommendation) has no start; it comes behind every V(Preempt) and
+    before what starts later.
   returned: success
   type: list
   elements: dict
@@ -118,8 +119,9 @@ events:
       returned: always
     event_type:
       description: >-
-        V(Freeze), V(Reboot), V(Redeploy), V(Preempt) or V(Terminate); or a type that Azure has added since, as it came;
-        V(Unreadable) if it is no text.
+        V(Freeze), V(Reboot), V(Redeploy), V(Preempt), V(Terminate) or V(SpotRebalanceRecommendation), which is advisory
+        and may come without an eviction; or a type that Azure has added since, as it came; V(Unreadable) if it is no
+        text.
       type: str
       returned: always
     event_status:

@@ -11,6 +11,8 @@ ready: inside a VM of that one, from outside of those that the user names. What 
   them approves it; it is for the user to know that all are ready
 * `any`: every event
 
+An event that is only advisory is in no scope: its approval has no effect.
+
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event
 """
 
@@ -23,6 +25,7 @@ LEADER = "leader"
 ANY = "any"
 SCOPES = (OWN, LEADER, ANY)
 
+ADVISORY = "advisory"
 NOT_LISTED = "not listed: it has ended, was withdrawn or never was"
 
 
@@ -78,8 +81,10 @@ def judge(events: Iterable[Event], mandate: Mandate, scope: str) -> Judgement:
     refused = []  # type: List[Verdict]
     for event in in_order_of_urgency(events):
         others = [name for name in event.resources if not mandate.covers(event, name)]
-        # First, and whatever the status: a wrong id is a mistake before the event starts and after.
-        if scope == OWN and len(others) == len(event.resources):
+        if event.is_advisory:
+            not_approved.append(Verdict(event, ADVISORY))
+        # Then, and whatever the status: a wrong id is a mistake before the event starts and after.
+        elif scope == OWN and len(others) == len(event.resources):
             refused.append(Verdict(event, _does_not_affect(event, mandate)))
         elif not event.is_scheduled:
             not_approved.append(Verdict(event, why_over(event)))

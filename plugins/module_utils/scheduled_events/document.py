@@ -37,7 +37,10 @@ NEWEST_API_VERSION = API_VERSIONS[-1]
 UNDERSCORED_NAMES_API_VERSION = API_VERSIONS[0]
 
 # The most destructive first: of two events at the same instant the earlier one here is the more urgent.
-EVENT_TYPES = ("Preempt", "Terminate", "Redeploy", "Reboot", "Freeze")
+EVENT_TYPES = ("Preempt", "Terminate", "Redeploy", "Reboot", "SpotRebalanceRecommendation", "Freeze")
+# What may come, and may not: these never start, and there is nothing to approve. A policy is for one of them only if
+# it names the type.
+ADVISORY_EVENT_TYPES = ("SpotRebalanceRecommendation",)
 # After these the VM is gone: deleted, or for a Spot VM at least deallocated.
 FINAL_EVENT_TYPES = ("Preempt", "Terminate")
 EVENT_SOURCES = ("Platform", "User")
@@ -123,6 +126,11 @@ class Event(NamedTuple):
         return self.event_type in FINAL_EVENT_TYPES
 
     @property
+    def is_advisory(self) -> bool:
+        """Whether it only says what may come: it never starts, and approving it has no effect."""
+        return self.event_type in ADVISORY_EVENT_TYPES
+
+    @property
     def is_shared(self) -> bool:
         """Whether it hits more than one VM, so that one approval decides for all of them."""
         return len({name_key(name) for name in self.resources}) > 1
@@ -177,13 +185,21 @@ def in_order_of_urgency(events: Iterable[Event]) -> List[Event]:
     """Sort: what has started, then what may start at any moment, then by the earliest start.
 
     At the same instant the more destructive type comes first; the event id settles the rest, so that
-    the order is the same wherever it is computed.
+    the order is the same wherever it is computed. An advisory event has no start: it comes with what may
+    start at any moment, but behind every eviction.
     """
-    return sorted(events, key=_urgency)
+    listed = list(events)
+    last_eviction = max((_urgency(event) for event in listed if event.event_type == "Preempt"), default=())
+
+    def key(event: Event) -> Tuple[Any, ...]:
+        own = _urgency(event)
+        return max(own, last_eviction + own) if event.is_advisory else own
+
+    return sorted(listed, key=key)
 
 
-def _urgency(event: Event) -> Tuple[int, float, int, str]:
-    if event.is_started:
+def _urgency(event: Event) -> Tuple[Any, ...]:
+    if event.is_started and not event.is_advisory:
         group, start = 0, 0.0
     elif event.not_before is None:
         group, start = 1, 0.0
@@ -233,7 +249,7 @@ def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API
     if not isinstance(content, dict):
         raise DocumentError("%s: expected an object, got %s" % (path, _quote(content)))
     unknown = {name: value for name, value in content.items() if name not in _FIELDS}
-    return Event(
+    event = Event(
         event_id=_required_word(content, "EventId", path),
         event_type=_as_azure_spells(_required_word(content, "EventType", path), EVENT_TYPES),
         event_status=_as_azure_spells(_required_word(content, "EventStatus", path), EVENT_STATUSES),
@@ -245,6 +261,8 @@ def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API
         duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
         other_fields=_other_values(unknown, path + "."),
     )
+    # Azure documents neither for what never starts: nobody must wait for an instant that means nothing.
+    return event._replace(not_before=None, duration_in_seconds=None) if event.is_advisory else event
 
 
 def parse_metadata(body: Union[bytes, str]) -> Dict[str, Any]:
@@ -438,7 +456,9 @@ def _worst_of(events: List[Event]) -> Event:
 
 
 def _harm(event: Event) -> float:
-    """The smaller, the more is lost. An unknown type may do more than pause the machine."""
+    """The smaller, the more is lost. An unknown type may do more than pause the machine, an advisory does nothing."""
+    if event.is_advisory:
+        return len(EVENT_TYPES)
     known = event.event_type in EVENT_TYPES
     return EVENT_TYPES.index(event.event_type) if known else EVENT_TYPES.index("Freeze") - 0.5
 

@@ -42,6 +42,16 @@ OTHERS = event("others", "web_2", "web_10")
 STARTED = event("started", "web_1", event_status="Started")
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("resources", [("web_1",), ("web_2", "web_1"), ("web_2",), ()])
+def test_given_an_advisory_event_then_it_is_left_alone_whatever_the_scope(
+    scope: str, resources: Tuple[str, ...]
+) -> None:
+    advisory = event("advisory", *resources, event_type="SpotRebalanceRecommendation")
+
+    assert judge([advisory], for_vm("web_1"), scope) == ((), (Verdict(advisory, "advisory"),), ())
+
+
 class TestWhatWasPreparedFor:
     def test_given_an_event_as_it_was_seen_then_there_is_nothing_to_say(self) -> None:
         moved = LED._replace(event_id="Led", resources=("web_2", "Web_1"), not_before=NOON + timedelta(seconds=60))

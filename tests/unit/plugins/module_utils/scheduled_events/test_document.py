@@ -821,6 +821,25 @@ class TestKinds:
         assert event.is_freeze_of_at_most(10) is expected
 
 
+class TestARecommendation:
+    def test_it_is_known_in_any_case_and_has_neither_a_start_nor_a_duration(self) -> None:
+        event = parse_one(
+            EventType="spotrebalancerecommendation", NotBefore="Mon, 19 Sep 2016 18:29:47 GMT", DurationInSeconds=5
+        )
+
+        assert event.event_type == "SpotRebalanceRecommendation"
+        assert event.is_advisory
+        assert not event.is_final
+        assert (event.not_before, event.duration_in_seconds) == (None, None)
+
+    @pytest.mark.parametrize("other", ["Freeze", "Defragment", "Preempt"])
+    def test_given_another_event_of_its_id_then_that_one_counts(self, other: str) -> None:
+        events = [parse_one(EventType="SpotRebalanceRecommendation"), parse_one(EventType=other)]
+        body = json.dumps({"DocumentIncarnation": 1, "Events": [event_as_azure(event) for event in events]})
+
+        assert [event.event_type for event in parse_document(body).events] == [other]
+
+
 class TestUrgency:
     def test_started_comes_first_then_unknown_start_then_by_start_then_by_harm_then_by_id(self) -> None:
         later = NOT_BEFORE + timedelta(seconds=1)
@@ -839,6 +858,26 @@ class TestUrgency:
         ]
 
         assert in_order_of_urgency(reversed(expected)) == expected
+
+    def test_given_a_recommendation_then_it_comes_behind_every_eviction_and_before_what_may_start_as_well(self) -> None:
+        expected = [
+            Event("started", "Freeze", "Started", ()),
+            Event("any-moment", "Reboot", "Scheduled", ()),
+            Event("recommended", "SpotRebalanceRecommendation", "Started", ()),
+            Event("freeze-at-any-moment", "Freeze", "Scheduled", ()),
+            Event("freeze", "Freeze", "Scheduled", (), NOT_BEFORE + timedelta(seconds=60)),
+        ]
+        eviction = Event("evicted", "Preempt", "Scheduled", (), NOT_BEFORE)
+
+        assert in_order_of_urgency(reversed(expected)) == expected
+        assert in_order_of_urgency([*expected, eviction]) == [
+            expected[0],
+            expected[1],
+            expected[3],
+            eviction,
+            expected[2],
+            expected[4],
+        ]
 
     @given(strategies.event_lists, st.randoms())
     def test_the_order_is_total_and_does_not_depend_on_the_order_of_the_input(

@@ -5,7 +5,10 @@
 from typing import Any, Dict
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import API_VERSIONS
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    API_VERSIONS,
+    EVENT_TYPES,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
     ConnectionOptions,
@@ -141,7 +144,7 @@ class TestSelection:
             (
                 "event_types",
                 ["Freeze", "reboot"],
-                "event_types: 'reboot' is not one of Preempt, Terminate, Redeploy, Reboot, Freeze",
+                "event_types: 'reboot' is not one of " + ", ".join(EVENT_TYPES),
             ),
             ("event_sources", ["Moon"], "event_sources: 'Moon' is not one of Platform, User"),
             ("event_statuses", ["Completed"], "event_statuses: 'Completed' is not one of Scheduled, Started"),
