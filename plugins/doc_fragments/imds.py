@@ -20,9 +20,10 @@ options:
   api_version:
     description:
       - The version of Scheduled Events to ask for.
-      - Older ones leave out fields and event types; V(2020-07-01) is the newest.
+      - Older ones leave out fields and event types. V(2024-07-09) is the newest, and the only one that has
+        V(SpotRebalanceRecommendation); it is a preview that not every metadata service has.
+      - If not set, the newest is asked for, and where the metadata service lacks it, V(2020-07-01).
     type: str
-    default: "2020-07-01"
   timeout:
     description:
       - Seconds within which IMDS must have answered, for all requests and retries together.

@@ -12,7 +12,6 @@ from .scheduled_events.document import (
     EVENT_SOURCES,
     EVENT_STATUSES,
     EVENT_TYPES,
-    NEWEST_API_VERSION,
     event_from_dict,
 )
 from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
@@ -27,7 +26,7 @@ def connection_arguments() -> ArgumentSpec:
     """Options that say how to reach IMDS."""
     return {
         "endpoint": {"type": "str", "default": DEFAULT_ENDPOINT, "fallback": (env_fallback, ["FOGHORN_IMDS_ENDPOINT"])},
-        "api_version": {"type": "str", "default": NEWEST_API_VERSION},
+        "api_version": {"type": "str"},
         "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
         "connect_timeout": {"type": "float", "default": DEFAULT_CONNECT_TIMEOUT},
         "vm_name": {"type": "str"},

@@ -12,6 +12,7 @@ https://learn.microsoft.com/azure/virtual-machines/instance-metadata-service
 """
 
 import json
+import math
 import random
 import socket
 import time
@@ -20,7 +21,15 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .deadline import Deadline
-from .document import NEWEST_API_VERSION, Document, parse_date, parse_document, parse_json, parse_metadata
+from .document import (
+    GENERAL_API_VERSION,
+    NEWEST_API_VERSION,
+    Document,
+    parse_date,
+    parse_document,
+    parse_json,
+    parse_metadata,
+)
 from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, Unreachable
 from .http_connection import Answer, HttpConnection
 from .text import harmless_line, harmless_word
@@ -59,6 +68,8 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 _LONGEST_QUOTE = 300  # characters
 _LONGEST_VERSION = 20  # characters
 _MOST_VERSIONS = 10
+# A machine may be moved, at any time, to a host whose metadata service has another newest version.
+_NEWEST_AGAIN_AFTER = 3600.0  # seconds
 
 
 class _Request(NamedTuple):
@@ -69,6 +80,8 @@ class _Request(NamedTuple):
     content: bytes
     """As it is sent."""
     path: str
+    older: "Optional[_Request]" = None
+    """The same in the version that every metadata service has, for one that lacks this version."""
 
 
 class Identity(NamedTuple):
@@ -83,7 +96,8 @@ class ImdsClient:
     """Asks one IMDS, over one connection, which is opened when needed. A context manager; not thread-safe.
 
     :param endpoint: `http://HOST[:PORT]`
-    :param api_version: of Scheduled Events
+    :param api_version: of Scheduled Events. None: the newest; a metadata service that lacks it is asked at once with
+        the newest that is generally available, and an hour later with the newest again
     :param connect_timeout: seconds within which the first connection must be made. Until one is, this is
         the limit for all tries together; after that, the limit for each new connection
     :param clock: monotonic, in seconds
@@ -95,7 +109,7 @@ class ImdsClient:
     def __init__(
         self,
         endpoint: str = DEFAULT_ENDPOINT,
-        api_version: str = NEWEST_API_VERSION,
+        api_version: Optional[str] = None,
         connect_timeout: float = DEFAULT_CONNECT_TIMEOUT,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
@@ -113,7 +127,8 @@ class ImdsClient:
         self._was_reached = False
         self._is_enabled = False
         self._connection = HttpConnection(host, port)
-        self._request_for_events = self._prepare("GET", EVENTS_PATH, api_version)
+        self._newest_again = -math.inf
+        self._request_for_events = self._about_events("GET")
         # Most answers are the same as the one before: whoever asks every second need not parse each of them.
         self._latest: Optional[Tuple[bytes, Document]] = None
 
@@ -136,7 +151,7 @@ class ImdsClient:
         answer = self._ask(self._request_for_events, deadline)
         if self._latest is None or answer.body != self._latest[0]:
             try:
-                self._latest = answer.body, parse_document(answer.body, self.api_version)
+                self._latest = answer.body, parse_document(answer.body, self.api_version or NEWEST_API_VERSION)
             except DocumentError as error:
                 raise self._unusable(error) from None
         return self._latest[1]
@@ -148,7 +163,7 @@ class ImdsClient:
         :raises ImdsError: if IMDS did not accept within the deadline
         """
         body = json.dumps({"StartRequests": [{"EventId": event_id} for event_id in event_ids]}).encode("ascii")
-        self._ask(self._prepare("POST", EVENTS_PATH, self.api_version, body), deadline)
+        self._ask(self._about_events("POST", body), deadline)
 
     def read_compute(self, deadline: Deadline) -> Dict[str, Any]:
         """Ask who this VM is: `name`, `vmId`, `resourceId`, `vmScaleSetName`, `zone` and more.
@@ -194,9 +209,19 @@ class ImdsClient:
             path,
         )
 
+    def _about_events(self, method: str, body: Optional[bytes] = None) -> _Request:
+        if self.api_version is not None:
+            return self._prepare(method, EVENTS_PATH, self.api_version, body)
+        older = self._prepare(method, EVENTS_PATH, GENERAL_API_VERSION, body)
+        return self._prepare(method, EVENTS_PATH, NEWEST_API_VERSION, body)._replace(older=older)
+
+    def _in_known_version(self, request: _Request, now: float) -> _Request:
+        return request.older if request.older is not None and now < self._newest_again else request
+
     def _ask(self, request: _Request, deadline: Deadline) -> Answer:
         began = self._clock()
         may_enable = request is self._request_for_events and not self._is_enabled
+        request = self._in_known_version(request, began)
         patience = _PATIENCE_AT_FIRST if may_enable else _PATIENCE
         attempts = 0
         may_have_acted = False
@@ -224,6 +249,11 @@ class ImdsClient:
                 if 200 <= answer.status < 300:
                     self._is_enabled = self._is_enabled or request.path == EVENTS_PATH
                     return answer
+                if request.older is not None and _lacks_newest_version(answer):
+                    # It has not failed. Whether the events are enabled, the answer to the older version tells.
+                    request, attempts = request.older, attempts - 1
+                    self._newest_again = self._clock() + _NEWEST_AGAIN_AFTER
+                    continue
                 outcome = _describe_answer(answer)
                 if answer.status not in _RETRIED_STATUSES[request.path]:
                     raise _refused(request.name, answer, attempts, outcome, may_have_acted)
@@ -327,6 +357,13 @@ def _error_text(answer: Answer) -> str:
     said = _field_of(answer, "error")
     text = said if isinstance(said, str) else answer.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace")
     return harmless_line(text, _LONGEST_QUOTE)
+
+
+def _lacks_newest_version(answer: Answer) -> bool:
+    if answer.status == 400:
+        versions = _field_of(answer, "newest-versions")
+        return isinstance(versions, list) and NEWEST_API_VERSION not in versions
+    return answer.status == 404
 
 
 def _supported_versions(answer: Answer) -> str:

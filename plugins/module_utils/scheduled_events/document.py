@@ -30,8 +30,12 @@ API_VERSIONS = (
     "2019-04-01",
     "2019-08-01",
     "2020-07-01",
+    "2024-07-09",
 )
+# A preview: there are metadata services that lack it.
 NEWEST_API_VERSION = API_VERSIONS[-1]
+# The newest that is generally available.
+GENERAL_API_VERSION = "2020-07-01"
 
 # The preview is the only version that writes an underscore before the names in Resources.
 UNDERSCORED_NAMES_API_VERSION = API_VERSIONS[0]
@@ -113,12 +117,12 @@ class Event(NamedTuple):
     @property
     def is_scheduled(self) -> bool:
         """Announced, not yet begun: the only time at which an approval means anything."""
-        return self.event_status == SCHEDULED
+        return self.event_status == SCHEDULED or (self.is_advisory and self.event_status == STARTED)
 
     @property
     def is_started(self) -> bool:
         """Under way. Not the end: an event that is over is no longer listed."""
-        return self.event_status == STARTED
+        return self.event_status == STARTED and not self.is_advisory
 
     @property
     def is_final(self) -> bool:
@@ -199,7 +203,7 @@ def in_order_of_urgency(events: Iterable[Event]) -> List[Event]:
 
 
 def _urgency(event: Event) -> Tuple[Any, ...]:
-    if event.is_started and not event.is_advisory:
+    if event.is_started:
         group, start = 0, 0.0
     elif event.not_before is None:
         group, start = 1, 0.0

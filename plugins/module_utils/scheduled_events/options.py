@@ -11,7 +11,7 @@ import re
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 
 from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
-from .document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, NEWEST_API_VERSION
+from .document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, GENERAL_API_VERSION
 from .errors import OptionError
 from .selection import AFFECTING, ANY, Selection, any_of
 
@@ -25,7 +25,8 @@ class ConnectionOptions(NamedTuple):
     """How to reach IMDS. All times are in seconds."""
 
     endpoint: str = DEFAULT_ENDPOINT
-    api_version: str = NEWEST_API_VERSION
+    api_version: Optional[str] = None
+    """None: the newest that the metadata service has."""
     timeout: float = DEFAULT_TIMEOUT
     connect_timeout: float = DEFAULT_CONNECT_TIMEOUT
     vm_name: Optional[str] = None
@@ -44,9 +45,9 @@ def read_connection(options: Mapping[str, Any]) -> ConnectionOptions:
         # A password that somebody put there is not for the log.
         shown = _USER_INFO.sub("//…@", endpoint)
         raise OptionError("endpoint: %r %s. The default is %s" % (shown, error, DEFAULT_ENDPOINT)) from None
-    api_version = options["api_version"]
-    if not _API_VERSION.match(api_version):
-        raise OptionError("api_version: %r is not a date like %s" % (api_version, NEWEST_API_VERSION))
+    api_version = options.get("api_version")
+    if api_version is not None and not _API_VERSION.match(api_version):
+        raise OptionError("api_version: %r is not a date like %s" % (api_version, GENERAL_API_VERSION))
     return ConnectionOptions(
         endpoint=endpoint,
         api_version=api_version,

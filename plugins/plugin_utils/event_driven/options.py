@@ -21,7 +21,6 @@ from ...module_utils.scheduled_events.client import (
     DEFAULT_TIMEOUT,
     split_url,
 )
-from ...module_utils.scheduled_events.document import NEWEST_API_VERSION
 from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_vm_names
 from ...module_utils.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
@@ -197,13 +196,12 @@ def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str]
 def _read_connection(given: Mapping[str, Any], timeout: float) -> ConnectionOptions:
     values = {
         "endpoint": os.environ.get("FOGHORN_IMDS_ENDPOINT") or DEFAULT_ENDPOINT,
-        "api_version": NEWEST_API_VERSION,
         "connect_timeout": DEFAULT_CONNECT_TIMEOUT,
         **{name: given[name] for name in _OF_SOURCE[IMDS] if given.get(name) is not None},
         "timeout": timeout,
     }
     for name in ("endpoint", "api_version"):
-        if not isinstance(values[name], str):
+        if not isinstance(values.get(name, ""), str):
             raise OptionError("%s: %r is not a text" % (name, values[name]))
     _seconds(values, "connect_timeout", DEFAULT_CONNECT_TIMEOUT)
     return read_connection(values)

@@ -456,6 +456,8 @@ def _is_among(event: Event, event_ids: Iterable[str]) -> bool:
 def _why_withheld(
     event: Event, outsiders: Mapping[NameKey, str], others: _Others, agents: Sequence[str], rule: Rule, now: float
 ) -> str:
+    if event.is_advisory:
+        return "it is advisory"
     if not event.is_scheduled:
         return "it has started already"
     if agents:
@@ -477,6 +479,8 @@ def _why_withheld(
 def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
     if rule.ignore:
         return "the policy %s says so" % rule.name
+    if event.is_advisory and not rule.match.event_types:
+        return "advisory: no policy names the type"
     if withheld and withheld == why_not_yet(event, rule, now):
         return withheld
     if event.is_freeze_of_at_most(policy.tolerated_freeze):
@@ -559,7 +563,9 @@ def _unit(
 ) -> _Unit:
     least = max(member.settle_seconds + min(_for_ending(member), _LEAST_FOR_ENDING) for member in members)
     deadline = min(deadline_of(case.event, policy, now) for case in cases)
-    begins_by = deadline - least
+    # A recommendation waits for its turn, however long that takes: nothing happens at a time that is known.
+    starting = [case.event for case in cases if not case.event.is_advisory]
+    begins_by = min((deadline_of(event, policy, now) for event in starting), default=math.inf) - least
     is_patient = all(member.name in patient for member in members)
     if is_patient:
         # The margin shrinks with the notice: what was said at first holds.
@@ -581,7 +587,7 @@ def _cannot_wait(event: Event, begins_by: float | None, policy: Policy, now: flo
 
     :param begins_by: when it must begin, if it waits in its batch
     """
-    if begins_by is None or event.event_type == "Preempt" or not event.is_scheduled:
+    if begins_by is None or event.event_type == "Preempt" or event.is_advisory or not event.is_scheduled:
         return is_forced(event, policy, now)
     return now >= begins_by
 

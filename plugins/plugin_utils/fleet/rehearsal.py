@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ...module_utils.scheduled_events.document import (
+    ADVISORY_EVENT_TYPES,
     EVENT_TYPES,
     FINAL_EVENT_TYPES,
     STARTED,
@@ -75,10 +76,9 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
             raise RehearsalError(
                 "%s: its agent is handling an event. Rehearse when that is over: foghorn-agent status" % machine.name
             )
-    if event.get("event_type") not in EVENT_TYPES:
-        raise RehearsalError(
-            "rehearse_event_type: %r is not one of %s" % (event.get("event_type"), ", ".join(sorted(EVENT_TYPES)))
-        )
+    types = sorted(set(EVENT_TYPES).difference(ADVISORY_EVENT_TYPES))
+    if event.get("event_type") not in types:
+        raise RehearsalError("rehearse_event_type: %r is not one of %s" % (event.get("event_type"), ", ".join(types)))
     for name, least in (("notice", 0), ("impact", 0), ("linger", 0), ("duration", -1)):
         value = event.get(name)
         if value is not None and value < least:

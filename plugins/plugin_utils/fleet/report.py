@@ -163,6 +163,8 @@ def _describe_case(case: Case, now: float) -> str:
 
 
 def _describe_notice(event: Event, now: float) -> str:
+    if event.is_advisory:
+        return "may be followed by an eviction"
     notice = notice_of(event, now)
     if notice is None:
         return "has status %s" % event.event_status

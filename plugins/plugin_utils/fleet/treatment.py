@@ -13,6 +13,8 @@ from ...module_utils.scheduled_events.document import EVENT_TYPES, Event
 from .windows import Window, is_open, read_windows
 
 _LARGEST_SHARE_OF_MARGIN = 0.1
+# From a recommendation to the eviction that it is about, if one follows: half a minute up to minutes, says Azure.
+_NOTICE_OF_A_RECOMMENDATION = 120.0
 
 
 # Who approves.
@@ -240,8 +242,10 @@ def _read_number(value: Any, where: str) -> float:
 
 
 def needs_stop(event: Event) -> bool:
-    """Whether services are to be stopped before it: there is time, and it will not merely pause them."""
-    return event.is_scheduled and event.event_type != "Freeze"
+    """Whether services are to be stopped before it: there is time, and it will not merely pause them, or come to
+    nothing.
+    """
+    return event.is_scheduled and event.event_type != "Freeze" and not event.is_advisory
 
 
 def is_known(event: Event) -> bool:
@@ -267,7 +271,7 @@ def deadline_of(event: Event, policy: Policy, now: float) -> float:
 
     The margin is at most a tenth of the notice, so that little notice is not spent on it.
     """
-    notice = notice_of(event, now)
+    notice = _NOTICE_OF_A_RECOMMENDATION if event.is_advisory else notice_of(event, now)
     if notice is None:
         return now
     return now + notice - min(policy.margin, _LARGEST_SHARE_OF_MARGIN * notice)
@@ -275,6 +279,8 @@ def deadline_of(event: Event, policy: Policy, now: float) -> float:
 
 def is_forced(event: Event, policy: Policy, now: float) -> bool:
     """Whether the platform acts before a turn could come: evictions, what has started, what soon will."""
+    if event.is_advisory:
+        return False
     notice = notice_of(event, now)
     return notice is None or event.event_type == "Preempt" or notice < policy.urgent_within
 

@@ -331,7 +331,7 @@ class TestApiVersions:
         self, scene: Scene
     ) -> None:
         assert "400 Bad Request" in scene.error("unknown version")
-        assert "Set api_version to one that it knows; the newest are 2020-07-01" in scene.error("unknown version")
+        assert "Set api_version to one that it knows; the newest are 2024-07-09" in scene.error("unknown version")
         assert scene["unknown version"]["requests_tried"] == 1
 
 

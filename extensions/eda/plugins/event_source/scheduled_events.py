@@ -124,9 +124,10 @@ options:
     description: With O(source=imds), the address of the metadata service, by default that of Azure.
     type: str
   api_version:
-    description: With O(source=imds), the version of Scheduled Events.
+    description: >-
+      With O(source=imds), the version of Scheduled Events. If not set, the newest, V(2024-07-09); and V(2020-07-01)
+      where and as long as the metadata service lacks it.
     type: str
-    default: "2020-07-01"
   connect_timeout:
     description: With O(source=imds), seconds within which the metadata service must be reached.
     type: float

@@ -103,7 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     event.add_argument("--description")
     event.add_argument("--event-id", help="a GUID of your choice")
     event.add_argument("--started", action="store_const", const="Started", dest="status", help="it has started already")
-    event.add_argument("--becomes", choices=["Freeze"], help="what a Reboot turns out to be")
+    event.add_argument(
+        "--becomes", choices=["Freeze", "Preempt"], help="what a Reboot or a recommendation turns out to be"
+    )
     event.set_defaults(run=_event)
 
     withdraw = commands.add_parser("withdraw", parents=[remote], help="call off a scheduled event")
@@ -120,6 +122,9 @@ def _parser() -> argparse.ArgumentParser:
     fault.add_argument("--vm", default="*", help="whose requests (default: everybody's)")
     fault.add_argument("--path", action="append", dest="paths", help="only paths that begin like this; may be repeated")
     fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
+    fault.add_argument(
+        "--api-version", action="append", dest="api_versions", help="only requests for this version; may be repeated"
+    )
     fault.add_argument("--status", type=int, help="HTTP status of the answer (kind status)")
     fault.add_argument("--body", help="body of the answer (kinds status, garbage)")
     fault.add_argument(
@@ -240,7 +245,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _fault(options: argparse.Namespace) -> int:
-    names = "vm paths methods status body seconds bytes_per_second count for applied"
+    names = "vm paths methods api_versions status body seconds bytes_per_second count for applied"
     return _change_faults(options, FAULTS, names)
 
 

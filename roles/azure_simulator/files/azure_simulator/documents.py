@@ -8,6 +8,7 @@ import json
 from email.utils import formatdate
 from typing import Any
 
+from .events import RECOMMENDATION
 from .world import Feed, Notice
 
 VERSIONS = (
@@ -18,13 +19,14 @@ VERSIONS = (
     "2019-04-01",
     "2019-08-01",
     "2020-07-01",
+    "2024-07-09",
 )
 """The api-versions of /metadata/scheduledevents, oldest first. Each adds to the one before."""
 
 PREVIEW = VERSIONS[0]
 """The one version that does not insist on the Metadata header and puts ``_`` before names."""
 
-_TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01"}
+_TYPE_SINCE = {"Preempt": "2017-11-01", "Terminate": "2019-01-01", RECOMMENDATION: "2024-07-09"}
 _DESCRIPTION_SINCE = "2019-04-01"
 _SOURCE_SINCE = "2019-08-01"
 _DURATION_SINCE = "2020-07-01"
@@ -54,4 +56,7 @@ def _event(notice: Notice, version: str) -> dict[str, Any]:
         event["EventSource"] = notice.source
     if version >= _DURATION_SINCE:
         event["DurationInSeconds"] = notice.duration
+    if notice.event_type == RECOMMENDATION:
+        # Documented for what starts only.
+        del event["NotBefore"], event["DurationInSeconds"]
     return event

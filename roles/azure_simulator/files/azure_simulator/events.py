@@ -18,7 +18,10 @@ CANCELED = "Canceled"
 DELETING = frozenset({"Preempt", "Terminate"})
 """Types after whose impact the VM is gone."""
 
-EVENT_TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate")
+RECOMMENDATION = "SpotRebalanceRecommendation"
+"""Only advisory: it never starts, and an approval of it has no effect."""
+
+EVENT_TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", RECOMMENDATION)
 EVENT_SOURCES = ("Platform", "User")
 
 
@@ -29,6 +32,8 @@ class Life(NamedTuple):
     from the start on (until they are gone, for Preempt and Terminate), ``linger`` how long it
     stays in the document from the start on. ``approval_delay`` is how long Azure takes from an
     approval to the start. ``duration`` is what DurationInSeconds says: it is never scaled.
+    A recommendation never starts: ``linger`` is how long it stays in the document, ``notice`` lies
+    between its appearance and that of the Preempt that it becomes, if it becomes one.
     """
 
     notice: float
@@ -48,6 +53,7 @@ LIVES: Mapping[str, Life] = {
     "Redeploy": Life(600, 120, 600, 0, -1, "Platform", "Virtual machine is going to be moved to another host."),
     "Preempt": Life(30, 10, 30, 0, -1, "Platform", "Spot virtual machine is going to be evicted."),
     "Terminate": Life(300, 30, 60, 0, -1, "User", "Virtual machine is going to be deleted."),
+    RECOMMENDATION: Life(60, 0, 300, 0, -1, "Platform", "Spot virtual machine is at a heightened risk of eviction."),
 }
 """The documented minimum notice of each type, and what is typical where nothing is documented."""
 
@@ -107,11 +113,17 @@ def read_wish(raw: object, lives: Mapping[str, Life]) -> Wish:
         resources=fields.texts("resources") or (),
         life=read_life(fields, lives[event_type]),
         born_started=fields.text("status", SCHEDULED, (SCHEDULED, STARTED)) == STARTED,
-        becomes=fields.text("becomes", None, ("Freeze",)),
+        becomes=fields.text("becomes", None, ("Freeze", "Preempt")),
         event_id=fields.guid("event_id"),
     )
-    if wish.becomes and event_type not in ("Reboot", "Redeploy"):
+    if wish.becomes == "Freeze" and event_type not in ("Reboot", "Redeploy"):
         fields.wrong("becomes", f"only a Reboot or Redeploy turns into a Freeze, not a {event_type}")
+    if wish.becomes == "Preempt" and event_type != RECOMMENDATION:
+        fields.wrong("becomes", f"only a {RECOMMENDATION} is followed by a Preempt, not a {event_type}")
+    if wish.becomes == "Preempt" and wish.life.notice > wish.life.linger:
+        fields.wrong("notice", f"{wish.life.notice:g} must be at most the linger of {wish.life.linger:g}")
+    if event_type == RECOMMENDATION and (wish.born_started or wish.life.impact):
+        fields.wrong("event_type", f"a {RECOMMENDATION} never starts: it has neither a status nor an impact")
     if len(set(wish.resources)) != len(wish.resources):
         fields.wrong("resources", "names a VM twice")
     fields.close()
@@ -157,6 +169,11 @@ class Event:
     def deletes(self) -> bool:
         """True when its VMs do not come back."""
         return self.event_type in DELETING
+
+    @property
+    def starts(self) -> bool:
+        """True unless it is only advisory."""
+        return self.event_type != RECOMMENDATION
 
     @property
     def listed(self) -> bool:

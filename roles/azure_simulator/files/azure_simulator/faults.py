@@ -44,6 +44,7 @@ class FaultPlan:
     kind: str
     paths: tuple[str, ...] = ("/",)
     methods: tuple[str, ...] = ()
+    api_versions: tuple[str, ...] = ()
     status: int = 500
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
@@ -59,10 +60,13 @@ class FaultPlan:
         """True when the service gets to see the request."""
         return self.applied or self.kind in SPOILING
 
-    def hits(self, vm: str, method: str, path: str) -> bool:
+    def hits(self, vm: str, method: str, path: str, api_version: str) -> bool:
         """Whether it is meant for this request."""
         return (
-            self.vm in (vm, EVERY_VM) and (not self.methods or method in self.methods) and path.startswith(self.paths)
+            self.vm in (vm, EVERY_VM)
+            and (not self.methods or method in self.methods)
+            and (not self.api_versions or api_version in self.api_versions)
+            and path.startswith(self.paths)
         )
 
     def record(self) -> dict[str, Any]:
@@ -72,6 +76,7 @@ class FaultPlan:
             "kind": self.kind,
             "paths": list(self.paths),
             "methods": list(self.methods),
+            "api_versions": list(self.api_versions),
             "applied": self.applied,
             "status": self.status if self.kind == "status" else None,
         }
@@ -94,6 +99,7 @@ def read_fault(raw: object, path: str, mistakes: list[str], vms: Container[str])
         kind=kind,
         paths=fields.texts("paths") or ("/",),
         methods=fields.texts("methods", METHODS) or (),
+        api_versions=fields.texts("api_versions") or (),
         status=fields.integer("status", 500, 200, 599),
         body=(body if isinstance(body, str) else json.dumps(body)).encode() if body is not None else b"",
         content_type="application/json; charset=utf-8" if isinstance(body, (dict, list)) else FaultPlan.content_type,

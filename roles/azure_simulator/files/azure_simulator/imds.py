@@ -139,7 +139,8 @@ class Imds:
             return Broken(Wire.vanish if vm.deleted else Wire.reset)
         if not caller.admit(self._real()):
             return self._send(vm, request, target, self._too_many())
-        fault = self._faults.strike(lambda plan: plan.hits(vm.name, request.method, target.path))
+        version = target.query.get("api-version", "")
+        fault = self._faults.strike(lambda plan: plan.hits(vm.name, request.method, target.path, version))
         if fault is not None and not fault.plan.lets_through:
             return self._fail(vm, request, target, fault)
         answer = await self._answer(vm, request, target)

@@ -316,7 +316,7 @@ class World:
                 event_type=event.event_type,
                 status=event.status,
                 resources=self.names(event),
-                not_before=self._second(event.not_before) if event.status == SCHEDULED else None,
+                not_before=self._second(event.not_before) if event.status == SCHEDULED and event.starts else None,
                 description=event.life.description,
                 source=event.life.source,
                 duration=event.life.duration,
@@ -366,7 +366,11 @@ class World:
             self._start(event)
         else:
             event.turn(SCHEDULED, self.now)
-            self._at(event.not_before, lambda: self._start_if_due(event))
+            if event.starts:
+                self._at(event.not_before, lambda: self._start_if_due(event))
+            else:
+                self._at(event.not_before, lambda: self._evict_if_due(event))
+                self._at(self.now + event.life.linger, lambda: self._end_if_due(event))
             self._refresh(self._scope(event))
             self._tell("event", SCHEDULED, event=event)
         return event
@@ -430,7 +434,7 @@ class World:
             self._tell("approval", "repeated" if repeated else "approved", vm=by, event=event)
             scope = self._scope(event)
             scopes[scope.key] = scope
-            if not repeated and event.event_type != "Terminate":
+            if not repeated and event.event_type != "Terminate" and event.starts:
                 self._start_soon(event)
         for scope in scopes.values():
             self._release_terminates(scope)
@@ -460,6 +464,16 @@ class World:
         """Start it, unless it has started or been withdrawn meanwhile."""
         if event.status == SCHEDULED:
             self._start(event)
+
+    def _evict_if_due(self, event: Event) -> None:
+        """Announce what a recommendation becomes, if anything, unless it was withdrawn meanwhile."""
+        if event.becomes and event.status == SCHEDULED:
+            left = tuple(vm.name for vm in self._hit(event))
+            self.create(Wish(event.becomes, left, self.lives[event.becomes]))
+
+    def _end_if_due(self, event: Event) -> None:
+        if event.status == SCHEDULED:
+            self._end(event, CANCELED)
 
     def _start(self, event: Event) -> None:
         event.started = self.now

@@ -9,7 +9,7 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint, split_url
-from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, NEWEST_API_VERSION, NameKey, name_key
+from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, GENERAL_API_VERSION, NameKey, name_key
 
 from .paths import UnsafePath, check_path
 from .policy import (
@@ -75,7 +75,7 @@ class Imds(NamedTuple):
     """How IMDS is asked. Times are in seconds."""
 
     endpoint: str = DEFAULT_ENDPOINT
-    api_version: str = NEWEST_API_VERSION
+    api_version: str = GENERAL_API_VERSION
     vm_name: Optional[str] = None
     """None: ask IMDS."""
     poll_interval: float = 1.0
@@ -349,7 +349,7 @@ def _parse_imds(section: _Section) -> Imds:
         api_version=section.checked(
             "api_version",
             defaults.api_version,
-            "a date like " + NEWEST_API_VERSION,
+            "a date like " + GENERAL_API_VERSION,
             lambda value: isinstance(value, str) and bool(_API_VERSION.match(value)),
         ),
         vm_name=section.text("vm_name"),

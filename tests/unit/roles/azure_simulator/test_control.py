@@ -96,6 +96,15 @@ def test_given_a_faster_clock_when_an_event_is_announced_then_its_record_is_in_w
         ('{"event_type": "Reboot", "resources": ["db"], "event_id": "1"}', "event_id: '1' is not a GUID"),
         ('{"event_type": "Reboot", "resources": ["db"], "status": "Completed"}', "status: 'Completed' is not one of"),
         ('{"event_type": "Preempt", "resources": ["db"], "becomes": "Freeze"}', "becomes: only a Reboot or Redeploy"),
+        ('{"event_type": "Reboot", "resources": ["db"], "becomes": "Preempt"}', "becomes: only a SpotRebalanceRec"),
+        (
+            '{"event_type": "SpotRebalanceRecommendation", "resources": ["db"], "becomes": "Preempt", "notice": 400}',
+            "notice: 400 must be at most the linger of 300",
+        ),
+        (
+            '{"event_type": "SpotRebalanceRecommendation", "resources": ["db"], "status": "Started"}',
+            "event_type: a SpotRebalanceRecommendation never starts",
+        ),
         ('{"event_type": "Reboot", "resources": ["db"], "desription": ""}', "desription: is not an option here: did"),
         ('{"event_type": "Reboot", "resources": ["db"], "description": 7}', "description: 7 is not a text"),
     ],

@@ -48,6 +48,7 @@ def test_given_an_api_version_when_rendered_then_it_shows_the_fields_it_had(
         ("2017-11-01", ["Freeze", "Reboot", "Redeploy", "Preempt"]),
         ("2019-01-01", ["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"]),
         ("2020-07-01", ["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"]),
+        ("2024-07-09", ["Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", "SpotRebalanceRecommendation"]),
     ],
 )
 def test_given_an_api_version_when_rendered_then_it_hides_the_types_it_did_not_have(
@@ -57,6 +58,16 @@ def test_given_an_api_version_when_rendered_then_it_hides_the_types_it_did_not_h
     for event_type, life in LIVES.items():
         world.create(Wish(event_type, ("web_0",), life))
     assert [event["EventType"] for event in document(world, version)["Events"]] == types
+
+
+def test_given_a_recommendation_when_rendered_then_it_has_neither_a_start_nor_a_duration(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world()
+    world.create(Wish("SpotRebalanceRecommendation", ("web_0",), LIVES["SpotRebalanceRecommendation"]))
+    (event,) = document(world, "2024-07-09")["Events"]
+    assert set(event) == (ALWAYS | {"Description", "EventSource"}) - {"NotBefore"}
+    assert event["EventStatus"] == "Scheduled"
 
 
 def test_given_the_preview_version_when_rendered_then_names_begin_with_an_underscore(

@@ -36,6 +36,18 @@ def raw_answer(url: str) -> bytes:
         return received
 
 
+def test_given_a_version_that_the_service_lacks_when_asked_then_only_that_one_is_not_found(
+    simulate: Simulate, ask: Ask
+) -> None:
+    azure = simulate()
+    azure.fault("status", "web_0", status=404, api_versions=["2024-07-09"])
+    statuses = [
+        ask(azure.imds[vm], f"/metadata/scheduledevents?api-version={version}").status
+        for vm, version in (("web_0", "2024-07-09"), ("web_0", "2020-07-01"), ("web_1", "2024-07-09"))
+    ]
+    assert statuses == [404, 200, 200]
+
+
 # -- kinds ----------------------------------------------------------------------------------
 
 
@@ -184,7 +196,7 @@ def test_given_a_time_when_it_is_over_then_the_fault_is_gone() -> None:
     )
 
     def strike() -> object:
-        return desk.strike(lambda plan: plan.hits("a", "GET", "/metadata"))
+        return desk.strike(lambda plan: plan.hits("a", "GET", "/metadata", ""))
 
     now[0] = 9.9
     assert strike() is not None

@@ -41,6 +41,39 @@ ZONES = {
     ]
 }
 
+# -- a recommendation -----------------------------------------------------------------------
+
+
+def test_given_a_recommendation_when_approved_then_nothing_starts_and_it_is_followed_by_nothing(
+    make_world: MakeWorld, pass_time: PassTime
+) -> None:
+    world = make_world()
+    event = announce(world, "SpotRebalanceRecommendation", "web_0", notice=60, linger=300)
+    world.approve("web_0", [event])
+
+    pass_time(world, 299)
+    assert told(world, "web_0") == [(event.event_id, "Scheduled")]
+    pass_time(world, 1)
+    assert (event.started, told(world, "web_0"), world.vms["web_0"].state) == (None, [], "running")
+    assert list(world.events.values()) == [event]
+
+
+@pytest.mark.parametrize("is_withdrawn", [False, True])
+def test_given_a_recommendation_that_becomes_an_eviction_then_that_follows_unless_it_is_withdrawn(
+    make_world: MakeWorld, pass_time: PassTime, is_withdrawn: bool
+) -> None:
+    world = make_world()
+    event = announce(world, "SpotRebalanceRecommendation", "web_0", becomes="Preempt", notice=60, linger=300)
+    pass_time(world, 59)
+    if is_withdrawn:
+        world.withdraw(event.event_id)
+
+    pass_time(world, 1)
+    assert [one.event_type for one in world.events.values() if one is not event] == ["Preempt"] * (not is_withdrawn)
+    pass_time(world, 40)
+    assert world.vms["web_0"].deleted is not is_withdrawn
+
+
 # -- an event's life ------------------------------------------------------------------------
 
 

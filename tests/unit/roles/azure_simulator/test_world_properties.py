@@ -9,7 +9,7 @@ from typing import Any
 
 from azure_simulator.clock import ManualClock
 from azure_simulator.config import parse
-from azure_simulator.events import CANCELED, COMPLETED, LIVES, SCHEDULED, STARTED, Wish
+from azure_simulator.events import CANCELED, COMPLETED, LIVES, RECOMMENDATION, SCHEDULED, STARTED, Wish
 from azure_simulator.world import DELETED, ENABLED, RUNNING, Change, Notice, World
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -69,8 +69,12 @@ class Life(RuleBasedStateMachine):
                     event_type,
                     resources,
                     LIVES[event_type]._replace(**times),
-                    born_started,
-                    "Freeze" if becomes and event_type == "Reboot" else None,
+                    born_started and event_type != RECOMMENDATION,
+                    "Preempt"
+                    if becomes and event_type == RECOMMENDATION
+                    else "Freeze"
+                    if becomes and event_type == "Reboot"
+                    else None,
                 )
             )
 
@@ -167,7 +171,10 @@ class Life(RuleBasedStateMachine):
                     if self.world.now >= scope.events_from and (feed.vm is None or feed.vm in event.resources)
                 }
                 assert {notice.event_id: notice.status for notice in feed.notices} == expected
-                assert all((notice.not_before is None) == (notice.status == STARTED) for notice in feed.notices)
+                assert all(
+                    (notice.not_before is None) == (notice.status == STARTED or notice.event_type == RECOMMENDATION)
+                    for notice in feed.notices
+                )
 
     @invariant()
     def an_approved_terminate_waits_only_for_unapproved_ones_that_are_not_later(self) -> None:

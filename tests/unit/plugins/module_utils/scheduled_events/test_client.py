@@ -22,6 +22,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     API_VERSIONS,
+    GENERAL_API_VERSION,
     Document,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
@@ -70,6 +71,7 @@ def client_of(url: str, clock: FakeClock, jitter: float = 1.0, **options: Any) -
     """A client whose time is the clock's, and whose backoff is as long as jitter can make it."""
     return ImdsClient(
         url,
+        options.pop("api_version", GENERAL_API_VERSION),
         clock=clock,
         wall_clock=lambda: WALL_CLOCK + clock.now - 1000,
         sleep=clock.sleep,
@@ -153,7 +155,7 @@ class TestTheRequest:
             assert client.read_document(Deadline(PATIENCE)) == NONE
 
         assert time.monotonic() - began >= 0.25
-        assert imds.requests[0].target.endswith("=2020-07-01")
+        assert imds.requests[0].target.endswith("=2024-07-09")
 
     @pytest.mark.parametrize(
         ("endpoint", "parts"),
@@ -411,6 +413,85 @@ class TestRetries:
             client.read_document(limit(clock, 150))
 
         assert clock.slept == []
+
+
+def versions_asked(imds: ScriptedImds) -> List[str]:
+    return [request.method + request.target.rpartition("=")[2] for request in imds.requests]
+
+
+UNKNOWN_VERSION = status(400, {"error": "Bad request", "newest-versions": ["2020-07-01", "2019-08-01"]})
+HOUR = 3600.0
+
+
+class TestTheVersion:
+    """Without one, the newest that the metadata service has."""
+
+    @pytest.mark.parametrize("lacking", [status(404, "<html>"), UNKNOWN_VERSION, status(404, document())])
+    def test_given_a_service_that_lacks_the_newest_then_the_older_is_asked_for_at_once_and_for_an_hour(
+        self, clock: FakeClock, lacking: Step
+    ) -> None:
+        answers = (events(event("A", "web_0")), events(), ok(""), lacking, events(), ok(""))
+        with dialogue(clock, lacking, *answers, api_version=None) as (imds, client):
+            assert [one.event_id for one in client.read_document(limit(clock)).events] == ["A"]
+            clock.now += HOUR - 1
+            assert client.read_document(limit(clock)) == NONE
+            client.approve(["A"], limit(clock))
+            clock.now += 1
+            assert client.read_document(limit(clock)) == NONE
+            client.approve(["A"], limit(clock))
+
+        assert versions_asked(imds) == [
+            *("GET2024-07-09", "GET2020-07-01", "GET2020-07-01", "POST2020-07-01"),
+            *("GET2024-07-09", "GET2020-07-01", "POST2020-07-01"),
+        ]
+        assert clock.slept == []
+
+    def test_given_a_service_that_has_it_again_after_an_hour_then_it_is_kept(self, clock: FakeClock) -> None:
+        with dialogue(clock, status(404), events(), events(), events(), api_version=None) as (imds, client):
+            client.read_document(limit(clock))
+            clock.now += HOUR
+            client.read_document(limit(clock))
+            client.read_document(limit(clock))
+
+        assert versions_asked(imds)[2:] == ["GET2024-07-09", "GET2024-07-09"]
+
+    def test_given_a_machine_that_was_moved_when_it_approves_then_the_approval_is_sent_again_as_it_was(
+        self, clock: FakeClock
+    ) -> None:
+        with dialogue(clock, events(), status(404), ok(""), api_version=None) as (imds, client):
+            client.read_document(limit(clock))
+            client.approve(["A"], limit(clock))
+
+        assert versions_asked(imds) == ["GET2024-07-09", "POST2024-07-09", "POST2020-07-01"]
+        assert imds.requests[1].body == imds.requests[2].body
+
+    def test_given_the_older_is_not_found_either_then_the_service_is_not_enabled_yet(self, clock: FakeClock) -> None:
+        script = (status(404, headers={"Retry-After": "60"}), status(404), status(404), events())
+        with dialogue(clock, *script, api_version=None) as (imds, client):
+            assert client.read_document(limit(clock)) == NONE
+
+        assert versions_asked(imds) == ["GET2024-07-09", *["GET2020-07-01"] * 3]
+        assert clock.slept == [0.5, 1.0]
+
+    @pytest.mark.parametrize(
+        "body", [{"error": "Bad request"}, {"newest-versions": ["2024-07-09"]}, {"newest-versions": "2020-07-01"}]
+    )
+    def test_given_another_bad_request_then_it_is_refused(self, clock: FakeClock, body: Dict[str, Any]) -> None:
+        with dialogue(clock, status(400, body), api_version=None) as (_imds, client), pytest.raises(Refused):
+            client.read_document(limit(clock))
+
+    @pytest.mark.parametrize("code", [410, 429, 503])
+    def test_given_a_failure_that_passes_then_the_newest_is_asked_for_again(self, clock: FakeClock, code: int) -> None:
+        with dialogue(clock, status(code), events(), api_version=None) as (imds, client):
+            client.read_document(limit(clock))
+
+        assert versions_asked(imds) == ["GET2024-07-09"] * 2
+
+    def test_given_a_version_then_no_other_is_asked_for(self, clock: FakeClock) -> None:
+        with dialogue(clock, status(404), events(), api_version="2024-07-09") as (imds, client):
+            client.read_document(limit(clock))
+
+        assert versions_asked(imds) == ["GET2024-07-09"] * 2
 
 
 class TestTheTimeLimit:

@@ -74,6 +74,18 @@ PARSED: Dict[str, Document] = {
             ),
         ),
     ),
+    "2024-07-09": Document(
+        16,
+        (
+            fixture_event(
+                event_type="SpotRebalanceRecommendation",
+                resources=("spot_12",),
+                not_before=None,
+                description="",
+                event_source="Platform",
+            ),
+        ),
+    ),
     "no_events": Document(12, ()),
     "started": Document(13, (STARTED,)),
     "started_with_date": Document(13, (STARTED._replace(not_before=NOT_BEFORE),)),

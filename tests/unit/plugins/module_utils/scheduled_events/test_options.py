@@ -21,7 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 
 DEFAULTS: Dict[str, Any] = {
     "endpoint": "http://169.254.169.254",
-    "api_version": "2020-07-01",
+    "api_version": None,
     "timeout": 150,
     "connect_timeout": 5,
     "vm_name": None,

@@ -105,6 +105,56 @@ def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_t
     ]
 
 
+NAMED = {"name": "spot", "match": {"event_types": ["SpotRebalanceRecommendation"]}, "approve": "when_ready"}
+
+
+@pytest.mark.parametrize("status", ["Scheduled", "Started"])
+@pytest.mark.parametrize("policies", [[], [{"name": "all", "match": {"event_sources": ["Platform"]}}], [{}]])
+def test_given_a_recommendation_that_no_policy_names_then_it_is_shown_and_left_alone(
+    event: MakeEvent, now: float, status: str, policies: list[dict[str, Any]]
+) -> None:
+    recommended = event("SpotRebalanceRecommendation", notice=None, status=status)._replace(event_source="Platform")
+    plan = make_plan(fleet(recommended), read_policy({"policies": policies}), now)
+
+    assert [(case.event, case.left_alone) for case in plan.cases] == [
+        (recommended, "advisory: no policy names the type")
+    ]
+    assert (plan.batches, approvals(plan, ["h0"])) == ([], {})
+
+
+@pytest.mark.parametrize("status", ["Scheduled", "Started"])
+def test_given_a_policy_that_names_it_then_a_recommendation_is_drained_and_never_approved(
+    event: MakeEvent, now: float, status: str
+) -> None:
+    hosts = fleet(event("SpotRebalanceRecommendation", notice=None, status=status), stop_seconds=60)
+    plan = make_plan(hosts, read_policy({"policies": [NAMED]}), now)
+    entry = plan.hosts["h0"]
+
+    assert plan.batches == [["h0"]]
+    assert (entry.remove, entry.stop, entry.final, entry.unprepared) == (True, False, False, False)
+    assert now + 60 <= entry.drained_by <= now + 120
+    assert [case.withheld for case in plan.cases] == ["it is advisory"]
+    assert approvals(plan, ["h0"]) == {}
+
+
+def test_given_recommendations_for_all_that_a_policy_names_then_the_minimum_stays_in_service(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(*(event("SpotRebalanceRecommendation", (f"vm_{n}",), notice=None) for n in range(4)))
+    plan = make_plan(hosts, read_policy({"policies": [NAMED], "minimum_in_service": "3"}), now)
+
+    assert plan.batches == [["h0"], ["h1"], ["h2"], ["h3"]]
+    assert (plan.shortfalls, plan.patient) == ([], {})
+
+
+def test_given_a_recommendation_beside_a_reboot_then_only_the_reboot_is_met(event: MakeEvent, now: float) -> None:
+    reboot = event()
+    plan = make_plan(fleet(reboot, event("SpotRebalanceRecommendation", notice=None)), Policy(), now)
+
+    assert plan.hosts["h0"].events == (reboot,)
+    assert approvals(plan, ["h0"]) == {"h0": [reboot.event_id]}
+
+
 def test_given_room_beside_one_that_has_started_then_another_goes_with_it(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",), status="Started"))
 
