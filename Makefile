@@ -17,6 +17,7 @@ COPY_FOR_OTHER = $(CACHE)/ansible-test-$*/ansible_collections/foghorn/azure_even
 VERSION = $(shell sed -n 's/^version: *//p' galaxy.yml)
 TARBALL = dist/foghorn-azure_events-$(VERSION).tar.gz
 CORE := plugins/module_utils/scheduled_events
+POLICY := plugins/module_utils/maintenance_policy
 AGENT := roles/handler_agent
 HANDLER ?= on
 BALANCER ?= azure
@@ -121,7 +122,7 @@ unit-rest: $(VENV)/.test
 
 # The agent on the oldest only: on the newest it runs in the lab, on Debian 13.
 unit-other-pythons: $(VENV)/.run
-	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/plugins/module_utils/haproxy" \
+	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) tests/unit/plugins/module_utils/haproxy" \
 	  "--ignore tests/unit/$(AGENT)/test_kill.py tests/unit/$(AGENT)"
 
 integration: $(VENV)/.test ## integration tests

@@ -16,7 +16,12 @@ from pathlib import Path, PurePath
 AGENT = "roles/handler_agent/files"
 AGENT_PACKAGES = frozenset({"foghorn_agent", "foghorn_core"})
 MANAGED_NODE_CODE = ("plugins/module_utils", "plugins/modules", AGENT)
-STANDARD_LIBRARY_ONLY = ("plugins/module_utils/scheduled_events", "plugins/module_utils/haproxy", AGENT)
+STANDARD_LIBRARY_ONLY = (
+    "plugins/module_utils/scheduled_events",
+    "plugins/module_utils/maintenance_policy",
+    "plugins/module_utils/haproxy",
+    AGENT,
+)
 # For the control plane's modules, which run on the controller.
 CONTROLLER_CODE = ("plugins/module_utils/arm",)
 

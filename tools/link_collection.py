@@ -3,7 +3,7 @@
 """Lay this checkout out as Ansible and Python look for it: PATH/ansible_collections/foghorn/azure_events.
 
 That directory holds one link for each entry of the checkout. A single link to the checkout would hold itself again.
-The handler agent looks for the core beside itself, as the package foghorn_core.
+The handler agent looks for what it shares with the modules beside itself, as the package foghorn_core.
 Runs on Python 3.6 and later, for the tests of managed-node code.
 """
 
@@ -30,11 +30,16 @@ def link_collection(root: str, collections: str) -> str:
 
 
 def link_core(root: str, directory: str) -> None:
-    """Make the core of the checkout at `root` the package `foghorn_core` in `directory`, at any time as above."""
+    """Make `module_utils` of the checkout at `root` the package `foghorn_core` in `directory`, at any time as above."""
     os.makedirs(directory, exist_ok=True)
-    core = os.path.join(os.path.abspath(root), "plugins", "module_utils", "scheduled_events")
+    core = os.path.join(os.path.abspath(root), "plugins", "module_utils")
+    target, link = os.path.relpath(core, os.path.abspath(directory)), os.path.join(directory, "foghorn_core")
+    # An older checkout linked one of its directories.
+    if os.path.islink(link) and os.readlink(link) != target:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(link)
     with contextlib.suppress(FileExistsError):
-        os.symlink(os.path.relpath(core, os.path.abspath(directory)), os.path.join(directory, "foghorn_core"))
+        os.symlink(target, link)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,12 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progres
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import describe_reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import PREFIX, ROLES, mistakes
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
+    PREFIX,
+    PolicyError,
+    read_policy,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import ROLES, mistakes
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.windows import is_open, read_windows
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_times import is_open, read_times
 
 
 def window_is_open(windows: Any, instant: Any = None) -> bool:
     """Say whether an instant, by default now, is within one of these times, or there are none."""
     try:
-        return is_open(read_windows(windows, "windows"), time.time() if instant is None else float(instant))
+        return is_open(read_times(windows, "windows"), time.time() if instant is None else float(instant))
     except ValueError as error:
         raise AnsibleFilterError("window_is_open: %s" % error) from error
 

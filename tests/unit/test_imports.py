@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "plugins/module_utils/scheduled_events",
+    "plugins/module_utils/maintenance_policy",
     "plugins/module_utils/arm",
     "plugins/module_utils/haproxy",
     "plugins/plugin_utils/event_driven",

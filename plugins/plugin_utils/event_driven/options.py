@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils.arm.credentials import VARIABLES, SignIn, choose
 from ...module_utils.arm.options import Places, read_places
+from ...module_utils.maintenance_policy.window import Window
 from ...module_utils.scheduled_events.client import (
     DEFAULT_CONNECT_TIMEOUT,
     DEFAULT_ENDPOINT,
@@ -24,7 +25,7 @@ from ...module_utils.scheduled_events.client import (
 from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_vm_names
 from ...module_utils.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
-from ..fleet.windows import Window, read_windows
+from ..approval_times import read_times
 from .data_file import parse_data
 from .hosts import HostMap, read_host_map
 
@@ -139,7 +140,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
 
 def _read_windows(content: Any) -> tuple[Window, ...]:
     try:
-        return () if content is None else read_windows(content, "announce_between")
+        return () if content is None else read_times(content, "announce_between")
     except ValueError as error:
         raise OptionError(str(error)) from None
 

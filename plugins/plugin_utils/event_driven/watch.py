@@ -15,9 +15,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
+from ...module_utils.maintenance_policy.window import Window
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from ...module_utils.scheduled_events.text import plain
-from ..fleet.windows import Window, is_open
+from ..approval_times import is_open
 from .announcement import SCHEDULED_EVENT, Json, of_event
 from .hosts import HostMap
 from .memory import Memory

@@ -478,9 +478,7 @@ def _why_withheld(
 
 def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
     if rule.ignore:
-        return "the policy %s says so" % rule.name
-    if event.is_advisory and not rule.match.event_types:
-        return "advisory: no policy names the type"
+        return "the policy %s says so" % rule.name if rule.name else "advisory: no policy names the type"
     if withheld and withheld == why_not_yet(event, rule, now):
         return withheld
     if event.is_freeze_of_at_most(policy.tolerated_freeze):

@@ -3,14 +3,14 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What does an event ask of the hosts that it hits?"""
 
-import fnmatch
-import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...module_utils.maintenance_policy.match import Match, read_match
+from ...module_utils.maintenance_policy.reader import Section
+from ...module_utils.maintenance_policy.window import Window, read_windows
 from ...module_utils.scheduled_events.document import EVENT_TYPES, Event
-from .windows import Window, is_open, read_windows
+from ..approval_times import is_open, zone_directories
 
 _LARGEST_SHARE_OF_MARGIN = 0.1
 # From a recommendation to the eviction that it is about, if one follows: half a minute up to minutes, says Azure.
@@ -22,49 +22,15 @@ NEVER = "never"
 WHEN_READY = "when_ready"
 
 
+PREFIX = "handle_events_"
+
+
 class PolicyError(ValueError):
-    """What the operator decided makes no sense. The message says what to change."""
+    """What the operator decided makes no sense. `mistakes` says of each value what to change."""
 
-
-class Match(NamedTuple):
-    """Which events a rule is for, in the words of the handler agent. None does not restrict."""
-
-    event_types: tuple[str, ...] | None = None
-    event_sources: tuple[str, ...] | None = None
-    event_statuses: tuple[str, ...] | None = None
-    description: str | None = None
-    """A glob, without case."""
-    shared: bool | None = None
-    no_longer_than: float | None = None
-    """Seconds of expected interruption, known to Azure: a duration of -1, or none at all, counts as longer."""
-    longer_than: float | None = None
-    """Just the other events."""
-    notice_below: float | None = None
-    """Seconds from now to the earliest start; an unknown start counts as none."""
-    notice_above: float | None = None
-
-    def covers(self, event: Event, now: float) -> bool:
-        """Whether a rule with this condition is for the event."""
-        duration = event.duration_in_seconds
-        length = math.inf if duration is None or duration < 0 else float(duration)
-        notice = notice_of(event, now) or 0.0
-        words = (
-            (event.event_type, self.event_types),
-            (event.event_source, self.event_sources),
-            (event.event_status, self.event_statuses),
-        )
-        return (
-            all(chosen is None or str(word).lower() in (one.lower() for one in chosen) for word, chosen in words)
-            and (
-                self.description is None
-                or fnmatch.fnmatchcase((event.description or "").lower(), self.description.lower())
-            )
-            and self.shared in (None, event.is_shared)
-            and (self.no_longer_than is None or length <= self.no_longer_than)
-            and (self.longer_than is None or length > self.longer_than)
-            and (self.notice_below is None or notice < self.notice_below)
-            and (self.notice_above is None or notice > self.notice_above)
-        )
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        super().__init__("; ".join(mistakes))
+        self.mistakes = tuple(mistakes)
 
 
 class Rule(NamedTuple):
@@ -112,32 +78,44 @@ class Policy(NamedTuple):
 def read_policy(values: Mapping[str, Any]) -> Policy:
     """Make a policy of what may be text, as surveys hand it over; what is missing or empty keeps its default.
 
-    :raises PolicyError: if a value makes no sense
+    :raises PolicyError: with every value that makes no sense
     """
+    default = Policy()
+    mistakes: list[str] = []
+    given = {
+        PREFIX + name: value
+        for name, value in values.items()
+        if name in Policy._fields and not (isinstance(value, str) and not value.strip())
+    }
+    section = Section(given, "", mistakes, is_lenient=True)
     read: dict[str, Any] = {}
-    for name, default in Policy()._asdict().items():
-        value = values.get(name)
-        where = "handle_events_" + name
-        if value is None or (isinstance(value, str) and not value.strip()):
+    for name in given:
+        field = name[len(PREFIX) :]
+        if not section.has(name):
             continue
-        if name == "approve_between":
-            read[name] = _read_windows(value, where)
-        elif name == "policies":
-            read[name] = tuple(
-                _read_rule(one, "%s[%d]" % (where, at)) for at, one in enumerate(_read_list(value, where))
-            )
-        elif isinstance(default, bool):
-            read[name] = _read_bool(value, where)
-        elif isinstance(default, str):
-            read[name] = str(value)
+        if field == "approve_between":
+            read[field] = read_windows(section, name, zone_directories())
+        elif field == "policies":
+            read[field] = tuple(_read_rule(one) for one in section.sections(name))
+        elif field == "approve":
+            read[field] = section.boolean(name)
+        elif field == "minimum_in_service":
+            read[field] = str(given[name])
         else:
-            read[name] = type(default)(_read_number(value, where))
+            kind = type(getattr(default, field))
+            read[field] = kind(section.number(name, getattr(default, field)))
+    section.finish()
+    if mistakes:
+        raise PolicyError(mistakes)
     return Policy(**read)
 
 
 def rule_for(event: Event, policy: Policy, now: float) -> Rule:
     """Find what is decided for an event, with what holds for all where its rule is silent."""
-    found = next((rule for rule in policy.policies if rule.match.covers(event, now)), Rule("", Match()))
+    notice = notice_of(event, now)
+    found = next((rule for rule in policy.policies if rule.match.covers(event, notice)), None)
+    if found is None:
+        found = Rule("", Match(), ignore=event.is_advisory)
     return found._replace(
         approve=found.approve or (WHEN_READY if policy.approve else NEVER),
         approve_within=policy.approve_within if found.approve_within is None else found.approve_within,
@@ -162,83 +140,17 @@ def why_never(rule: Rule, now: float) -> str:
     return ""
 
 
-def _read_list(value: Any, where: str) -> Sequence[Any]:
-    """A list, also as the JSON that a survey can hold."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError as error:
-            raise PolicyError("%s: neither a list nor the JSON of one: %r" % (where, value)) from error
-    if isinstance(value, Mapping) or not isinstance(value, Sequence):
-        raise PolicyError("%s: write a list, not %r" % (where, value))
-    return value
-
-
-def _read_windows(value: Any, where: str) -> tuple[Window, ...]:
-    try:
-        return read_windows(_read_list(value, where), where)
-    except ValueError as error:
-        raise PolicyError(str(error)) from error
-
-
-def _read_rule(content: Any, where: str) -> Rule:
-    known = set(Rule._fields)
-    if not isinstance(content, Mapping):
-        raise PolicyError("%s: a policy is a dictionary of %s, not %r" % (where, ", ".join(sorted(known)), content))
-    _refuse_unknown(content, known, where)
-    approve = content.get("approve")
-    if approve not in (None, NEVER, WHEN_READY):
-        raise PolicyError("%s.approve: %r: write %s or %s" % (where, approve, NEVER, WHEN_READY))
-    within, between = content.get("approve_within"), content.get("approve_between")
+def _read_rule(section: Section) -> Rule:
+    within = section.number("approve_within", 0.0)
+    between = read_windows(section, "approve_between", zone_directories())
     return Rule(
-        name=str(content.get("name") or where),
-        match=_read_match(content.get("match") or {}, where + ".match"),
-        ignore=_read_bool(content.get("ignore", False), where + ".ignore"),
-        approve=approve,
-        approve_within=None if within is None else _read_number(within, where + ".approve_within"),
-        approve_between=None if between is None else _read_windows(between, where + ".approve_between"),
+        name=section.text("name") or section.path,
+        match=read_match(section.section("match")),
+        ignore=section.boolean("ignore") or False,
+        approve=section.word("approve", None, (NEVER, WHEN_READY)),
+        approve_within=within if section.has("approve_within") else None,
+        approve_between=between if section.has("approve_between") else None,
     )
-
-
-def _read_match(content: Any, where: str) -> Match:
-    if not isinstance(content, Mapping):
-        raise PolicyError("%s: write a dictionary, not %r" % (where, content))
-    _refuse_unknown(content, set(Match._fields), where)
-    read: dict[str, Any] = {}
-    for name, value in content.items():
-        at = "%s.%s" % (where, name)
-        if name in ("event_types", "event_sources", "event_statuses"):
-            if isinstance(value, str) or not isinstance(value, Sequence):
-                raise PolicyError("%s: write a list, not %r" % (at, value))
-            read[name] = tuple(map(str, value))
-        elif name == "shared":
-            read[name] = _read_bool(value, at)
-        else:
-            read[name] = str(value) if name == "description" else _read_number(value, at)
-    return Match(**read)
-
-
-def _refuse_unknown(content: Mapping[str, Any], known: set[str], where: str) -> None:
-    unknown = sorted(set(map(str, content)) - known)
-    if unknown:
-        raise PolicyError("%s.%s: not known: there are %s" % (where, unknown[0], ", ".join(sorted(known))))
-
-
-def _read_bool(value: Any, where: str) -> bool:
-    word = str(value).strip().lower()
-    if word not in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-        raise PolicyError("%s: %r: write true or false" % (where, value))
-    return word in ("true", "yes", "on", "1")
-
-
-def _read_number(value: Any, where: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise PolicyError("%s: %r: write a number, 0 or more" % (where, value))
-    return number
 
 
 def needs_stop(event: Event) -> bool:

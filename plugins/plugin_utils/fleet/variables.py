@@ -12,10 +12,9 @@ import yaml
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from .treatment import PolicyError, read_policy
+from .treatment import PREFIX, PolicyError, read_policy
 
 ROLES = ("load_balancer_removal", "graceful_shutdown")
-PREFIX = "handle_events_"
 
 TASKS = tuple(PREFIX + name for name in ("before_tasks", "after_tasks", "after_batch_tasks"))
 """The variables that name a file of tasks on the controller."""
@@ -107,7 +106,7 @@ def _wrong_policy(values: Mapping[str, Any]) -> list[str]:
     try:
         read_policy({name[len(PREFIX) :]: value for name, value in values.items() if name.startswith(PREFIX)})
     except PolicyError as error:
-        return [str(error)]
+        return list(error.mistakes)
     return []
 
 

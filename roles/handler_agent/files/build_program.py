@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds foghorn-agent: one file that Python runs, with the agent and the core in it.
+"""Builds foghorn-agent: one file that Python runs, with the agent and what it shares with the modules in it.
 
     python3 build_program.py foghorn-agent
 
@@ -19,9 +19,12 @@ from pathlib import Path
 from typing import Iterator
 
 HERE = Path(__file__).resolve().parent
+# What is shared with the modules and the playbooks lies in one package: its parts import each other relatively.
+CORE = HERE.parents[2] / "plugins" / "module_utils"
 PACKAGES = {
     "foghorn_agent": HERE / "foghorn_agent",
-    "foghorn_core": HERE.parents[2] / "plugins" / "module_utils" / "scheduled_events",
+    "foghorn_core/maintenance_policy": CORE / "maintenance_policy",
+    "foghorn_core/scheduled_events": CORE / "scheduled_events",
 }
 # -I and -S: neither the environment nor what is installed on the machine has a say in what the agent runs.
 FIRST_LINE = b"#!/usr/bin/python3 -IS\n"
@@ -32,6 +35,7 @@ MAIN = "foghorn_agent/__main__.py"
 def build(target: Path) -> None:
     """Write the program."""
     modules = {name: content for package in PACKAGES for name, content in modules_of(package, PACKAGES[package])}
+    modules["foghorn_core/__init__.py"] = b""
     # The package's own is the program's.
     modules["__main__.py"] = modules.pop(MAIN)
     _write(target, 0o755, FIRST_LINE, modules)

@@ -22,7 +22,7 @@ sys.path.insert(0, program)
 sys.modules["ssl"] = None  # type: ignore[assignment]
 
 from foghorn_agent import cli  # noqa: E402 - found on the path set above
-from foghorn_core.http_connection import HttpConnection  # noqa: E402
+from foghorn_core.scheduled_events.http_connection import HttpConnection  # noqa: E402
 
 kind, number, side = (os.environ.get("FOGHORN_KILL_AT") or "nothing:0:before").split(":")
 calls = {"fsync": 0, "GET": 0, "POST": 0}

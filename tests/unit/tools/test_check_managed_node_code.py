@@ -56,7 +56,7 @@ def test_given_code_that_managed_nodes_cannot_run_when_checked_then_its_file_and
     ("path", "source"),
     [
         pytest.param(CORE, "import http.client\nfrom . import document\n", id="standard library and relative"),
-        pytest.param(AGENT, "from foghorn_core.client import Deadline\n", id="the core in the agent"),
+        pytest.param(AGENT, "from foghorn_core.scheduled_events.client import Deadline\n", id="the core in the agent"),
         pytest.param(MODULE, "from ansible.module_utils import basic\n", id="Ansible in a module"),
         pytest.param(ARM, "import requests\nif (n := 1):\n    pass\n", id="anything on the controller"),
     ],

@@ -9,7 +9,7 @@ itself and for whoever proves to hold the members' secret.
 import ipaddress
 from typing import Callable, Optional, Sequence, Tuple, Union
 
-from foghorn_core.signature import SIGNATURE_HEADER, nonce_of_question, secret_of_question, sign_answer
+from foghorn_core.scheduled_events.signature import SIGNATURE_HEADER, nonce_of_question, secret_of_question, sign_answer
 
 from .config import AZURE_PROBE_ADDRESS, Config, Network
 from .endpoint import Asked, Response

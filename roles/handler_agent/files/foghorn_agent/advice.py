@@ -6,7 +6,7 @@ import ipaddress
 import os
 from typing import List, Sequence, Set, Tuple
 
-from foghorn_core.document import SCHEDULED, Event
+from foghorn_core.scheduled_events.document import SCHEDULED, Event
 
 from .config import Config
 from .connections import trouble_with_containers
@@ -28,7 +28,6 @@ from .policy import (
     plan_for,
 )
 from .steps import hook_commands, idle_hooks
-from .zones import UnknownZone, offset_at
 
 _UNIT_DIRECTORIES = (
     "/etc/systemd/system",
@@ -112,7 +111,6 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in troubles]
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in _trouble_with(step.argv[0])]
-        found += ["%s: approve_between: %s" % (rule.plan.rule, trouble) for trouble in _trouble_with_zones(rule.plan)]
     programs = [check for check in config.ready_checks if check.kind == COMMAND]
     found += [
         "ready_checks: %s: %s" % (check.name, trouble) for check in programs for trouble in _trouble_with(check.argv[0])
@@ -125,16 +123,6 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
 
 def _conditions_of(plan: Plan) -> List[str]:
     return [name for name, value in ((CHECK, plan.check), ("approve_between", plan.approve_between)) if value]
-
-
-def _trouble_with_zones(plan: Plan) -> List[str]:
-    found = []
-    for zone in sorted({window.zone for window in plan.approve_between}):
-        try:
-            offset_at(zone, 0.0)
-        except UnknownZone as error:
-            found.append("%s: it never approves" % error)
-    return found
 
 
 def _longest_way_out(plan: Plan) -> float:

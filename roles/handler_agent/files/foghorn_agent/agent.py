@@ -11,9 +11,10 @@ import json
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_core.document import Document, Event, NameKey, name_key
-from foghorn_core.errors import OutOfTime
-from foghorn_core.text import plain
+from foghorn_core.maintenance_policy.window import why_closed
+from foghorn_core.scheduled_events.document import Document, Event, NameKey, name_key
+from foghorn_core.scheduled_events.errors import OutOfTime
+from foghorn_core.scheduled_events.text import plain
 
 from . import log as levels
 from .checks import Checks, Wanted
@@ -57,7 +58,6 @@ from .running import Running
 from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, occasion, replay, summarise
 from .status import Failing, Health, as_failure, describe, failures, troubles
 from .steps import StepOutcome
-from .windows import why_closed
 from .workers import Worker
 
 _LONGEST_SLEEP = 1.0  # seconds
@@ -694,7 +694,7 @@ class Agent:
 
     def _clocks_of_zones(self) -> Any:
         # Only here: most policies may approve at any time.
-        from .zones import LocalTime
+        from foghorn_core.maintenance_policy.zones import LocalTime
 
         self._local_time = self._local_time or LocalTime()
         return self._local_time

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from string import Template
 from typing import Any, Dict, List, Mapping, Optional
 
-from foghorn_core.document import Event, event_as_dict, format_date
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.document import Event, event_as_dict, format_date
+from foghorn_core.scheduled_events.text import plain
 
 _LATER = re.compile(r"in_([0-9]{1,7})\Z")
 _DEEPEST_BODY = 32  # levels

@@ -8,7 +8,7 @@ What they said is not remembered over a restart: it is asked anew, and nothing i
 
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.text import plain
 
 from .decisions import Work
 from .policy import CHECK, Plan, keyed

@@ -12,9 +12,9 @@ import sys
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
-from foghorn_core.document import format_date, parse_json
-from foghorn_core.errors import DocumentError
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.document import format_date, parse_json
+from foghorn_core.scheduled_events.errors import DocumentError
+from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config

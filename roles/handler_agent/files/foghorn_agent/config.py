@@ -6,10 +6,19 @@ import ipaddress
 import json
 import os
 import re
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from foghorn_core.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint, split_url
-from foghorn_core.document import EVENT_SOURCES, EVENT_STATUSES, GENERAL_API_VERSION, NameKey, name_key
+from foghorn_core.maintenance_policy.match import LONGEST_NOTICE, read_match
+from foghorn_core.maintenance_policy.reader import Section
+from foghorn_core.maintenance_policy.window import Window, read_windows
+from foghorn_core.scheduled_events.client import (
+    DEFAULT_CONNECT_TIMEOUT,
+    DEFAULT_ENDPOINT,
+    DEFAULT_TIMEOUT,
+    split_endpoint,
+    split_url,
+)
+from foghorn_core.scheduled_events.document import EVENT_TYPES, GENERAL_API_VERSION, NameKey, name_key
 
 from .paths import UnsafePath, check_path
 from .policy import (
@@ -22,12 +31,12 @@ from .policy import (
     FAILURES,
     FINISH,
     HOOKS,
+    MANUAL,
     NEVER,
     PAUSE,
     QUORUM,
     STAGES,
     WAIT_CONNECTIONS,
-    Match,
     Plan,
     Rule,
     Step,
@@ -35,10 +44,11 @@ from .policy import (
 )
 from .readiness import HTTP, KINDS, TCP, Check
 from .state import TOLD, TOLD_STATES
-from .windows import DAYS, Window
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
+# In a match: Azure's own, and what is no event of Azure's.
+KNOWN_TYPES = (*EVENT_TYPES, MANUAL)
 DEFAULT_PATH = "/etc/foghorn/agent.json"
 DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
 DEFAULT_STATE_DIRECTORY = "/var/lib/foghorn"
@@ -50,10 +60,8 @@ AZURE_PROBE_ADDRESS = "168.63.129.16"
 
 _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie", "x-api-key")
 _LONGEST_TIME = 86400.0
-_LONGEST_NOTICE = 7 * 86400.0  # seconds: of a hardware failure that Azure foresees
 _LARGEST_FILE = 1024 * 1024  # bytes
 _UNIT_SUFFIX = re.compile(r"\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope)\Z")
-_TIME_OF_DAY = re.compile(r"(?:([01][0-9]|2[0-3]):([0-5][0-9])|24:00)\Z")
 # Of what Azure allows in the name of a VM, what can stand in a URL. Without a letter it would be an address.
 _VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
 _NAME_HERE = "{name}"
@@ -185,9 +193,10 @@ def read_file(path: str) -> Optional[bytes]:
         raise ConfigError(path, ["cannot be read: %s" % error.strerror]) from None
 
 
-def read_config(content: bytes, path: str) -> Config:
+def read_config(content: bytes, path: str, knows_zones: bool = True) -> Config:
     """Read the configuration from what a file holds, without a look at who could have written it.
 
+    :param knows_zones: as in `parse_config`
     :raises ConfigError: with every mistake in it
     """
     if len(content) > _LARGEST_FILE:
@@ -196,27 +205,28 @@ def read_config(content: bytes, path: str) -> Config:
         parsed = json.loads(content.decode("utf-8"), object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError) as error:
         raise ConfigError(path, ["is not JSON: %s" % error]) from None
-    return parse_config(parsed, path)
+    return parse_config(parsed, path, knows_zones)
 
 
-def parse_config(content: Any, path: str = "configuration") -> Config:
+def parse_config(content: Any, path: str = "configuration", knows_zones: bool = True) -> Config:
     """Read the configuration from what JSON gave.
 
+    :param knows_zones: whether to refuse time zones that are unknown on this machine
     :raises ConfigError: with every mistake in it
     """
     mistakes: List[str] = []
-    top = _Section(content, "", mistakes)
+    top = Section(content, "", mistakes)
     margin = top.seconds("margin", DEFAULT_MARGIN, least=0.0)
     config = Config(
         imds=_parse_imds(top.section("imds")),
         listen=_parse_listen(top),
-        allow_from=top.networks("allow_from"),
-        metrics_from=top.networks("metrics_from"),
+        allow_from=_networks(top, "allow_from"),
+        metrics_from=_networks(top, "metrics_from"),
         ready_checks=_parse_ready_checks(top),
-        hooks_directory=top.absolute_path("hooks_directory", DEFAULT_HOOKS_DIRECTORY),
-        state_directory=top.absolute_path("state_directory", DEFAULT_STATE_DIRECTORY),
+        hooks_directory=_absolute_path(top, "hooks_directory", DEFAULT_HOOKS_DIRECTORY),
+        state_directory=_absolute_path(top, "state_directory", DEFAULT_STATE_DIRECTORY),
         margin=margin,
-        rules=tuple(_parse_rule(rule, index, margin) for index, rule in enumerate(top.sections("policies")))
+        rules=tuple(_parse_rule(rule, margin, knows_zones) for rule in top.sections("policies"))
         + default_rules(margin),
         quorum=_parse_quorum(top.section("quorum")),
         webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks")),
@@ -244,105 +254,18 @@ def _demand_secret(config: Config, mistakes: List[str]) -> None:
         mistakes.append("quorum: has members and needs secret_file, a secret that only they hold")
 
 
-class _Section:
-    """One object of the configuration: gives what is asked for, and notes what is wrong or was never asked for."""
-
-    def __init__(self, content: Any, path: str, mistakes: List[str]) -> None:
-        self.path = path
-        self.mistakes = mistakes
-        self._asked: Set[str] = set()
-        self._children: List[_Section] = []
-        if not isinstance(content, dict):
-            self.mistake("", content, "an object")
-            content = {}
-        self.content: Dict[str, Any] = content
-
-    def has(self, name: str) -> bool:
-        self._asked.add(name)
-        return self.content.get(name) is not None
-
-    def mistake(self, name: str, value: Any, expected: str) -> None:
-        where = ".".join(part for part in (self.path, name) if part) or "configuration"
-        self.mistakes.append("%s: expected %s, got %s" % (where, expected, json.dumps(value)[:120]))
-
-    def checked(self, name: str, default: Any, expected: str, check: Callable[[Any], bool]) -> Any:
-        if not self.has(name):
-            return default
-        value = self.content[name]
-        if check(value):
-            return value
-        self.mistake(name, value, expected)
-        return default
-
-    def seconds(self, name: str, default: float, least: float = 0.001, most: float = _LONGEST_TIME) -> float:
-        return float(
-            self.checked(
-                name,
-                default,
-                "seconds from %g to %d" % (least, most),
-                lambda value: _is_number(value) and least <= value <= most,
-            )
-        )
-
-    def text(self, name: str, default: Optional[str] = None) -> Optional[str]:
-        result = self.checked(name, default, "text", lambda value: isinstance(value, str) and bool(value.strip()))
-        return None if result is None else str(result)
-
-    def word(self, name: str, default: str, words: Sequence[str]) -> str:
-        return str(self.checked(name, default, "one of " + ", ".join(words), lambda value: value in words))
-
-    def boolean(self, name: str) -> Optional[bool]:
-        result = self.checked(name, None, "true or false", lambda value: isinstance(value, bool))
-        return None if result is None else bool(result)
-
-    def texts(self, name: str, words: Optional[Sequence[str]] = None) -> Optional[Tuple[str, ...]]:
-        expected = "a list of texts" if words is None else "a list of " + ", ".join(words)
-        result = self.checked(
-            name,
-            None,
-            expected,
-            lambda value: (
-                isinstance(value, list)
-                and all(isinstance(one, str) and one and (words is None or one in words) for one in value)
-            ),
-        )
-        return None if result is None else tuple(result)
-
-    def networks(self, name: str) -> "Tuple[Network, ...]":
-        given = self.checked(name, [], "a list of IP addresses or networks", lambda value: _are(value, _is_network))
-        return tuple(ipaddress.ip_network(one) for one in given)
-
-    def absolute_path(self, name: str, default: Any) -> Any:
-        return self.checked(
-            name, default, "an absolute path", lambda value: _is_argument(value) and os.path.isabs(value)
-        )
-
-    def section(self, name: str) -> "_Section":
-        return self._child(name, self.content.get(name) if self.has(name) else {})
-
-    def sections(self, name: str) -> "List[_Section]":
-        found = self.checked(name, [], "a list", lambda value: isinstance(value, list))
-        return [self._child("%s[%d]" % (name, index), content) for index, content in enumerate(found)]
-
-    def finish(self) -> None:
-        """Note every name that nothing asked for: most likely a typing error."""
-        for name in self.content:
-            if name not in self._asked:
-                known = ", ".join(sorted(self._asked))
-                self.mistakes.append(
-                    "%s: is not known here, only %s" % (".".join(part for part in (self.path, name) if part), known)
-                )
-        for child in self._children:
-            child.finish()
-
-    def _child(self, name: str, content: Any) -> "_Section":
-        path = ".".join(part for part in (self.path, name) if part)
-        child = _Section(content, path, self.mistakes)
-        self._children.append(child)
-        return child
+def _networks(section: Section, name: str) -> "Tuple[Network, ...]":
+    given = section.checked(name, [], "a list of IP addresses or networks", lambda value: _are(value, _is_network))
+    return tuple(ipaddress.ip_network(one) for one in given)
 
 
-def _parse_imds(section: _Section) -> Imds:
+def _absolute_path(section: Section, name: str, default: Any) -> Any:
+    return section.checked(
+        name, default, "an absolute path", lambda value: _is_argument(value) and os.path.isabs(value)
+    )
+
+
+def _parse_imds(section: Section) -> Imds:
     defaults = Imds()
     return Imds(
         endpoint=section.checked("endpoint", defaults.endpoint, "http://HOST[:PORT]", _is_endpoint),
@@ -361,7 +284,7 @@ def _parse_imds(section: _Section) -> Imds:
     )
 
 
-def _parse_listen(top: _Section) -> Tuple[Tuple[str, int], ...]:
+def _parse_listen(top: Section) -> Tuple[Tuple[str, int], ...]:
     if not top.has("listen"):
         return Config().listen
     addresses = []
@@ -372,47 +295,41 @@ def _parse_listen(top: _Section) -> Tuple[Tuple[str, int], ...]:
     return tuple(addresses)
 
 
-def _parse_rule(section: _Section, index: int, margin: float) -> Rule:
+def _parse_windows(section: Section, knows_zones: bool) -> Tuple[Window, ...]:
+    if not section.has("approve_between"):
+        return ()
+    # Only here: most policies may approve at any time.
+    from foghorn_core.maintenance_policy.zones import DIRECTORIES
+
+    return read_windows(section, "approve_between", DIRECTORIES if knows_zones else ())
+
+
+def _parse_rule(section: Section, margin: float, knows_zones: bool) -> Rule:
     stages: Dict[str, Any] = {stage: _parse_stage(section, stage) for stage in STAGES}
     approve = section.word("approve", NEVER, APPROVALS)
     begin_before: Optional[float] = None
     if section.has("begin_before") or approve == NEVER:
-        begin_before = section.seconds("begin_before", DEFAULT_BEGIN_BEFORE, least=0.0, most=_LONGEST_NOTICE)
+        begin_before = section.seconds("begin_before", DEFAULT_BEGIN_BEFORE, least=0.0, most=LONGEST_NOTICE)
     plan = Plan(
-        rule=section.text("name") or "policies[%d]" % index,
+        rule=section.text("name") or section.path,
         approve=approve,
         begin_before=begin_before,
         margin=section.seconds("margin", margin, least=0.0),
         on_failure=section.word("on_failure", FINISH, FAILURES),
         check=_parse_check(section),
-        approve_between=tuple(_parse_window(window) for window in section.sections("approve_between")),
+        approve_between=_parse_windows(section, knows_zones),
         **stages,
     )
-    return Rule(_parse_match(section.section("match")), plan)
+    return Rule(read_match(section.section("match"), KNOWN_TYPES), plan)
 
 
-def _parse_match(section: _Section) -> Match:
-    return Match(
-        # No list to choose from: Azure may add a type that this version does not know.
-        event_types=section.texts("event_types"),
-        event_sources=section.texts("event_sources", EVENT_SOURCES),
-        event_statuses=section.texts("event_statuses", EVENT_STATUSES),
-        description=section.text("description"),
-        shared=section.boolean("shared"),
-        **{
-            name: None if not section.has(name) else section.seconds(name, 0.0, least=0.0)
-            for name in ("no_longer_than", "longer_than", "notice_below", "notice_above")
-        },
-    )
-
-
-def _parse_stage(section: _Section, stage: str) -> Optional[Tuple[Step, ...]]:
+def _parse_stage(section: Section, stage: str) -> Optional[Tuple[Step, ...]]:
     if not section.has(stage):
         return None
     return tuple(_parse_step(step) for step in section.sections(stage))
 
 
-def _parse_check(section: _Section) -> Tuple[Step, ...]:
+def _parse_check(section: Section) -> Tuple[Step, ...]:
     steps = tuple((step, _parse_step(step)) for step in section.sections(CHECK))
     for each, step in steps:
         if step.kind not in (COMMAND, HOOKS) or step.stops or step.starts:
@@ -420,38 +337,7 @@ def _parse_check(section: _Section) -> Tuple[Step, ...]:
     return tuple(step for _section, step in steps)
 
 
-def _parse_window(section: _Section) -> Window:
-    # Only here: most policies may approve at any time.
-    from .zones import UTC, is_zone
-
-    begins, ends = (
-        _minutes(section.checked(name, default, "a time of the day like 06:30", _is_time_of_day))
-        for name, default in (("from", "00:00"), ("to", "24:00"))
-    )
-    if begins == ends:
-        section.mistake("", section.content, "a time to that is not the time from")
-    days = section.texts("days", DAYS)
-    return Window(
-        tuple(DAYS.index(day) for day in days or DAYS),
-        begins,
-        ends,
-        str(
-            section.checked(
-                "time_zone",
-                UTC,
-                "UTC, +HH:MM or a name like Europe/Berlin",
-                lambda value: isinstance(value, str) and is_zone(value),
-            )
-        ),
-    )
-
-
-def _minutes(text: str) -> int:
-    hours, minutes = text.split(":")
-    return int(hours) * 60 + int(minutes)
-
-
-def _parse_step(section: _Section) -> Step:
+def _parse_step(section: Section) -> Step:
     kinds = [kind for kind in ("command", "stop", "start", "hooks", "wait_connections", "pause") if section.has(kind)]
     timeout = section.seconds("timeout", DEFAULT_HOOKS_TIMEOUT if kinds == ["hooks"] else DEFAULT_STEP_TIMEOUT)
     name = section.text("name") or ""
@@ -503,14 +389,14 @@ def _parse_step(section: _Section) -> Step:
     return Step(HOOKS, name or kind, timeout, hook_timeout=each)
 
 
-def _parse_ready_checks(top: _Section) -> Tuple[Check, ...]:
+def _parse_ready_checks(top: Section) -> Tuple[Check, ...]:
     sections = top.sections("ready_checks")
     if len(sections) > _MOST_READY_CHECKS:
         top.mistakes.append("ready_checks: are more than %d: let a command look at several" % _MOST_READY_CHECKS)
     return tuple(_parse_ready_check(section) for section in sections)
 
 
-def _parse_ready_check(section: _Section) -> Check:
+def _parse_ready_check(section: Section) -> Check:
     kinds = [kind for kind in KINDS if section.has(kind)]
     defaults = Check(kinds[0] if kinds else HTTP, "")
     interval = section.seconds("interval", defaults.interval, least=1.0)
@@ -527,7 +413,7 @@ def _parse_ready_check(section: _Section) -> Check:
     return Check(defaults.kind, name or shown, url, (address, port), tuple(argv), interval, timeout, int(failures))
 
 
-def _parse_quorum(section: _Section) -> Quorum:
+def _parse_quorum(section: Section) -> Quorum:
     members = section.section("members")
     urls = {}
     for name, url in members.content.items():
@@ -536,7 +422,7 @@ def _parse_quorum(section: _Section) -> Quorum:
         urls[name_key(name)] = str(url)
     defaults = Quorum()
     return Quorum(
-        secret_file=section.absolute_path("secret_file", None),
+        secret_file=_absolute_path(section, "secret_file", None),
         url=section.checked("url", None, "http://HOST[:PORT][/PATH] with {name} in it", _is_pattern),
         members=urls,
         interval=section.seconds("interval", defaults.interval, least=0.5),
@@ -545,7 +431,7 @@ def _parse_quorum(section: _Section) -> Quorum:
     )
 
 
-def _parse_webhook(section: _Section) -> Webhook:
+def _parse_webhook(section: Section) -> Webhook:
     # Only here: most agents have none.
     from .bodies import troubles_with
     from .delivery import require_secrecy, split_url
@@ -554,7 +440,7 @@ def _parse_webhook(section: _Section) -> Webhook:
     if not section.has("url") or not isinstance(url, str):
         section.mistake("url", None, "an http:// or https:// URL")
         url = "https://missing"
-    secret_file = section.absolute_path("secret_file", None)
+    secret_file = _absolute_path(section, "secret_file", None)
     headers = section.section("headers")
     named = tuple((name, headers.text(name) or "") for name in headers.content)
     try:
@@ -575,7 +461,7 @@ def _parse_webhook(section: _Section) -> Webhook:
         secret_file=secret_file,
         secret_header=section.text("secret_header") or Webhook("").secret_header,
         secret_prefix=str(section.checked("secret_prefix", "Bearer ", "text", lambda value: isinstance(value, str))),
-        ca_file=section.absolute_path("ca_file", None),
+        ca_file=_absolute_path(section, "ca_file", None),
         timeout=section.seconds("timeout", Webhook("").timeout),
         stages=section.texts("stages", TOLD),
         states=section.texts("states", TOLD_STATES),
@@ -622,10 +508,6 @@ def _is_address(value: Any) -> bool:
 
 def _is_network(value: Any) -> bool:
     return isinstance(value, str) and _succeeds(ipaddress.ip_network, value)
-
-
-def _is_time_of_day(value: Any) -> bool:
-    return isinstance(value, str) and bool(_TIME_OF_DAY.match(value))
 
 
 def _is_endpoint(value: Any) -> bool:

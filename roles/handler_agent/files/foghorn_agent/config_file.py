@@ -35,7 +35,8 @@ class ConfigFile:
         self._seen = _identity_of(found)
         self.modified = None if found is None else found.st_mtime
         content = read_file(self.path)
-        config = Config() if content is None else read_config(content, self.path)
+        # That a database of time zones has lost one is no reason to leave the machine alone: it approves nothing then.
+        config = Config() if content is None else read_config(content, self.path, knows_zones=False)
         self._keep(content)
         return config
 
@@ -50,7 +51,7 @@ class ConfigFile:
             return None
         try:
             content = read_file(self._copy)
-            return None if content is None else read_config(content, self._copy)
+            return None if content is None else read_config(content, self._copy, knows_zones=False)
         except ConfigError:
             # Of a later version perhaps, or somebody else's.
             return None

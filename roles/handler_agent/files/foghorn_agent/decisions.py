@@ -22,7 +22,15 @@ from typing import (
     Tuple,
 )
 
-from foghorn_core.document import Document, Event, NameKey, event_as_azure, in_order_of_urgency, name_key, same_name
+from foghorn_core.scheduled_events.document import (
+    Document,
+    Event,
+    NameKey,
+    event_as_azure,
+    in_order_of_urgency,
+    name_key,
+    same_name,
+)
 
 from .policy import (
     DRAIN,

@@ -11,7 +11,7 @@ import stat
 from typing import IO, Any, Dict, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.text import plain
 
 from .webhooks import LONG_PART, LONGEST_QUOTE, Delivery, Request, shown_url
 

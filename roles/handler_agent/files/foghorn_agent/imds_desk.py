@@ -5,10 +5,10 @@
 import time
 from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.client import ImdsClient
-from foghorn_core.deadline import Deadline
-from foghorn_core.document import Document
-from foghorn_core.errors import DocumentError, OutOfTime, Refused
+from foghorn_core.scheduled_events.client import ImdsClient
+from foghorn_core.scheduled_events.deadline import Deadline
+from foghorn_core.scheduled_events.document import Document
+from foghorn_core.scheduled_events.errors import DocumentError, OutOfTime, Refused
 
 from .clock import Clocks
 from .config import Config

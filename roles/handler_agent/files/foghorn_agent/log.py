@@ -12,7 +12,7 @@ import struct
 import sys
 from typing import Any, Callable, Dict
 
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.text import plain
 
 ERROR = 3
 WARNING = 4

@@ -10,8 +10,8 @@ import re
 from datetime import datetime, timezone
 from typing import Any, List, Mapping, Optional
 
-from foghorn_core.document import format_date
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.document import format_date
+from foghorn_core.scheduled_events.text import plain
 
 from .state import MANUAL_ID, Record, State, Tracked
 

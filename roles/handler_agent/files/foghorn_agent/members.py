@@ -8,12 +8,12 @@ import time
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
-from foghorn_core.client import split_url
-from foghorn_core.deadline import Deadline
-from foghorn_core.document import NameKey, name_key, parse_json
-from foghorn_core.errors import DocumentError, ProtocolError, TooLarge
-from foghorn_core.http_connection import Answer, HttpConnection
-from foghorn_core.signature import is_answer_signed, new_nonce, sign_question
+from foghorn_core.scheduled_events.client import split_url
+from foghorn_core.scheduled_events.deadline import Deadline
+from foghorn_core.scheduled_events.document import NameKey, name_key, parse_json
+from foghorn_core.scheduled_events.errors import DocumentError, ProtocolError, TooLarge
+from foghorn_core.scheduled_events.http_connection import Answer, HttpConnection
+from foghorn_core.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 
 from .quorum import ANOTHER_MACHINE, NOT_ASKED, NOT_SIGNED, OTHER_SECRET
 from .secrets import NoSecret, read_members_secrets

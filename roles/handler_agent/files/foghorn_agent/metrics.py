@@ -4,7 +4,7 @@
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.text import plain
 
 from .policy import STAGES
 from .state import ENDED, SUCCEEDED, WITHDRAWN

@@ -7,12 +7,11 @@ the plan. Pure: no clock, no file, no network.
 """
 
 import json
-from fnmatch import fnmatchcase
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import SCHEDULED, Event
-
-from .windows import Window
+from foghorn_core.maintenance_policy.match import Match
+from foghorn_core.maintenance_policy.window import Window
+from foghorn_core.scheduled_events.document import SCHEDULED, Event
 
 DRAIN = "drain"
 SHUTDOWN = "shutdown"
@@ -107,41 +106,6 @@ class Plan(NamedTuple):
         return self.drain is not None or self.shutdown is not None
 
 
-class Match(NamedTuple):
-    """Which events a rule is for. None does not restrict."""
-
-    event_types: Optional[Tuple[str, ...]] = None
-    event_sources: Optional[Tuple[str, ...]] = None
-    event_statuses: Optional[Tuple[str, ...]] = None
-    description: Optional[str] = None
-    """A glob, without case."""
-    shared: Optional[bool] = None
-    no_longer_than: Optional[float] = None
-    """Seconds of expected interruption, known to Azure: a duration of -1, or none at all, counts as longer."""
-    longer_than: Optional[float] = None
-    """Just the other events."""
-    notice_below: Optional[float] = None
-    """Seconds from first sight to the earliest start; an unknown start counts as none."""
-    notice_above: Optional[float] = None
-
-    def covers(self, event: Event, notice: Optional[float]) -> bool:
-        """Whether a rule with this condition is for the event, first seen `notice` seconds before its start."""
-        duration = event.duration_in_seconds
-        known = duration if duration is not None and duration >= 0 else None
-        time_left = notice or 0.0
-        return (
-            _is_among(event.event_type, self.event_types)
-            and _is_among(event.event_source, self.event_sources)
-            and _is_among(event.event_status, self.event_statuses)
-            and (self.description is None or fnmatchcase((event.description or "").lower(), self.description.lower()))
-            and (self.shared is None or self.shared == event.is_shared)
-            and (self.no_longer_than is None or (known is not None and known <= self.no_longer_than))
-            and (self.longer_than is None or known is None or known > self.longer_than)
-            and (self.notice_below is None or time_left < self.notice_below)
-            and (self.notice_above is None or time_left > self.notice_above)
-        )
-
-
 class Rule(NamedTuple):
     """A condition and the plan for what it covers."""
 
@@ -167,7 +131,7 @@ def manual_plan(rules: Sequence[Rule]) -> Plan:
     Without such a rule it is the one for a reboot of this machine alone, which is what most people have in mind who
     take a machine out.
     """
-    named = [rule.plan for rule in rules if rule.match.event_types and _is_among(MANUAL, rule.match.event_types)]
+    named = [rule.plan for rule in rules if rule.match.names(MANUAL)]
     reboot = Event("sample", "Reboot", SCHEDULED, ("sample",), event_source="User", duration_in_seconds=-1)
     plan = named[0] if named else plan_for(rules, reboot, SAMPLE_NOTICE)
     return plan._replace(drain=plan.drain or (), shutdown=None, approve=NEVER, begin_before=None)
@@ -238,7 +202,3 @@ def seconds_for(steps: Sequence[Step], seconds_left: Optional[float]) -> float:
     for_pauses = min(pauses, max(seconds_left / 2, seconds_left - others))
     share = for_pauses / pauses if steps[0].kind == PAUSE else (seconds_left - for_pauses) / others
     return own * min(1.0, share)
-
-
-def _is_among(word: Optional[str], words: Optional[Tuple[str, ...]]) -> bool:
-    return words is None or (word is not None and word.lower() in (one.lower() for one in words))

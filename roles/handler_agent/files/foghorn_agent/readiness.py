@@ -10,9 +10,9 @@ import socket
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
-from foghorn_core.deadline import Deadline
-from foghorn_core.errors import ProtocolError, TooLarge
-from foghorn_core.http_connection import HttpConnection
+from foghorn_core.scheduled_events.deadline import Deadline
+from foghorn_core.scheduled_events.errors import ProtocolError, TooLarge
+from foghorn_core.scheduled_events.http_connection import HttpConnection
 
 from . import log as levels
 from .log import Log

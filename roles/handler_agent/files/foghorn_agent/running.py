@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from foghorn_core.document import event_as_azure, format_date
+from foghorn_core.scheduled_events.document import event_as_azure, format_date
 
 from . import log as levels
 from .connections import count_established, trouble_with_containers

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Tuple
 
-from foghorn_core.signature import LARGEST_SECRETS, parse_secrets
+from foghorn_core.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
 
 from .paths import UnsafePath, check_path
 

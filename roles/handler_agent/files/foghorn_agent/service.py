@@ -12,7 +12,7 @@ import time
 from datetime import datetime, timezone
 from typing import List, Mapping, Optional, Sequence, Tuple
 
-from foghorn_core.document import parse_event
+from foghorn_core.scheduled_events.document import parse_event
 
 from . import log as levels
 from .access import Access

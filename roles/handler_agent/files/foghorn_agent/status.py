@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.document import event_as_dict, format_date, same_name
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.document import event_as_dict, format_date, same_name
+from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
 from .decisions import Work, is_ready, plan_of

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence
 from urllib.parse import urlsplit
 
-from foghorn_core.text import plain
+from foghorn_core.scheduled_events.text import plain
 
 from .steps import Child, StepOutcome
 

@@ -24,8 +24,8 @@ from foghorn_agent.quorum import ANOTHER_MACHINE
 from foghorn_agent.running import Running
 from foghorn_agent.state import State, replay
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, Event, NameKey, name_key
-from foghorn_core.errors import OutOfTime, Refused
+from foghorn_core.scheduled_events.document import Document, Event, NameKey, name_key
+from foghorn_core.scheduled_events.errors import OutOfTime, Refused
 
 VM_NAME = "web_0"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)

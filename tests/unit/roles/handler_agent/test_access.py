@@ -10,7 +10,7 @@ import pytest
 from foghorn_agent.access import Access
 from foghorn_agent.config import Config, Quorum
 from foghorn_agent.endpoint import Asked
-from foghorn_core.signature import is_answer_signed, new_nonce, sign_question
+from foghorn_core.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 
 SECRET = b"s" * 32
 STATUS = b'{"vm_name": "web_0", "events": []}'

@@ -27,8 +27,8 @@ from foghorn_agent.running import Running, Surroundings
 from foghorn_agent.state import replay
 from foghorn_agent.status import as_table
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, format_date
-from foghorn_core.errors import DocumentError, Refused
+from foghorn_core.scheduled_events.document import Document, format_date
+from foghorn_core.scheduled_events.errors import DocumentError, Refused
 from rehearsal import (
     DEALLOCATED,
     POLICY,

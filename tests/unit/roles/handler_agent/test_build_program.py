@@ -40,7 +40,9 @@ def test_given_a_program_when_looked_into_then_agent_and_core_are_in_it_and_noth
         assert archive.testzip() is None
     assert {name.partition("/")[0] for name in names} == {"__main__.py", "foghorn_agent", "foghorn_core"}
     assert all(name.endswith(".py") for name in names)
-    assert {"foghorn_agent/agent.py", "foghorn_core/client.py"} <= set(names)
+    assert {"foghorn_agent/agent.py", "foghorn_core/scheduled_events/client.py"} <= set(names)
+    parts = {name.split("/")[1] for name in names if name.startswith("foghorn_core/")}
+    assert parts == {"__init__.py", "maintenance_policy", "scheduled_events"}
     assert len(names) == len(set(names))
 
 
@@ -75,7 +77,7 @@ if %r:
     os.fork = fork
 from foghorn_agent.compiled import compile_elsewhere, forget
 print(compile_elsewhere())
-import foghorn_agent.service as service, foghorn_core.client as client
+import foghorn_agent.service as service, foghorn_core.scheduled_events.client as client
 forget()
 print(type(service.__loader__).__name__, service.__file__, service.program())
 print(linecache.getline(service.__file__, 3, service.__dict__).strip())
@@ -114,8 +116,8 @@ webhook = {"url": "https://chat.example/x", "body": {"text": "$stage"}}
 config = parse_config({"policies": [policy], "webhooks": [webhook]})
 with open(%r, "wb") as file:
     file.write(b"what another version may be")
-from foghorn_agent.zones import LocalTime
-from foghorn_agent.windows import why_closed
+from foghorn_core.maintenance_policy.zones import LocalTime
+from foghorn_core.maintenance_policy.window import why_closed
 from foghorn_agent.bodies import fields_of, fill
 print(why_closed(config.rules[0].plan.approve_between, 0.0, LocalTime()))
 """

@@ -13,9 +13,10 @@ from typing import Any, List, Optional
 
 import pytest
 from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
-from foghorn_agent.policy import Match, Plan, Rule, Step, default_rules
+from foghorn_agent.policy import Plan, Rule, Step, default_rules
 from foghorn_agent.state import TOLD
-from foghorn_core.document import name_key
+from foghorn_core.maintenance_policy.match import Match
+from foghorn_core.scheduled_events.document import name_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -277,14 +278,23 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         (policy(approve=[]), "policies[0].approve: expected one of never, when_ready, quorum, got []"),
         (policy(on_failure="retry"), 'policies[0].on_failure: expected one of stop, finish, ignore, got "retry"'),
         (policy(drain={}), "policies[0].drain: expected a list, got {}"),
-        (policy(match={"event_types": 5}), "policies[0].match.event_types: expected a list of texts, got 5"),
-        (policy(match={"event_types": [""]}), 'policies[0].match.event_types: expected a list of texts, got [""]'),
         (
-            policy(match={"event_sources": ["platform"]}),
-            'policies[0].match.event_sources: expected a list of Platform, User, got ["platform"]',
+            policy(match={"event_types": 5}),
+            "policies[0].match.event_types: expected a list of texts, at least one, got 5",
+        ),
+        (
+            policy(match={"event_types": [""]}),
+            'policies[0].match.event_types: expected a list of texts, at least one, got [""]',
+        ),
+        (
+            policy(match={"event_sources": ["platfrom"]}),
+            "policies[0].match.event_sources: 'platfrom' is not one of Platform, User: did you mean Platform?",
         ),
         (policy(match={"shared": 1}), "policies[0].match.shared: expected true or false, got 1"),
-        (policy(match={"longer_than": []}), "policies[0].match.longer_than: expected seconds from 0 to 86400, got []"),
+        (
+            policy(match={"longer_than": []}),
+            "policies[0].match.longer_than: expected seconds from 0 to 2592000, got []",
+        ),
         (
             step(),
             "policies[0].drain[0]: expected " + ONE_KIND + ", got {}",

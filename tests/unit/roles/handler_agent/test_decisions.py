@@ -29,7 +29,7 @@ from foghorn_agent.decisions import (
 from foghorn_agent.policy import FINISH, IGNORE, STOP, Plan
 from foghorn_agent.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Document, Event, event_as_azure, name_key, parse_document
+from foghorn_core.scheduled_events.document import Document, Event, event_as_azure, name_key, parse_document
 from rehearsal import POLICY, QUORUM, VM_NAME
 
 START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

@@ -25,7 +25,7 @@ from foghorn_agent.running import Running, Surroundings, input_for
 from foghorn_agent.state import replay, summarise
 from foghorn_agent.status import as_table
 from foghorn_agent.webhooks import cloud_event
-from foghorn_core.document import Document, Event, event_as_azure, parse_document
+from foghorn_core.scheduled_events.document import Document, Event, event_as_azure, parse_document
 from rehearsal import UNAPPROVED, VM_NAME, Rehearsal
 
 

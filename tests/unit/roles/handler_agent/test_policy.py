@@ -15,7 +15,6 @@ from foghorn_agent.policy import (
     QUORUM,
     RESTORE,
     SHUTDOWN,
-    Match,
     Plan,
     Rule,
     Step,
@@ -25,7 +24,8 @@ from foghorn_agent.policy import (
     plan_for,
     seconds_for,
 )
-from foghorn_core.document import Event
+from foghorn_core.maintenance_policy.match import Match
+from foghorn_core.scheduled_events.document import Event
 from hypothesis import given
 from hypothesis import strategies as st
 

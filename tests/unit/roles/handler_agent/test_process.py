@@ -30,7 +30,7 @@ from foghorn_agent.service import CannotStart, Service, serve
 from foghorn_agent.signals import Signals
 from foghorn_agent.state import State, Tracked
 from foghorn_agent.webhooks import Report, Request
-from foghorn_core.document import Event, event_as_azure
+from foghorn_core.scheduled_events.document import Event, event_as_azure
 
 NOBODY = "http://127.0.0.1:9"
 

@@ -18,7 +18,7 @@ from foghorn_agent.decisions import Work
 from foghorn_agent.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
 from foghorn_agent.running import Running, Surroundings, environment_for, input_for, say_output
 from foghorn_agent.steps import StepOutcome
-from foghorn_core.document import Event
+from foghorn_core.scheduled_events.document import Event
 
 CUT_OFF = "cut off at the deadline"
 EVENT = Event(

@@ -26,7 +26,7 @@ from foghorn_agent.state import (
     replay,
     summarise,
 )
-from foghorn_core.document import Event, event_as_azure
+from foghorn_core.scheduled_events.document import Event, event_as_azure
 from hypothesis import given
 from hypothesis import strategies as st
 from rehearsal import VM_NAME, Life, Rehearsal

@@ -14,7 +14,7 @@ from foghorn_agent.config import parse_config
 from foghorn_agent.policy import keyed
 from foghorn_agent.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.status import Health, as_table, describe, phase
-from foghorn_core.document import Event, format_date
+from foghorn_core.scheduled_events.document import Event, format_date
 from rehearsal import EPOCH, POLICY, QUORUM, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -16,9 +16,9 @@ from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds
 from foghorn_agent.imds_desk import ImdsDesk
 from foghorn_agent.policy import default_rules, plan_for
-from foghorn_core.client import DEFAULT_TIMEOUT
-from foghorn_core.document import Event
-from foghorn_core.errors import DocumentError
+from foghorn_core.scheduled_events.client import DEFAULT_TIMEOUT
+from foghorn_core.scheduled_events.document import Event
+from foghorn_core.scheduled_events.errors import DocumentError
 from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 DOCUMENT = {"DocumentIncarnation": 1, "Events": []}

@@ -19,7 +19,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, Tuple
 
-import foghorn_core
 import pytest
 from edge_helpers import AGENT, PATIENCE, Clock, wait_until
 from foghorn_agent.bodies import FIELDS, fields_of, fill, troubles_with
@@ -35,11 +34,11 @@ from foghorn_agent.webhooks import (
     shown_url,
     wrap,
 )
-from foghorn_core.document import Event
+from foghorn_core.scheduled_events.document import Event
 
 WHEN = datetime(2026, 1, 1, 12, 0, 0, 250000, tzinfo=timezone.utc)
 # Where the agent's package and the core are found.
-PATHS = [str(AGENT), str(Path(foghorn_core.__file__).parents[1])]
+PATHS = [str(AGENT), str(AGENT.parents[2] / ".cache" / "agent")]
 SENDER = [
     sys.executable,
     "-c",

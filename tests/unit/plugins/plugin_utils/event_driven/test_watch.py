@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ansible_collections.foghorn.azure_events.plugins.module_utils.maintenance_policy.window import Window
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_times import read_times
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Remind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Troubles, news, repeat
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.windows import Window, read_window
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PATIENCE = 60.0  # seconds
@@ -254,7 +255,8 @@ class TestRepeating:
     def test_given_times_to_announce_at_then_each_begins_with_all_that_is_announced_and_nothing_is_read_between(
         self,
     ) -> None:
-        times = [read_window({"from": "12:01", "to": "12:02"}, "a"), read_window({"from": "12:03", "to": "12:04"}, "b")]
+        content = [{"from": "12:01", "to": "12:02"}, {"from": "12:03", "to": "12:04"}]
+        times = list(read_times(content, "announce_between"))
 
         async def check() -> None:
             one = _Run(*[Reading([found("A", minutes=50)])] * 12, between=times)

@@ -73,8 +73,11 @@ def test_given_a_name_that_is_like_no_other_then_it_is_told_alone() -> None:
     ("variables", "words"),
     [
         ({"handle_events_max_failed": "few"}, ["handle_events_max_failed", "int"]),
-        ({"handle_events_margin": -1}, ["handle_events_margin: -1: write a number, 0 or more"]),
-        ({"handle_events_approve_between": [{"from": "9"}]}, ["handle_events_approve_between[0].from: '9' is no time"]),
+        ({"handle_events_margin": -1}, ["handle_events_margin: expected a number, 0 or more, got -1"]),
+        (
+            {"handle_events_approve_between": [{"from": "9"}]},
+            ["handle_events_approve_between[0].from: expected a time"],
+        ),
         ({"load_balancer_removal_methods": ["haproxi"]}, ["load_balancer_removal_methods", "haproxi"]),
         ({"load_balancer_removal_connections_timeout": ""}, ["load_balancer_removal_connections_timeout"]),
         ({"load_balancer_removal_ports": ["https"]}, ["load_balancer_removal_ports", "https"]),

@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Dict, List, Tuple
 
 import pytest
-from foghorn_agent.windows import Window, why_closed
-from foghorn_agent.zones import DIRECTORIES, LocalTime, UnknownZone, is_zone, offset_at
+from ansible_collections.foghorn.azure_events.plugins.module_utils.maintenance_policy.window import Window, why_closed
+from ansible_collections.foghorn.azure_events.plugins.module_utils.maintenance_policy.zones import (
+    DIRECTORIES,
+    LocalTime,
+    UnknownZone,
+    offset_at,
+    read_zone,
+)
 
 HAS_DATABASE = any((Path(directory) / "Europe" / "Berlin").exists() for directory in DIRECTORIES)
 needs_database = pytest.mark.skipif(not HAS_DATABASE, reason="this machine has no time zone database")
@@ -148,12 +154,12 @@ def test_given_an_offset_when_asked_then_no_database_is_needed() -> None:
 
 @pytest.mark.parametrize("text", ["UTC", "+02:00", "-11:30", "Europe/Berlin", "America/Argentina/Ushuaia", "Etc/GMT+5"])
 def test_given_what_may_be_a_zone_when_looked_at_then_it_is_one(text: str) -> None:
-    assert is_zone(text)
+    assert read_zone(text) == text
 
 
 @pytest.mark.parametrize("text", ["", "/etc/passwd", "../UTC", "Europe/", "+2", "Europe/Berlin\n", "a b"])
 def test_given_what_is_no_zone_when_looked_at_then_it_is_none(text: str) -> None:
-    assert not is_zone(text)
+    assert read_zone(text) is None
 
 
 # --- times of the week ------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: GPL-3.0-or-later
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What time is it there? Time zones by their IANA names, from the machine's own database.
 
 Neither does Python 3.6 know them, nor may a process with threads change its TZ for a moment: others read its
@@ -11,11 +12,12 @@ import re
 import struct
 from bisect import bisect_right
 from datetime import date
-from typing import Match, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Match, NamedTuple, Optional, Sequence, Tuple
 
 DIRECTORIES = ("/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo")
 UTC = "UTC"
 
+_MINUTES_OF_A_DAY = 1440
 _LARGEST_FILE = 1024 * 1024  # bytes
 _EPOCH = date(1970, 1, 1).toordinal()
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*\Z")
@@ -44,9 +46,26 @@ class _Table(NamedTuple):
     """For all that comes after the last of the instants."""
 
 
-def is_zone(text: str) -> bool:
-    """Whether this may be a zone: `UTC`, `+02:00` or a name like `Europe/Berlin`, be it known here or not."""
-    return bool(_FIXED.match(text) or _NAME.match(text))
+def read_zone(given: Any) -> Optional[str]:
+    """Spell what may be a zone: `UTC`, `+02:00` or a name like `Europe/Berlin`, be it known here or not.
+
+    :returns: None if it is none
+    """
+    # YAML 1.1 reads +10:00 as a number of base 60, and so does a controller that hands over variables of a launch.
+    if isinstance(given, int) and not isinstance(given, bool) and abs(given) < _MINUTES_OF_A_DAY:
+        return "%s%02d:%02d" % ("-" if given < 0 else "+", abs(given) // 60, abs(given) % 60)
+    if not isinstance(given, str) or not (_FIXED.match(given) or _NAME.match(given)):
+        return None
+    return UTC if given.upper() == UTC else str(given)
+
+
+def is_known(zone: str, directories: Sequence[str]) -> bool:
+    """Whether the time of a zone can be told here."""
+    try:
+        offset_at(zone, 0.0, directories)
+    except UnknownZone:
+        return False
+    return True
 
 
 def offset_at(zone: str, instant: float, directories: Sequence[str] = DIRECTORIES) -> int:

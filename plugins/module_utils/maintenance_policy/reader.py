@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What is wrong with what the operator wrote? Every mistake with its path, all of them at once."""
+
+import json
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Set, Tuple
+
+_LONGEST_TIME = 86400.0  # seconds
+_LONGEST_QUOTE = 120
+_YES = ("true", "yes", "on", "1")
+_NO = ("false", "no", "off", "0")
+
+
+class Section:
+    """One dictionary of a configuration: gives what is asked for, and notes what is wrong or was never asked for.
+
+    :param path: where it was found, for the mistakes
+    :param mistakes: to which those are added
+    :param is_lenient: whether a text that says a number, a truth or the JSON of a list counts as that: a survey of AWX
+        hands over nothing else, nor does Ansible where a template made a value
+    """
+
+    def __init__(self, content: Any, path: str, mistakes: List[str], is_lenient: bool = False) -> None:
+        self.path = path
+        self.mistakes = mistakes
+        self.is_lenient = is_lenient
+        self._asked: Set[str] = set()
+        self._children: List[Section] = []
+        if not isinstance(content, Mapping):
+            self.mistake("", content, "an object")
+            content = {}
+        self.content: Mapping[str, Any] = content
+
+    def has(self, name: str) -> bool:
+        """Whether there is a value of that name; from now on the name is a known one."""
+        self._asked.add(name)
+        return self.content.get(name) is not None
+
+    def where(self, name: str) -> str:
+        """The path of a value in it."""
+        return ".".join(part for part in (self.path, name) if part) or "configuration"
+
+    def mistake(self, name: str, value: Any, expected: str) -> None:
+        """Note that a value is not what it ought to be."""
+        self.mistakes.append("%s: expected %s, got %s" % (self.where(name), expected, quote(value)))
+
+    def checked(self, name: str, default: Any, expected: str, check: Callable[[Any], bool]) -> Any:
+        """A value, or the default where it is missing or not what is expected, which is noted then."""
+        if not self.has(name):
+            return default
+        value = self.content[name]
+        if check(value):
+            return value
+        self.mistake(name, value, expected)
+        return default
+
+    def seconds(self, name: str, default: float, least: float = 0.001, most: float = _LONGEST_TIME) -> float:
+        """A time."""
+        return self.number(name, default, "seconds from %g to %d" % (least, most), least, most)
+
+    def number(
+        self, name: str, default: float, expected: str = "a number, 0 or more", least: float = 0.0, most: float = 1e15
+    ) -> float:
+        """A number; the default where it is missing or not what is expected, which is noted then."""
+        if not self.has(name):
+            return default
+        number = _as_number(self.content[name], self.is_lenient)
+        # Written so that a NaN fails as well.
+        if number is not None and least <= number <= most:
+            return number
+        self.mistake(name, self.content[name], expected)
+        return default
+
+    def text(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        """A text that is not empty."""
+        result = self.checked(name, default, "text", lambda value: isinstance(value, str) and bool(value.strip()))
+        return None if result is None else str(result)
+
+    def word(self, name: str, default: Any, words: Sequence[str]) -> Any:
+        """One of these words, in any case."""
+        if not self.has(name):
+            return default
+        value = self.content[name]
+        found = next((word for word in words if isinstance(value, str) and value.lower() == word), None)
+        if found is None:
+            self.mistake(name, value, "one of " + ", ".join(words))
+        return default if found is None else found
+
+    def boolean(self, name: str) -> Optional[bool]:
+        """True or false; None where it is missing."""
+        if not self.has(name):
+            return None
+        value = self.content[name]
+        if isinstance(value, bool):
+            return value
+        word = str(value).strip().lower()
+        if self.is_lenient and word in _YES + _NO:
+            return word in _YES
+        self.mistake(name, value, "true or false")
+        return None
+
+    def texts(self, name: str, words: Optional[Sequence[str]] = None) -> Optional[Tuple[str, ...]]:
+        """A list of texts, of these words in any case if any are given; None where it is missing."""
+        expected = "a list of texts" if words is None else "a list of " + ", ".join(words)
+        result = self.checked(
+            name,
+            None,
+            expected,
+            lambda value: (
+                is_list(value)
+                and all(isinstance(one, str) and one and (words is None or one.lower() in words) for one in value)
+            ),
+        )
+        if result is None:
+            return None
+        return tuple(str(one) if words is None else one.lower() for one in result)
+
+    def words(self, name: str, read: Callable[[Sequence[str]], Tuple[str, ...]]) -> Optional[Tuple[str, ...]]:
+        """A list of words that `read` knows; None where it is missing. An empty one would match nothing."""
+        given = self.checked(
+            name,
+            None,
+            "a list of texts, at least one",
+            lambda value: is_list(value) and bool(value) and all(isinstance(one, str) and one for one in value),
+        )
+        try:
+            return None if given is None else read(given)
+        except ValueError as error:
+            self.mistakes.append("%s: %s" % (self.where(name), error))
+            return None
+
+    def section(self, name: str) -> "Section":
+        """A dictionary in it; an empty one where it is missing."""
+        return self._child(name, self.content.get(name) if self.has(name) else {})
+
+    def sections(self, name: str) -> "List[Section]":
+        """A list of dictionaries in it; an empty one where it is missing."""
+        if not self.has(name):
+            return []
+        value = self.content[name]
+        if self.is_lenient and isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                pass
+        if not is_list(value):
+            self.mistake(name, value, "a list")
+            return []
+        return [self._child("%s[%d]" % (name, index), content) for index, content in enumerate(value)]
+
+    def finish(self) -> None:
+        """Note every name that nothing asked for: most likely a typing error."""
+        for name in self.content:
+            if name not in self._asked:
+                known = ", ".join(sorted(self._asked))
+                self.mistakes.append("%s: is not known here, only %s" % (self.where(str(name)), known))
+        for child in self._children:
+            child.finish()
+
+    def _child(self, name: str, content: Any) -> "Section":
+        child = Section(content, ".".join(part for part in (self.path, name) if part), self.mistakes, self.is_lenient)
+        self._children.append(child)
+        return child
+
+
+def _as_number(value: Any, is_lenient: bool) -> Optional[float]:
+    if isinstance(value, str) and is_lenient:
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    # A whole number may be beyond any float.
+    is_number = isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e18)
+    return float(value) if is_number and not isinstance(value, bool) else None
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a list, be it one of Ansible's."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def quote(value: Any) -> str:
+    """Show a value in an error: enough to recognise it, however large it is."""
+    try:
+        shown = json.dumps(value)
+    except (TypeError, ValueError):
+        shown = repr(value)
+    return shown[:_LONGEST_QUOTE]
