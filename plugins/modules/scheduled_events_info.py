@@ -126,8 +126,8 @@ events:
       returned: always
     event_status:
       description: >-
-        V(Scheduled) or V(Started). An event that is over is no longer listed. V(Unreadable) if that or the id is no
-        text: such an event is never approved.
+        V(Scheduled) or V(Started). An event that is over is no longer listed. V(Unreadable) if that, the id or
+        RV(events[].resources) cannot be read; such an event is never approved.
       type: str
       returned: always
     event_source:
@@ -139,7 +139,9 @@ events:
       type: str
       returned: always
     resources:
-      description: Names in Azure of all VMs that the event hits.
+      description: >-
+        Names in Azure of all VMs that the event hits. Empty if that cannot be read. Such an event may hit any VM, so it
+        is returned whatever O(affecting) is.
       type: list
       elements: str
       returned: always

@@ -91,9 +91,9 @@ def is_meant(references: Iterable[Reference], listed: ListedEvent, name: str) ->
 
 
 def hits_any(references: Iterable[Reference], listed: ListedEvent) -> bool:
-    """Whether an event hits one of these VMs."""
+    """Whether an event hits one of these VMs, or may: of some it cannot be read."""
     references = list(references)
-    return any(is_meant(references, listed, name) for name in listed.event.resources)
+    return listed.event.is_of_unknown_vms or any(is_meant(references, listed, name) for name in listed.event.resources)
 
 
 def in_group(listed: Iterable[ListedEvent], resource_group: str | None) -> list[ListedEvent]:

@@ -12,10 +12,10 @@ https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import Event, parse_event
+from ..scheduled_events.document import Event, parse_event, parse_listed
 from ..scheduled_events.errors import DocumentError
 from .client import ArmClient, Json, Permission
 from .errors import ArmError
@@ -64,30 +64,29 @@ class ListedEvent(NamedTuple):
         return self.event.event_status.lower() in FINISHED
 
 
-def list_events(
-    client: ArmClient,
-    subscriptions: Sequence[str],
-    finished: bool = False,
-    refuse: Callable[[DocumentError], None] | None = None,
-) -> list[ListedEvent]:
-    """Read all events of these subscriptions, all pages.
+def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool = False) -> list[ListedEvent]:
+    """Read all events of these subscriptions, all pages. A row that cannot be read is an event as far as it can be.
 
     :param subscriptions: empty: all that the sign-in may see
     :param finished: those as well that are over
-    :param refuse: told of each row that is no event; the others are returned
     :raises ArmError: if that fails
-    :raises DocumentError: if a row is no event, and nobody is told
     """
-    events = []
     scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
-    for row in _rows(client, scope, QUERY):
-        try:
-            events.append(parse_row(row))
-        except DocumentError as error:
-            if refuse is None:
-                raise
-            refuse(error)
+    events = [_read_row(row) for row in _rows(client, scope, QUERY)]
     return [one for one in events if finished or not one.is_finished]
+
+
+def _read_row(row: Any) -> ListedEvent:
+    try:
+        return parse_row(row)
+    except DocumentError:
+        fields = row if isinstance(row, dict) else {"properties": row}
+        properties = fields.get("properties")
+        if isinstance(properties, dict):
+            properties = {"EventId": fields.get("name"), **properties}
+        resource_id = str(fields.get("id"))
+        end = resource_id.lower().find(_SEPARATOR)
+        return ListedEvent(parse_listed(properties), resource_id[: max(0, end)])
 
 
 def subscriptions_of(client: ArmClient, places: Places) -> list[str]:

@@ -11,7 +11,8 @@ ready: inside a VM of that one, from outside of those that the user names. What 
   them approves it; it is for the user to know that all are ready
 * `any`: every event
 
-An event that is only advisory is in no scope: its approval has no effect.
+An event that is only advisory is in no scope: its approval has no effect. Nor is one of which cannot be read whom it
+hits.
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events#start-an-event
 """
@@ -26,6 +27,7 @@ ANY = "any"
 SCOPES = (OWN, LEADER, ANY)
 
 ADVISORY = "advisory"
+UNKNOWN_VMS = "which VMs it hits cannot be read"
 NOT_LISTED = "not listed: it has ended, was withdrawn or never was"
 
 
@@ -83,6 +85,8 @@ def judge(events: Iterable[Event], mandate: Mandate, scope: str) -> Judgement:
         others = [name for name in event.resources if not mandate.covers(event, name)]
         if event.is_advisory:
             not_approved.append(Verdict(event, ADVISORY))
+        elif event.is_of_unknown_vms:
+            not_approved.append(Verdict(event, UNKNOWN_VMS))
         # Then, and whatever the status: a wrong id is a mistake before the event starts and after.
         elif scope == OWN and len(others) == len(event.resources):
             refused.append(Verdict(event, _does_not_affect(event, mandate)))

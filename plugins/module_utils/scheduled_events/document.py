@@ -135,6 +135,11 @@ class Event(NamedTuple):
         return self.event_type in ADVISORY_EVENT_TYPES
 
     @property
+    def is_of_unknown_vms(self) -> bool:
+        """Whether it cannot be read whom it hits, so that it may be anybody."""
+        return UNREADABLE + "Resources" in self.other_fields
+
+    @property
     def is_shared(self) -> bool:
         """Whether it hits more than one VM, so that one approval decides for all of them."""
         return len({name_key(name) for name in self.resources}) > 1
@@ -179,6 +184,11 @@ def same_name(one: str, other: str) -> bool:
     return name_key(one) == name_key(other)
 
 
+def may_be(event: Event, event_id: str) -> bool:
+    """Whether an event that is listed is the one of this id, or may be: one whose id cannot be read may be any."""
+    return event.event_id == UNREADABLE or same_name(event.event_id, event_id)
+
+
 def name_key(name: str) -> NameKey:
     """What two spellings of one name have in common, and two names have not."""
     # In lower case alone, the sign for kelvin is a k, and names of others would become ours.
@@ -218,11 +228,13 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
 
     What is told of an event but cannot be read is treated as if it were not told, and quoted in a field that is called
     `Unreadable` and its name. Without its id, its type or its status, it is an event of an unknown one, `Unreadable`:
-    it is listed, hits its machines, and is never approved without its id or status. Without its machines it is none.
+    it is listed, hits its machines, and is never approved without its id or status. Whom an event hits that cannot be
+    read, or names no machines that can be, is not known (`is_of_unknown_vms`): nobody is made ready for it, it is never
+    approved, and as long as it is listed, no event that it may be is over.
 
     :param body: what `GET /metadata/scheduledevents` answered with status 200
     :param api_version: the version that was asked for
-    :raises DocumentError: if it is anything but a document, an error body included, or does not say whom an event hits
+    :raises DocumentError: if it is anything but a document, an error body included
     """
     content = parse_json(body)
     if not isinstance(content, dict):
@@ -236,9 +248,7 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
         raise DocumentError("not a document of Scheduled Events: it has no DocumentIncarnation")
     return Document(
         incarnation=_integer(content["DocumentIncarnation"], "DocumentIncarnation"),
-        events=_each_once(
-            _parse_listed(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)
-        ),
+        events=_each_once(parse_listed(event, "Events[%d]" % index, api_version) for index, event in enumerate(events)),
     )
 
 
@@ -386,19 +396,21 @@ def event_from_dict(content: Any, path: str = "event") -> Event:
     return parse_event(fields, path)
 
 
-def _parse_listed(content: Any, path: str, api_version: str) -> Event:
-    """To refuse the document for one field would be to miss the other events in it; to leave the event out, to take it
-    for over.
+def parse_listed(content: Any, path: str = "event", api_version: str = NEWEST_API_VERSION) -> Event:
+    """Read one event among others, as far as it can be read.
+
+    To refuse the list for one field would be to miss the other events in it; to leave the event out, to take it for
+    over.
     """
     try:
         return parse_event(content, path, api_version)
     except DocumentError:
         if not isinstance(content, dict):
-            raise
-        return parse_event(_as_far_as_can_be_read(content, path), path, api_version)
+            content = {UNREADABLE + "Event": _quote(content)}
+        return parse_event(_as_far_as_can_be_read(content, path, api_version), path, api_version)
 
 
-def _as_far_as_can_be_read(content: Dict[str, Any], path: str) -> Dict[str, Any]:
+def _as_far_as_can_be_read(content: Dict[str, Any], path: str, api_version: str) -> Dict[str, Any]:
     readers: Dict[str, Callable[[Dict[str, Any], str, str], object]] = {
         "EventId": _required_word,
         "EventType": _required_word,
@@ -408,21 +420,21 @@ def _as_far_as_can_be_read(content: Dict[str, Any], path: str) -> Dict[str, Any]
         "Description": _optional_prose,
         "DurationInSeconds": _optional_integer,
         "NotBefore": _optional_date,
+        "Resources": lambda content, _name, path: _parse_resources(content, path, api_version),
     }
-    # Who is hit cannot be left open: it would be nobody, or everybody at once.
-    readable = {"Resources": content.get("Resources")}
+    readable: Dict[str, Any] = {}
     quoted = {}
     for name, value in dict(dict.fromkeys(readers), **content).items():
         try:
-            if name != "Resources":
-                readers.get(name, _other_value)(content, name, path)
-                readable[name] = value
+            readers.get(name, _other_value)(content, name, path)
+            readable[name] = value
         except DocumentError:
             quoted[UNREADABLE + name] = _quote(value)
-    if "EventId" not in readable:
-        # An approval would have to name it.
+    if not {"EventId", "Resources"}.issubset(readable):
+        # An approval would have to name it, and be on behalf of all whom it hits.
         readable["EventStatus"] = UNREADABLE
-    return dict(dict.fromkeys(("EventId", "EventType", "EventStatus"), UNREADABLE), **dict(readable, **quoted))
+    missing: Dict[str, Any] = dict.fromkeys(("EventId", "EventType", "EventStatus"), UNREADABLE)
+    return {**missing, "Resources": [], **readable, **quoted}
 
 
 def _each_once(events: Iterable[Event]) -> Tuple[Event, ...]:

@@ -27,13 +27,20 @@ class Selection(NamedTuple):
     affecting: str = ANY
 
     def chooses(self, event: Event, vm_name: str) -> bool:
-        """Whether this event is meant, seen from the VM `vm_name`. Words are compared without case."""
+        """Whether this event is meant, seen from the VM `vm_name`. Words are compared without case.
+
+        Whom it affects is no reason to leave out one of which that cannot be read.
+        """
         return (
             (self.event_ids is None or any(same_name(event_id, event.event_id) for event_id in self.event_ids))
             and _allows(self.event_types, event.event_type)
             and _allows(self.event_sources, event.event_source)
             and _allows(self.event_statuses, event.event_status)
-            and (self.affecting == ANY or (self.affecting == THIS_VM) == event.affects(vm_name))
+            and (
+                self.affecting == ANY
+                or event.is_of_unknown_vms
+                or (self.affecting == THIS_VM) == event.affects(vm_name)
+            )
         )
 
 
@@ -43,9 +50,13 @@ def any_of(words: Optional[Iterable[str]]) -> Optional[FrozenSet[str]]:
 
 
 def affecting_any_of(events: Iterable[Event], vm_names: Iterable[str]) -> List[Event]:
-    """The events that hit at least one of these VMs."""
+    """The events that hit at least one of these VMs, and those of which cannot be read whom they hit."""
     wanted = frozenset(name_key(name) for name in vm_names)
-    return [event for event in events if not wanted.isdisjoint(name_key(name) for name in event.resources)]
+    return [
+        event
+        for event in events
+        if event.is_of_unknown_vms or not wanted.isdisjoint(name_key(name) for name in event.resources)
+    ]
 
 
 def _allows(condition: Optional[FrozenSet[str]], word: Optional[str]) -> bool:

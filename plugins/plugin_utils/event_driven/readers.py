@@ -20,7 +20,7 @@ from ...module_utils.arm.credentials import SignIn
 from ...module_utils.arm.options import Places
 from ...module_utils.arm.resource_graph import list_events, subscriptions_of
 from ...module_utils.scheduled_events.deadline import Deadline
-from ...module_utils.scheduled_events.document import Event, event_from_dict, parse_json, same_name
+from ...module_utils.scheduled_events.document import UNREADABLE, Event, event_from_dict, parse_json, same_name
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
 from ...module_utils.scheduled_events.operations import open_client
 from ...module_utils.scheduled_events.options import ConnectionOptions
@@ -226,12 +226,12 @@ async def _read_resource_graph(sign_in: SignIn, places: Places, timeout: float) 
 
         with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
             own = client.known_subscription_id
-            refused: list[DocumentError] = []
             # Each time: subscriptions come below a management group, and go.
             named = subscriptions_of(client, places)
-            listed = list_events(client, named or ([own] if own else []), finished=True, refuse=refused.append)
+            listed = list_events(client, named or ([own] if own else []), finished=True)
         # For one row that nobody can read, no other event is lost.
-        troubles = {"Resource Graph": str(refused[0])} if refused else {}
+        unknown = [one.event for one in listed if one.event.event_status == UNREADABLE]
+        troubles = {"Resource Graph": "an event cannot be read: %s" % (unknown[0],)} if unknown else {}
         found = [Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed]
         return Reading(found, troubles)
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...module_utils.scheduled_events.approval import UNKNOWN_VMS
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .treatment import (
@@ -393,7 +394,11 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Hos
     cases = []
     for event in in_order_of_urgency(events.values()):
         names = {name_key(name): name for name in event.resources}
-        members = sorted((by_vm_name[key] for key in names if key in by_vm_name), key=lambda member: order[member.name])
+        hit = [by_vm_name[key] for key in names if key in by_vm_name]
+        if event.is_of_unknown_vms:
+            # Shown with those that are told of it.
+            hit = [host for host in by_vm_name.values() if event in host.events]
+        members = sorted(hit, key=lambda member: order[member.name])
         if members:
             outsiders = {key: name for key, name in sorted(names.items()) if key not in by_vm_name}
             cases.append(_case(event, members, outsiders, others, policy, now))
@@ -423,7 +428,9 @@ def _case(
     rule = rule_for(event, policy, now)
     withheld = _why_withheld(event, outsiders, others, tuple(agents), rule, now)
     may_begin = any(_is_among(event, member.approving) for member in members)
-    is_under_way = may_begin or any(is_at_work_on(agent, event.event_id) for agent in agents.values())
+    is_under_way = not event.is_of_unknown_vms and (
+        may_begin or any(is_at_work_on(agent, event.event_id) for agent in agents.values())
+    )
     left_alone = "" if is_under_way else _why_left_alone(event, withheld, rule, policy, now)
     waits_for_answers = (
         others.may_answer
@@ -458,6 +465,8 @@ def _why_withheld(
 ) -> str:
     if event.is_advisory:
         return "it is advisory"
+    if event.is_of_unknown_vms:
+        return UNKNOWN_VMS
     if not event.is_scheduled:
         return "it has started already"
     if agents:
@@ -477,6 +486,8 @@ def _why_withheld(
 
 
 def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
+    if event.is_of_unknown_vms:
+        return UNKNOWN_VMS
     if rule.ignore:
         return "the policy %s says so" % rule.name if rule.name else "advisory: no policy names the type"
     if withheld and withheld == why_not_yet(event, rule, now):
@@ -815,7 +826,9 @@ def _this_batch(
 
 
 def _is_to_be_put_back(host: Host) -> bool:
-    return host.was_left and host.vm_name is not None and not host.leased and not host.left_out
+    # What it was taken out for may be an event of which cannot be read whom it hits.
+    is_unclear = any(event.is_of_unknown_vms for event in host.events)
+    return host.was_left and host.vm_name is not None and not host.leased and not host.left_out and not is_unclear
 
 
 def _why_held(reason: str, policy: Policy) -> str:

@@ -8,7 +8,7 @@ That takes minutes, in which an event may be withdrawn, turn into another one, o
 
 from collections.abc import Sequence
 
-from ...module_utils.scheduled_events.document import Event, name_key
+from ...module_utils.scheduled_events.document import Event, may_be, name_key
 from .plan import Entry
 from .treatment import Policy, deadline_of, does_not_wait, needs_stop
 
@@ -25,13 +25,17 @@ def look_again(entry: Entry, listed: Sequence[Event] | None, policy: Policy, now
     """
     if listed is None:
         return entry
-    now_listed = {name_key(event.event_id): event for event in listed}
+    unknown = [event for event in listed if event.is_of_unknown_vms]
+    now_listed = {name_key(event.event_id): event for event in listed if not event.is_of_unknown_vms}
     events: list[Event] = []
     withdrawn: list[str] = []
     stopping: list[Event] = []
     for event in entry.events:
         seen = now_listed.pop(name_key(event.event_id), None)
-        if seen is not None:
+        if any(may_be(one, event.event_id) for one in unknown):
+            events.append(event)
+            stopping.append(event)
+        elif seen is not None:
             events.append(seen)
             # For one that has started meanwhile services are stopped as was planned: better late than not at all.
             stopping.append(event if seen.is_started and seen.event_type == event.event_type else seen)

@@ -390,6 +390,14 @@ class Agent:
         if (vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
             self._commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
         self._commit(*observe(self.state, poll.document, wall, self._is_in_doubt(poll.document, now)))
+        told = () if self._document is None else self._document.events
+        for event in poll.document.events:
+            if event.is_of_unknown_vms and event not in told:
+                self._edges.log(
+                    levels.WARNING,
+                    "which machines the %s %s hits cannot be read: nobody approves it, and nothing is taken for over"
+                    " that it may be" % (event.event_type, event.event_id),
+                )
         self._note_survival(now)
         self._document = poll.document
         if self._is_quiet:

@@ -23,11 +23,13 @@ from typing import (
 )
 
 from foghorn_core.scheduled_events.document import (
+    UNREADABLE,
     Document,
     Event,
     NameKey,
     event_as_azure,
     in_order_of_urgency,
+    may_be,
     name_key,
     same_name,
 )
@@ -142,13 +144,22 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
             records.append({"kind": "seen", "event": event_as_azure(event), "notice": notice, "at": wall})
         elif known.event != event or known.over or (known.rebooted and event.is_scheduled):
             records.append({"kind": "changed", "event": event_as_azure(event), "event_id": event.event_id})
+    unknown = [event for event in document.events if event.is_of_unknown_vms]
+    hidden = {key for key in [*tracked, *state.forgotten] if any(may_be(event, key) for event in unknown)}
+    for key in hidden.difference(listed, state.forgotten):
+        one = tracked[key]
+        if one.over is None and not one.is_manual and one.event.event_status != UNREADABLE:
+            # It is listed, for all that anybody knows, and must not be approved.
+            event = one.event._replace(event_status=UNREADABLE)
+            records.append({"kind": "changed", "event": event_as_azure(event), "event_id": one.event_id})
     if not in_doubt:
+        listed_ids = hidden.union(listed)
         for one in state.tracked:
-            if one.over is None and not one.is_manual and one.event_id.lower() not in listed:
+            if one.over is None and not one.is_manual and one.event_id.lower() not in listed_ids:
                 # If the machine has booted since, that was most likely the event: nobody was there to see it start.
                 how = ENDED if one.started or one.rebooted else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
-        records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed]
+        records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed_ids]
         if document.incarnation != state.incarnation or state.in_doubt:
             records.append({"kind": "incarnation", "incarnation": document.incarnation})
     return records

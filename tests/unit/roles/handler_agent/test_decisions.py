@@ -215,6 +215,33 @@ def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_othe
     assert [one.event_id for one in to_approve(state, RULES, {}, NOBODY)] == ["E-1"]
 
 
+@pytest.mark.parametrize("listed", [7, None, {"EventId": "e-1", "Resources": 7}, {"EventId": 7, "EventType": "Reboot"}])
+def test_trap_3_given_a_machine_that_is_out_when_whom_its_event_hits_cannot_be_read_then_it_stays_out_unapproved(
+    listed: object,
+) -> None:
+    state = advanced(taken_in(NAMED, document(event())))
+    content = json.dumps({"DocumentIncarnation": 2, "Events": [listed]})
+    state = taken_in(state, parse_document(content))
+    while work_for(advanced(state)) is not None:
+        state = finished(advanced(state))
+    assert [(one.event_id, one.over, one.event.event_status) for one in state.tracked] == [("E-1", None, "Unreadable")]
+    assert state.is_out
+    assert to_approve(advanced(state), RULES, {}, NOBODY) == []
+    assert taken_in(state, parse_document(content)) == state
+    assert [one.event for one in taken_in(state, document(event())).tracked if one.over is None] == [event()]
+    assert [one.over for one in taken_in(state, document()).tracked] == ["withdrawn"]
+
+
+def test_given_an_event_of_which_cannot_be_read_whom_it_hits_when_seen_then_nothing_is_done_and_others_are_over() -> (
+    None
+):
+    unreadable = {"EventId": "B", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": "web_0"}
+    listed = parse_document(json.dumps({"DocumentIncarnation": 2, "Events": [unreadable]}))
+    assert taken_in(NAMED, listed).tracked == ()
+    state = taken_in(advanced(taken_in(NAMED, document(event()))), listed)
+    assert [one.over for one in state.tracked] == ["withdrawn"]
+
+
 @pytest.mark.parametrize("name", ["EventId", "EventStatus"])
 def test_trap_3_given_a_machine_that_is_out_when_its_event_cannot_be_read_any_more_then_it_stays_out_unapproved(
     name: str,

@@ -8,13 +8,16 @@ import json
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowledgement import choose
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_reference
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import Places
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import (
     list_events,
     subscriptions_of,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import Mandate, judge
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     FakeTime,
     ScriptedArm,
@@ -35,22 +38,29 @@ def row(event_id: str, **properties: Any) -> dict[str, Any]:
     }
 
 
-PAGE = ok({"data": [row("A"), row("B", Resources="db"), row("C")]})
+@pytest.mark.parametrize(("name", "value"), [("EventStatus", None), ("Resources", "db"), ("EventId", 7)])
+def test_given_a_row_that_cannot_be_read_then_it_is_listed_as_unreadable_beside_the_others(
+    name: str, value: Any
+) -> None:
+    page = ok({"data": [row("A"), row("B", **{name: value}), row("C")]})
+    with ScriptedArm(page) as arm, client_of(arm, FakeTime()) as client:
+        found = list_events(client, [])
+
+    assert [one.event.event_status for one in found] == ["Scheduled", "Unreadable", "Scheduled"]
+    assert {one.resource_id for one in found} == {VM}
 
 
-def test_given_a_row_that_is_no_event_when_somebody_is_told_then_the_others_are_listed() -> None:
-    refused: list[DocumentError] = []
-    with ScriptedArm(PAGE) as arm, client_of(arm, FakeTime()) as client:
-        found = list_events(client, [], refuse=refused.append)
+def test_given_a_row_of_unknown_machines_then_it_is_shown_whoever_is_asked_about_and_not_approved() -> None:
+    page = ok({"data": [row("A"), row("B", Resources="db"), row("C", Resources=["other"])]})
+    with ScriptedArm(page) as arm, client_of(arm, FakeTime()) as client:
+        chosen = choose(list_events(client, []), Selection(), [read_reference("db")])
 
-    assert [one.event.event_id for one in found] == ["A", "C"]
-    assert len(refused) == 1
-    assert "scheduledevents/B" in str(refused[0])
-
-
-def test_given_a_row_that_is_no_event_when_nobody_is_told_then_that_is_an_error() -> None:
-    with ScriptedArm(PAGE) as arm, client_of(arm, FakeTime()) as client, pytest.raises(DocumentError, match="/B"):
-        list_events(client, [])
+    assert [one.event.event_id for one in chosen] == ["A", "B"]
+    judgement = judge([one.event for one in chosen], Mandate(lambda _event, name: name == "db", "db"), "own")
+    assert ([event.event_id for event in judgement.approve], judgement.refused) == (["A"], ())
+    assert [(verdict.event.event_id, verdict.reason) for verdict in judgement.not_approved] == [
+        ("B", "which VMs it hits cannot be read")
+    ]
 
 
 def test_given_a_management_group_then_all_pages_of_its_subscriptions_are_read() -> None:

@@ -19,6 +19,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     event_from_dict,
     format_date,
     in_order_of_urgency,
+    may_be,
     parse_date,
     parse_document,
     parse_event,
@@ -139,6 +140,10 @@ def read_one(**fields: Any) -> Event:
     return parse_event(json.loads(json.dumps(one_event(**fields)["Events"][0])))
 
 
+def repr_of(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else json.dumps(value)
+
+
 class TestDocumentsThatWereSeen:
     @pytest.mark.parametrize("name", sorted(PARSED))
     def test_given_a_document_in_a_form_of_azure_then_every_field_is_read(self, name: str) -> None:
@@ -227,8 +232,8 @@ class TestFields:
 
     @pytest.mark.parametrize("value", [..., None, "web_0", {"web_0": 1}, ["web_0", 7], [None]])
     def test_given_resources_that_are_no_list_of_names_then_the_error_names_them(self, value: Any) -> None:
-        with pytest.raises(DocumentError, match=r"Events\[0\]\.Resources: expected a list of VM names, got "):
-            parse_one(Resources=value)
+        with pytest.raises(DocumentError, match=r"event\.Resources: expected a list of VM names, got "):
+            read_one(Resources=value)
 
     @pytest.mark.parametrize("value", ["tomorrow", "Tue, 31 Feb 2026 04:15:09 GMT", "9999-12-31T23:59:59-01:00"])
     def test_given_a_date_that_is_none_then_the_error_names_the_field_and_the_value(self, value: str) -> None:
@@ -238,12 +243,9 @@ class TestFields:
         assert str(error.value).startswith("event.NotBefore: ")
         assert str(error.value).endswith(": %r" % value)
 
-    def test_given_the_second_event_is_wrong_then_the_error_counts_to_it(self) -> None:
-        content = one_event()
-        content["Events"].append("Reboot")
-
-        with pytest.raises(DocumentError, match=r"Events\[1\]: expected an object, got 'Reboot'"):
-            parse_document(json.dumps(content))
+    def test_given_no_object_then_it_is_no_event(self) -> None:
+        with pytest.raises(DocumentError, match=r"event: expected an object, got 'Reboot'"):
+            parse_event("Reboot")
 
     def test_given_an_unknown_field_of_reasonable_depth_then_it_is_carried_through(self) -> None:
         hint = nested(32)
@@ -297,6 +299,30 @@ class TestAFieldThatCannotBeRead:
 
         assert (event.event_id, event.event_status) == ("Unreadable", "Unreadable")
         assert event.affects("web_0")
+
+    @pytest.mark.parametrize("value", [..., None, "web_0", {"web_0": 1}, [7], ["web_0", None]])
+    def test_given_no_machines_that_can_be_read_then_it_is_listed_and_nobody_knows_whom_it_hits(
+        self, value: Any
+    ) -> None:
+        event = parse_one(Resources=value)
+
+        assert (event.event_id, event.event_type, event.event_status) == ("A", "Reboot", "Unreadable")
+        assert event.is_of_unknown_vms
+        assert (event.resources, event.affects("web_0")) == ((), False)
+        assert may_be(event, "a")
+        assert not may_be(event, "B")
+
+    @pytest.mark.parametrize("value", [None, 7, "A", ["A"], []])
+    def test_given_no_object_then_it_is_listed_and_may_be_any(self, value: Any) -> None:
+        content = one_event(EventId="B")
+        content["Events"].append(value)
+
+        readable, event = parse_document(json.dumps(content)).events
+
+        assert readable == parse_one(EventId="B")
+        assert event.is_of_unknown_vms
+        assert may_be(event, "A")
+        assert (event.event_status, event.other_fields["UnreadableEvent"]) == ("Unreadable", repr_of(value))
 
     def test_given_several_without_an_id_then_they_are_one_that_hits_the_machines_of_all(self) -> None:
         content = one_event(EventId=1)
@@ -396,8 +422,6 @@ FRAMES = [
     "%s",
     '{"DocumentIncarnation": %s, "Events": []}',
     '{"DocumentIncarnation": 1, "Events": {"wrong": %s}}',
-    '{"DocumentIncarnation": 1, "Events": [%s]}',
-    json.dumps(one_event(Resources="%s")).replace('"%s"', "%s"),
 ]
 
 

@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    Event,
+    parse_listed,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Attempt,
     Host,
@@ -103,6 +106,25 @@ def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_t
     assert plan.shortfalls == [
         "Batch 1 leaves 2 of 4 hosts in service, fewer than 3, because the platform or an agent takes h1 and h2"
     ]
+
+
+@pytest.mark.parametrize("approving", [(), ("Unreadable",)])
+def test_given_an_event_of_which_cannot_be_read_whom_it_hits_then_it_is_shown_and_nobody_is_taken_or_put_back(
+    event: MakeEvent, now: float, approving: tuple[str, ...]
+) -> None:
+    unknown = parse_listed(7)
+    hosts = [
+        Host("h0", "vm_0", (unknown,), was_left=True, approving=approving),
+        Host("h1", "vm_1", (event(resources=("vm_1",)), unknown)),
+    ]
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+
+    assert plan.batches == [["h1"]]
+    assert [case.event.event_type for case in plan.cases if not case.left_alone] == ["Reboot"]
+    assert [(case.hosts, case.left_alone) for case in plan.cases if case.left_alone] == [
+        (("h0", "h1"), "which VMs it hits cannot be read")
+    ]
+    assert approvals(plan, ["h0", "h1"]) == {"h1": ["Reboot-vm_1"]}
 
 
 NAMED = {"name": "spot", "match": {"event_types": ["SpotRebalanceRecommendation"]}, "approve": "when_ready"}

@@ -7,9 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    Event,
+    parse_listed,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Entry, Host, make_plan
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
 
@@ -51,6 +54,19 @@ def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_
     state = begin_watch(seen, [], False, Policy(), now + LATER)
     assert (state["over"], state["restore"]) == (True, True)
     assert state["outcome"] == "withdrawn while it was drained: no service was stopped"
+
+
+@pytest.mark.parametrize("listed", [7, {"EventId": "Reboot-vm_0", "Resources": 7}])
+def test_given_an_event_that_it_may_be_and_cannot_be_read_then_it_was_not_withdrawn_and_is_not_over(
+    event: MakeEvent, now: float, listed: object
+) -> None:
+    entry = taken(now, event())
+
+    seen = look_again(entry, (parse_listed(listed),), Policy(), now + LATER)
+
+    assert (seen.events, seen.stop, seen.withdrawn) == (entry.events, True, ())
+    state = begin_watch(entry, [event().event_id], False, Policy(), now)
+    assert watch(state, [parse_listed(listed)], Policy(), now + LATER, confirm_after=0)["over"] is False
 
 
 def test_given_one_of_two_events_is_withdrawn_then_the_other_is_met(event: MakeEvent, now: float) -> None:
