@@ -4,11 +4,12 @@
 
 import ipaddress
 import os
-from typing import List, Sequence, Set, Tuple
+from typing import Dict, List, Sequence, Set, Tuple
 
-from foghorn_core.scheduled_events.document import SCHEDULED, Event
+from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
+from foghorn_core.scheduled_events.words import warning_of
 
-from .config import Config
+from .config import KNOWN_TYPES, Config
 from .connections import trouble_with_containers
 from .paths import UnsafePath, check_path
 from .policy import (
@@ -18,16 +19,18 @@ from .policy import (
     HOOKS,
     NEVER,
     QUORUM,
+    SAMPLE_NOTICE,
     SHORTEST_GRACE_OF_REPAIRS,
     SHUTDOWN,
     STAGES,
     WAIT_CONNECTIONS,
     Plan,
+    Rule,
     Step,
     default_rules,
     plan_for,
 )
-from .steps import hook_commands, idle_hooks
+from .steps import has_hooks, hook_commands, idle_hooks
 
 _UNIT_DIRECTORIES = (
     "/etc/systemd/system",
@@ -42,7 +45,7 @@ _UNIT_DIRECTORIES = (
 
 def advice_on_policies(config: Config) -> List[str]:
     """What the configured policies do that the default ones take care not to do."""
-    own = config.rules[: len(config.rules) - len(default_rules())]
+    own = _own(config)
     short, longer, unheard = (
         plan_for(own, Event("sample", event_type, SCHEDULED, ("sample",), duration_in_seconds=seconds), 900.0)
         for event_type, seconds in (("Freeze", 5), ("Freeze", 60), ("Of a later version", -1))
@@ -62,6 +65,11 @@ def advice_on_policies(config: Config) -> List[str]:
             "%s: also approves events of a type that Azure may add one day, whatever they do: set match.event_types"
             % unheard.rule
         )
+    found += [
+        "%s: match.event_types: %s" % (rule.plan.rule, warning_of(word))
+        for rule in own
+        for word in rule.match.unknown_types(KNOWN_TYPES)
+    ]
     found += [
         "%s: drain and shutdown may take longer than %d minutes, after which automatic instance repairs of a scale set "
         "may replace the machine: suspend them, or protect it" % (rule.plan.rule, SHORTEST_GRACE_OF_REPAIRS / 60)
@@ -90,12 +98,7 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
     found: List[str] = []
     units = [directory for directory in unit_directories if os.path.isdir(directory)]
     hooks: Set[str] = set()
-    expected_hooks = {
-        stage
-        for rule in config.rules[: len(config.rules) - len(default_rules())]
-        for stage, step in _steps_of(rule.plan)
-        if step.kind == HOOKS
-    }
+    expected_hooks = {stage for rule in _own(config) for stage, step in _steps_of(rule.plan) if step.kind == HOOKS}
     for rule in config.rules:
         for stage, step in _steps_of(rule.plan):
             if step.kind == HOOKS:
@@ -119,6 +122,36 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
         troubles = _trouble_with_hooks(os.path.join(config.hooks_directory, stage), stage in expected_hooks)
         found += ["hooks: %s: %s" % (stage, trouble) for trouble in troubles]
     return found
+
+
+def fate_of_uncovered(config: Config, is_here: bool = True) -> List[str]:
+    """What becomes of the events of those types that no policy of one's own is for.
+
+    :param is_here: whether the configuration is for this machine, so that its hooks may be looked for
+    """
+    own = _own(config)
+    types = [
+        each
+        for each in EVENT_TYPES
+        if each not in ADVISORY_EVENT_TYPES
+        and not any(rule.match.event_types is None or rule.match.names(each) for rule in own)
+    ]
+    fates: Dict[str, List[str]] = {}
+    for each in types:
+        plan = plan_for(default_rules(), Event("sample", each, SCHEDULED, (), duration_in_seconds=-1), SAMPLE_NOTICE)
+        found = is_here and any(has_hooks(os.path.join(config.hooks_directory, stage)) for stage in (DRAIN, SHUTDOWN))
+        if is_here and not found:
+            fate = "it is drained for and nobody approves, because no hook in %s prepares this machine"
+        elif plan.approve == NEVER:
+            fate = "the hooks in %s run, and nobody approves"
+        else:
+            fate = "the hooks in %s run, and it is approved only if one has prepared this machine"
+        fates.setdefault(fate % config.hooks_directory, []).append(each)
+    return ["no policy is for %s: %s" % (", ".join(of_fate), fate) for fate, of_fate in fates.items()]
+
+
+def _own(config: Config) -> List[Rule]:
+    return [rule for rule in config.rules if not rule.plan.is_default]
 
 
 def _conditions_of(plan: Plan) -> List[str]:

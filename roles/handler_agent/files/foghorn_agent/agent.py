@@ -29,6 +29,7 @@ from .decisions import (
     awaiting_approval,
     ended,
     found,
+    has_nothing_to_do,
     hook_ended,
     hook_given_up,
     is_ready,
@@ -51,7 +52,16 @@ from .log import Log
 from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
 from .members import Job
 from .metrics import Counters, render
-from .policy import DEFAULT_BEGIN_BEFORE, DRAIN, RESTORE, SHORTEST_GRACE_OF_REPAIRS, STAGES, STOP
+from .policy import (
+    DEFAULT_BEGIN_BEFORE,
+    DRAIN,
+    NEVER,
+    RESTORE,
+    SHORTEST_GRACE_OF_REPAIRS,
+    STAGES,
+    STOP,
+    nothing_configured_for,
+)
 from .quorum import STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
 from .readiness import Readiness
 from .running import Running
@@ -111,6 +121,8 @@ class Edges(NamedTuple):
     """Around `MembersDesk.ask`."""
     start_step: Callable[[Work, str], Running]
     """Starts a step, on the VM of this name."""
+    has_hooks: Callable[[str], bool]
+    """Whether the directory of this stage has a hook to run."""
     watch: Callable[[int], None]
     """Wakes the loop when this descriptor becomes readable, and no longer for the one before; -1 is none."""
     log: Log
@@ -156,6 +168,8 @@ class Agent:
         """When the work begins for events whose approval is withheld until then."""
         self._withheld: Dict[str, str] = {}
         """Why events are not approved now, by their ids."""
+        self._without_plan: FrozenSet[str] = frozenset()
+        """The ids of events for which nobody has configured anything."""
         self._checks = Checks(lambda work: edges.start_step(work, self.state.vm_name or ""))
         self._local_time: Any = None
         """Once a policy asks for it."""
@@ -302,6 +316,7 @@ class Agent:
             self._readiness.describe(),
             self._failing(),
             self.config.dry_run,
+            self._without_plan,
         )
 
     def _failing(self) -> List[Failing]:
@@ -678,7 +693,9 @@ class Agent:
         """Find out which events are not to be approved now, whatever is ready, and why."""
         if not self.state.tracked and not self._checks.is_busy:
             self._withheld = {}
+            self._without_plan = frozenset()
             return
+        self._note_without_plan()
         candidates = awaiting_approval(self.state, self.config.rules)
         self._checks.turn([Wanted(one, plan) for one, plan in candidates if plan.check], now)
         wall = self._clocks.wall()
@@ -691,6 +708,8 @@ class Agent:
                 reason = "held by hand until %s" % end_of(self.state.hold.until)
             if reason is None and plan.approve_between:
                 reason = why_closed(plan.approve_between, wall, self._clocks_of_zones())
+            if reason is None and one.event_id in self._without_plan:
+                reason = nothing_configured_for(one.event.event_type)
             if reason is None and plan.check:
                 reason = self._checks.trouble_with(one.event_id)
             if reason is not None:
@@ -699,6 +718,19 @@ class Agent:
                 message = "may be approved from now on" if reason is None else "is not approved now: %s" % reason
                 self._edges.log(levels.NOTICE, "%s %s" % (one.event.event_type, message), event_id=one.event_id)
         self._withheld = withheld
+
+    def _note_without_plan(self) -> None:
+        found = set()
+        for one in self.state.tracked:
+            plan = plan_of(self.config.rules, one)
+            if one.over or one.is_manual or not has_nothing_to_do(one, plan, self._edges.has_hooks):
+                continue
+            found.add(one.event_id)
+            # The others are said to be withheld.
+            if plan.approve == NEVER and one.event_id not in self._without_plan:
+                message = nothing_configured_for(one.event.event_type)
+                self._edges.log(levels.NOTICE, message, event_id=one.event_id)
+        self._without_plan = frozenset(found)
 
     def _clocks_of_zones(self) -> Any:
         # Only here: most policies may approve at any time.

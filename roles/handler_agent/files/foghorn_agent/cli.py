@@ -258,7 +258,7 @@ def as_history_line(record: Dict[str, object]) -> str:
 
 def _check_config(asked: Arguments, output: TextIO) -> int:
     # Only here: the agent's memory is dear.
-    from .advice import advice_on_machine, advice_on_policies
+    from .advice import advice_on_machine, advice_on_policies, fate_of_uncovered
 
     if asked.config == _STANDARD_INPUT:
         source, config = "standard input", read_config(sys.stdin.buffer.read(), "standard input")
@@ -275,6 +275,8 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
         sys.stderr.write("%s: warning: %s\n" % (source, plain(line)))
     own = len(config.rules) - len(Config().rules)
     dry = "; a dry run: nothing is done" if config.dry_run else ""
+    for line in fate_of_uncovered(config, is_here=asked.config != _STANDARD_INPUT):
+        output.write("%s: %s\n" % (source, plain(line)))
     output.write("%s: good, with %d %s of its own%s\n" % (source, own, "policy" if own == 1 else "policies", dry))
     return OK
 

@@ -243,12 +243,11 @@ def _demand_secret(config: Config, mistakes: List[str]) -> None:
     """Without one, anybody who can send a packet could say that all are ready."""
     if config.quorum.secret_file is not None:
         return
-    own = config.rules[: len(config.rules) - len(default_rules())]
     mistakes += [
         "policies[%d].approve: quorum needs quorum.secret_file, a secret that only the members hold; an event of this "
         "machine alone is approved with when_ready as well" % index
-        for index, rule in enumerate(own)
-        if rule.plan.approve == QUORUM
+        for index, rule in enumerate(config.rules)
+        if not rule.plan.is_default and rule.plan.approve == QUORUM
     ]
     if config.quorum.members or config.quorum.url:
         mistakes.append("quorum: has members and needs secret_file, a secret that only they hold")

@@ -10,6 +10,7 @@ tested at every point of an event's life:
 
 from typing import (
     AbstractSet,
+    Callable,
     Container,
     Dict,
     FrozenSet,
@@ -427,6 +428,19 @@ def _restore_left(state: State, rules: Sequence[Rule]) -> "List[Tuple[str, Step]
     return [(key, step) for key, step in restore_steps(state, rules).items() if key not in state.restore.done]
 
 
+def has_nothing_to_do(one: Tracked, plan: Plan, has_hooks: Callable[[str], bool]) -> bool:
+    """Whether nobody has configured anything for an event: only the default plan is for it, and finds no hook.
+
+    :param has_hooks: whether the directory of a stage has one to run
+    """
+    return (
+        plan.is_default
+        and not (one.prepared or one.flawed or one.halted)
+        # A hook that comes after its stage has ended is not run any more.
+        and not any(one.progress(stage).left_of(plan.steps(stage)) and has_hooks(stage) for stage in _STAGES_BEFORE)
+    )
+
+
 def is_ready(one: Tracked, plan: Plan) -> bool:
     """Whether all that the plan wants before the event has succeeded, and still holds."""
     return (
@@ -434,6 +448,7 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
         not one.rebooted
         and not one.flawed
         and not one.halted
+        and (one.prepared or plan.approve == NEVER or not plan.is_default)
         and all(
             one.progress(stage).state == SUCCEEDED and not one.progress(stage).left_of(plan.steps(stage))
             for stage in _STAGES_BEFORE

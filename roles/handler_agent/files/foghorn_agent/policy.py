@@ -95,6 +95,8 @@ class Plan(NamedTuple):
     """What has to succeed before an approval, and only looks."""
     approve_between: Tuple[Window, ...] = ()
     """When it may approve; at any time if there are none."""
+    is_default: bool = False
+    """Whether nobody wrote it, so that it approves only what a hook has prepared."""
 
     def steps(self, stage: str) -> Tuple[Step, ...]:
         """The steps of a stage, none where it is left out."""
@@ -122,7 +124,14 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
     for rule in rules:
         if rule.match.covers(event, notice):
             return rule.plan
-    return Plan(rule="no rule")
+    return Plan(rule="no rule", is_default=True)
+
+
+def nothing_configured_for(event_type: str) -> str:
+    """What is said of an event that only a default plan without any hook is for."""
+    return "nothing is configured for %s: no policy is for it, and no hook prepares this machine; nobody approves" % (
+        event_type
+    )
 
 
 def manual_plan(rules: Sequence[Rule]) -> Plan:
@@ -159,27 +168,28 @@ def hooks_step(timeout: float = DEFAULT_HOOKS_TIMEOUT) -> Step:
 def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
     """What is done where no configured rule matches: the behaviour without any configuration."""
     drain = shutdown = restore = (hooks_step(),)
-    return (
-        Rule(Match(event_types=("Freeze",), no_longer_than=SHORT_FREEZE), Plan("short freeze")),
-        Rule(
+    rules = (
+        (Match(event_types=("Freeze",), no_longer_than=SHORT_FREEZE), Plan("short freeze")),
+        (
             Match(event_types=("Freeze",)),
             Plan("freeze", drain=drain, restore=restore, margin=margin, begin_before=DEFAULT_BEGIN_BEFORE),
         ),
-        Rule(
+        (
             Match(event_types=("Preempt",)),
             # 30 seconds in all: the margin of a quarter of an hour's notice would eat them up.
             Plan("eviction", drain, shutdown, restore, QUORUM, min(margin, 2.0)),
         ),
-        Rule(
+        (
             Match(event_types=("Reboot", "Redeploy", "Terminate")),
             Plan("maintenance", drain, shutdown, restore, QUORUM, margin),
         ),
         # A type that Azure adds one day. What its approval would start is not known, so it gets none.
-        Rule(
+        (
             Match(),
             Plan("unknown type", drain=drain, restore=restore, margin=margin, begin_before=DEFAULT_BEGIN_BEFORE),
         ),
     )
+    return tuple(Rule(match, plan._replace(is_default=True)) for match, plan in rules)
 
 
 def seconds_for(steps: Sequence[Step], seconds_left: Optional[float]) -> float:

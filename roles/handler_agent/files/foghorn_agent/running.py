@@ -127,6 +127,8 @@ class Running:
         try:
             if step.kind == HOOKS:
                 hooks = hook_commands(os.path.join(self._around.hooks_directory, self.work.stage))
+                for hook in hooks:
+                    self._around.note_hook(self.work, os.path.basename(hook))
                 return self._succeeded("would run %s" % (", ".join(map(os.path.basename, hooks)) or "no hook"))
             if os.path.isabs(step.argv[0]):
                 check_path(step.argv[0])

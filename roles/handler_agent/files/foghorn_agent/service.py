@@ -34,6 +34,7 @@ from .running import Running, Surroundings, say_output
 from .secrets import NoSecret, read_members_secrets
 from .signals import Signals
 from .state import Record, State, occasion, replay
+from .steps import has_hooks
 from .webhooks import (
     CLOUD_EVENT,
     PLAIN_JSON,
@@ -188,6 +189,7 @@ class Service:
             approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
             members=Worker(MembersDesk().ask, "members"),
             start_step=lambda work, vm_name: Running(work, vm_name, self._surroundings()),
+            has_hooks=lambda stage: has_hooks(os.path.join(self._config.hooks_directory, stage)),
             watch=self._watch,
             log=log,
             tell=self._tell,

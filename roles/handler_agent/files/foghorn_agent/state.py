@@ -108,6 +108,8 @@ class Tracked(NamedTuple):
     """Whether the machine has run on for minutes after the event that was to take it away had ended."""
     failures: Tuple[Failure, ...] = ()
     """The steps that have finally failed, in the order in which they did."""
+    prepared: bool = False
+    """Whether a hook has succeeded for it: a directory without any prepares nothing."""
 
     @property
     def event_id(self) -> str:
@@ -363,6 +365,7 @@ def _anew(one: Tracked) -> Tracked:
         approvals=0,
         accepted=False,
         failures=(),
+        prepared=False,
     )
 
 
@@ -499,7 +502,8 @@ def _hook_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
     def change(one: Tracked) -> Tracked:
         progress = one.progress(stage)
         failures = progress.hook_failures if failure is None else (*progress.hook_failures, failure)
-        return one.with_progress(stage, progress._replace(hooks=(*progress.hooks, hook), hook_failures=failures))
+        one = one.with_progress(stage, progress._replace(hooks=(*progress.hooks, hook), hook_failures=failures))
+        return one._replace(prepared=one.prepared or failure is None)
 
     draft.change(record["event_id"], change)
 

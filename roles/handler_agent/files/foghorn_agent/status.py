@@ -4,14 +4,14 @@
 
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Container, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.scheduled_events.document import event_as_dict, format_date, same_name
 from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
 from .decisions import Work, is_ready, plan_of
-from .policy import DRAIN, NEVER, QUORUM, SHUTDOWN, Rule
+from .policy import DRAIN, NEVER, QUORUM, SHUTDOWN, Rule, nothing_configured_for
 from .quorum import as_text
 from .state import BEGUN, MANUAL_ID, State, Tracked
 
@@ -88,6 +88,7 @@ def describe(
     checks: Sequence[JsonObject] = (),
     failing: Sequence[Failing] = (),
     is_dry: bool = False,
+    without_plan: Container[str] = (),
 ) -> JsonObject:
     """The document that `/status` answers. Other agents read `vm_name` and, of each of the
     `events`, `event_id`, `ready`, `willing` and `approves`.
@@ -97,6 +98,7 @@ def describe(
     :param checks: what was found of the application, as `Readiness.describe` gives it
     :param failing: the steps that have failed
     :param is_dry: whether it is only said what would be done
+    :param without_plan: ids of events for which nobody has configured anything
     """
     in_rotation = not state.is_out and all(check["ready"] for check in checks)
     return {
@@ -142,6 +144,8 @@ def describe(
             dict(
                 dict(
                     _describe_event(one, rules, state, health, now),
+                    # Playbooks ask for it: they handle such an event as if there were no agent.
+                    nothing_configured=one.event_id in without_plan,
                     waiting_for=[{"vm_name": name, "reason": why} for name, why in waiting.get(one.event_id, ())],
                 ),
                 **_describe_approval(one, rules, withheld, is_dry),
@@ -226,6 +230,12 @@ def as_table(status: Mapping[str, Any]) -> str:
         "withheld  %s: %s" % (plain(event["event_id"]), plain(event["withheld"]))
         for event in status["events"]
         if event["withheld"]
+    ]
+    lines += [
+        plain("%s  %s" % (nothing_configured_for(event["event_type"]), event["event_id"]))
+        for event in status["events"]
+        # What is withheld for it says so already.
+        if event.get("nothing_configured") and not event["withheld"]
     ]
     for event in status["events"]:
         waiting = [(one["vm_name"], one["reason"]) for one in event["waiting_for"]]

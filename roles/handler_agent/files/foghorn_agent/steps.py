@@ -267,6 +267,14 @@ def hook_commands(directory: str) -> List[str]:
     return [path for path, is_executable in _hooks_in(directory) if is_executable]
 
 
+def has_hooks(directory: str) -> bool:
+    """Whether a hook directory has anything to run. What may not be run is something, too: its step says so."""
+    try:
+        return bool(hook_commands(directory))
+    except UnsafePath:
+        return True
+
+
 def idle_hooks(directory: str) -> List[str]:
     """Find the files of a hook directory that are left out only because they cannot be executed.
 

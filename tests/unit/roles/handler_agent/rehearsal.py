@@ -19,7 +19,7 @@ from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import Heard, Poll
 from foghorn_agent.journal import JournalError
 from foghorn_agent.members import Job, MemberError
-from foghorn_agent.policy import CHECK, DRAIN, RESTORE, SHUTDOWN
+from foghorn_agent.policy import CHECK, DRAIN, HOOKS, RESTORE, SHUTDOWN
 from foghorn_agent.quorum import ANOTHER_MACHINE
 from foghorn_agent.running import Running
 from foghorn_agent.state import State, replay
@@ -35,7 +35,7 @@ DELETED = "deleted"
 DEALLOCATED = "deallocated"  # and started again some time later, with its disk
 UNHARMED = "unharmed"
 
-STEP_SECONDS = {"deregister": 3.0, "wait": 2.0, "stop": 4.0, "flush": 3.0, "start": 3.0, "register": 2.0}
+STEP_SECONDS = {"deregister": 3.0, "wait": 2.0, "stop": 4.0, "flush": 3.0, "start": 3.0, "register": 2.0, "hooks": 1.0}
 POLICY: Dict[str, Any] = {
     "drain": [{"command": ["/bin/deregister"], "name": "deregister"}, {"command": ["/bin/wait"], "name": "wait"}],
     "shutdown": [{"command": ["/bin/stop"], "name": "stop"}],
@@ -197,10 +197,14 @@ class Step:
         if self._ends_at is not None:
             return StepOutcome(False, "ended", None, "", took) if self._rehearsal.now >= self._ends_at else None
         name = self.work.step.name
-        wanted = self._rehearsal.step_seconds[name]
+        is_empty = self.work.step.kind == HOOKS and self.work.stage not in self._rehearsal.stages_with_hooks
+        wanted = 0.0 if is_empty else self._rehearsal.step_seconds[name]
         if took >= min(self._limit, wanted):
             if wanted > self._limit or name in self._rehearsal.failing:
                 return StepOutcome(False, "exit status 1", 1, "", took, cut_off=wanted > self._limit and self._is_cut)
+            if self.work.step.kind == HOOKS and not is_empty:
+                assert self._rehearsal.agent is not None
+                self._rehearsal.agent.note_hook(self.work, "10-hook")
             self._rehearsal.step_is_done(self.work)
             return StepOutcome(True, "", 0, "", took)
         return None
@@ -340,6 +344,8 @@ class Rehearsal:
         self._steps_before = {step["name"] for stage in (DRAIN, SHUTDOWN) for step in policy.get(stage, [])}
         self.step_seconds = dict(STEP_SECONDS)
         self.failing: Set[str] = set()
+        self.stages_with_hooks: Set[str] = set()
+        """The stages whose directories have a hook."""
         self.disk_is_full = False
         self.journal_is_away = False
         """Whether the journal can neither be read nor written when the agent starts."""
@@ -484,6 +490,7 @@ class Rehearsal:
             approve=self.approve_worker,  # type: ignore[arg-type]
             members=self.members_worker,  # type: ignore[arg-type]
             start_step=self.start_step,
+            has_hooks=lambda stage: stage in self.stages_with_hooks,
             watch=lambda _descriptor: None,
             log=lambda priority, message, **_fields: self.log.append((priority, message)),
             tell=lambda record, _state: self.told.append(record),

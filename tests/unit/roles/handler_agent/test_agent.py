@@ -23,6 +23,7 @@ from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.decisions import Work
 from foghorn_agent.imds_desk import ImdsDesk
+from foghorn_agent.policy import DRAIN
 from foghorn_agent.running import Running, Surroundings
 from foghorn_agent.state import replay
 from foghorn_agent.status import as_table
@@ -75,6 +76,104 @@ def test_given_an_event_when_the_last_one_is_forgotten_then_and_only_then_memory
 
     assert [tracked for _at, tracked in had_events] == [0, 0]
     assert had_events[0][0] < 300.0 < had_events[1][0]
+
+
+# --- nothing is configured ------------------------------------------------------------------------
+
+# The natural choice on Spot: the other types are left to the default policies.
+EVICTIONS: Dict[str, Any] = dict(POLICY, match={"event_types": ["Preempt"]})
+NOTHING = "nothing is configured for %s: no policy is for it, and no hook prepares this machine; nobody approves"
+
+
+def test_given_no_policy_and_no_hook_for_an_event_when_it_comes_then_nobody_approves_and_all_say_so() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=EVICTIONS)
+    rehearsal.run_until(590.0)
+    assert not rehearsal.state.is_out
+    status = status_of(rehearsal)
+    assert [(one["nothing_configured"], one["ready"], one["willing"]) for one in status["events"]] == [
+        (True, False, False)
+    ]
+    assert "withheld  E-1: %s\n" % (NOTHING % "Reboot") in as_table(status)
+    assert messages(rehearsal).count("Reboot is not approved now: " + NOTHING % "Reboot") == 1
+
+    # As for all that nobody approves, the drain begins five minutes before the start.
+    rehearsal.run_until(700.0)
+    assert rehearsal.state.is_out
+    assert status_of(rehearsal)["events"][0]["nothing_configured"]
+    rehearsal.run()
+    assert rehearsal.approvals == []
+    assert rehearsal.steps(DRAIN) == ["hooks"]
+
+
+@pytest.mark.parametrize("stage", ["drain", "shutdown"])
+def test_given_a_hook_and_no_policy_when_an_event_comes_then_it_is_approved_once_the_hook_has_succeeded(
+    stage: str,
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy={"match": {"event_types": ["Preempt"]}})
+    rehearsal.stages_with_hooks.add(stage)
+    rehearsal.run_until(4.0)
+    assert not status_of(rehearsal)["events"][0]["nothing_configured"]
+    rehearsal.run()
+    assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
+    assert rehearsal.approvals[0][0] < 30.0
+
+
+def test_given_a_hook_that_failed_when_nothing_else_is_configured_then_it_is_not_said_that_there_is_none() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=60.0)], policy=EVICTIONS)
+    rehearsal.stages_with_hooks.add("drain")
+    rehearsal.failing.add("hooks")
+    rehearsal.run_until(35.0)
+    assert rehearsal.state.tracked[0].flawed
+    assert not status_of(rehearsal)["events"][0]["nothing_configured"]
+    rehearsal.run()
+    assert rehearsal.approvals == []
+
+
+def test_given_a_hook_that_comes_after_its_stage_has_ended_when_ready_otherwise_then_nobody_approves() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=250.0)], policy=EVICTIONS)
+    rehearsal.run_until(20.0)
+    assert rehearsal.state.is_out
+    rehearsal.stages_with_hooks.update(["drain", "shutdown"])
+    rehearsal.run()
+    assert rehearsal.approvals == []
+
+
+@pytest.mark.parametrize("stages", [["drain"], []])
+def test_given_an_agent_that_is_killed_anywhere_when_a_hook_or_none_prepares_then_it_approves_just_the_one(
+    stages: List[str],
+) -> None:
+    for kill_at in range(1, 60, 3):
+        policy = {"match": {"event_types": ["Preempt"]}}
+        rehearsal = Rehearsal([Life("Reboot", notice=200.0)], kill_at=kill_at, policy=policy)
+        rehearsal.stages_with_hooks.update(stages)
+        rehearsal.longest_journal = 5
+        rehearsal.run()
+        assert bool(rehearsal.approvals) == bool(stages), kill_at
+
+
+@pytest.mark.parametrize("event_type", ["Freeze", "Migrate"])
+def test_given_an_event_that_the_default_never_approves_when_there_is_no_hook_then_that_is_said(
+    event_type: str,
+) -> None:
+    rehearsal = Rehearsal([Life(event_type, notice=400.0)], policy=EVICTIONS)
+    rehearsal.run_until(20.0)
+    assert NOTHING % event_type + "  E-1\n" in as_table(status_of(rehearsal))
+    assert messages(rehearsal).count(NOTHING % event_type) == 1
+
+
+def test_given_a_policy_of_ones_own_without_steps_when_it_approves_then_it_means_it() -> None:
+    rehearsal = Rehearsal([Life("Freeze", notice=900.0)], policy={"approve": "when_ready"})
+    rehearsal.tick_until(lambda: rehearsal.approvals)
+    assert not status_of(rehearsal)["events"][0]["nothing_configured"]
+
+
+def test_given_two_machines_of_which_one_has_nothing_configured_when_they_share_an_event_then_nobody_approves() -> None:
+    lives = [Life("Reboot", notice=120.0, resources=("web_0", "web_1"))]
+    one, other = fleet_of(["web_0", "web_1"], lives)
+    other.config = one.config._replace(rules=tuple(rule for rule in one.config.rules if rule.plan.is_default))
+    while one.now < 100.0:
+        tick_all([one, other])
+    assert one.approvals == other.approvals == []
 
 
 # --- the pace -------------------------------------------------------------------------------------
