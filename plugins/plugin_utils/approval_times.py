@@ -33,7 +33,7 @@ def read_times(content: Any, name: str) -> tuple[Window, ...]:
     :raises ValueError: with every mistake in it, and what to write
     """
     mistakes: list[str] = []
-    section = Section({name: content}, "", mistakes, is_lenient=True)
+    section = Section({name: content}, "", mistakes)
     windows = read_windows(section, name, zone_directories())
     section.finish()
     if mistakes:

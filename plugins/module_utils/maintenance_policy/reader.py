@@ -4,10 +4,12 @@
 """What is wrong with what the operator wrote? Every mistake with its path, all of them at once."""
 
 import json
+import re
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Set, Tuple
 
 _LONGEST_TIME = 86400.0  # seconds
 _LONGEST_QUOTE = 120
+_NUMBER = re.compile(r" *[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})? *\Z")
 _YES = ("true", "yes", "on", "1")
 _NO = ("false", "no", "off", "0")
 
@@ -15,16 +17,16 @@ _NO = ("false", "no", "off", "0")
 class Section:
     """One dictionary of a configuration: gives what is asked for, and notes what is wrong or was never asked for.
 
+    A text that says a number, a truth or the JSON of a list counts as that: a survey of AWX hands over nothing else,
+    nor does ansible-core before 2.19 where a template made the value.
+
     :param path: where it was found, for the mistakes
     :param mistakes: to which those are added
-    :param is_lenient: whether a text that says a number, a truth or the JSON of a list counts as that: a survey of AWX
-        hands over nothing else, nor does Ansible where a template made a value
     """
 
-    def __init__(self, content: Any, path: str, mistakes: List[str], is_lenient: bool = False) -> None:
+    def __init__(self, content: Any, path: str, mistakes: List[str]) -> None:
         self.path = path
         self.mistakes = mistakes
-        self.is_lenient = is_lenient
         self._asked: Set[str] = set()
         self._children: List[Section] = []
         if not isinstance(content, Mapping):
@@ -65,7 +67,7 @@ class Section:
         """A number; the default where it is missing or not what is expected, which is noted then."""
         if not self.has(name):
             return default
-        number = _as_number(self.content[name], self.is_lenient)
+        number = as_number(self.content[name])
         # Written so that a NaN fails as well.
         if number is not None and least <= number <= most:
             return number
@@ -92,10 +94,8 @@ class Section:
         if not self.has(name):
             return None
         value = self.content[name]
-        if isinstance(value, bool):
-            return value
         word = str(value).strip().lower()
-        if self.is_lenient and word in _YES + _NO:
+        if word in _YES + _NO:
             return word in _YES
         self.mistake(name, value, "true or false")
         return None
@@ -139,7 +139,7 @@ class Section:
         if not self.has(name):
             return []
         value = self.content[name]
-        if self.is_lenient and isinstance(value, str):
+        if isinstance(value, str):
             try:
                 value = json.loads(value)
             except ValueError:
@@ -159,17 +159,15 @@ class Section:
             child.finish()
 
     def _child(self, name: str, content: Any) -> "Section":
-        child = Section(content, ".".join(part for part in (self.path, name) if part), self.mistakes, self.is_lenient)
+        child = Section(content, ".".join(part for part in (self.path, name) if part), self.mistakes)
         self._children.append(child)
         return child
 
 
-def _as_number(value: Any, is_lenient: bool) -> Optional[float]:
-    if isinstance(value, str) and is_lenient:
-        try:
-            return float(value)
-        except ValueError:
-            return None
+def as_number(value: Any) -> Optional[float]:
+    """The number that a value is or, as text, says; None if it is none."""
+    if isinstance(value, str) and _NUMBER.match(value):
+        return float(value)
     # A whole number may be beyond any float.
     is_number = isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e18)
     return float(value) if is_number and not isinstance(value, bool) else None

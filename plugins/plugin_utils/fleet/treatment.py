@@ -87,7 +87,7 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
         for name, value in values.items()
         if name in Policy._fields and not (isinstance(value, str) and not value.strip())
     }
-    section = Section(given, "", mistakes, is_lenient=True)
+    section = Section(given, "", mistakes)
     read: dict[str, Any] = {}
     for name in given:
         field = name[len(PREFIX) :]

@@ -276,8 +276,12 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
 def test_given_a_machine_that_does_not_run_systemd_when_installed_then_it_is_enabled_and_nothing_is_started(
     machine: Machine,
 ) -> None:
-    assert machine.play(handler_agent_policies=[POLICY], booted=False) == 0, machine.output
+    computed = dict(POLICY, drain=[{"pause": "{{ interval * 2 + 2 }}"}, {"pause": "{{ interval | int }}"}])
+    assert machine.play(handler_agent_policies=[computed], interval=5, booted=False) == 0, machine.output
     assert machine.take_calls() == ["enable"]
+    # Before ansible-core 2.19 they are texts, which the agent takes all the same.
+    drain = json.loads(machine.config.read_text())["policies"][0]["drain"]
+    assert [str(step["pause"]) for step in drain] == ["12", "5"]
     # Nor a secret that all machines of the image would share.
     assert json.loads(machine.config.read_text())["quorum"] == {"secret_file": str(machine.secret)}
     assert not machine.secret.exists()

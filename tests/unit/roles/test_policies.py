@@ -39,6 +39,9 @@ TAKEN = [
     "match: {event_statuses: [SCHEDULED, Started]}",
     "match: {description: '*Host*'}",
     "match: {shared: yes}",
+    # As text, which is what a template gives on ansible-core before 2.19, and a survey on any.
+    "match: {shared: 'no'}",
+    "match: {no_longer_than: '10', notice_above: '900.5'}",
     "match: {no_longer_than: 10}",
     "match: {longer_than: 0, notice_below: 900.5}",
     "match: {notice_above: 604800}",
@@ -74,6 +77,8 @@ REFUSED = {
     "match: {longer_than: .inf}": "match.longer_than: expected seconds from 0 to 2592000, got Infinity",
     "match: {notice_above: .nan}": "match.notice_above: expected seconds from 0 to 2592000, got NaN",
     "match: {notice_below: true}": "match.notice_below: expected seconds from 0 to 2592000, got true",
+    "match: {notice_below: soon}": 'match.notice_below: expected seconds from 0 to 2592000, got "soon"',
+    "match: {notice_below: 'nan'}": 'match.notice_below: expected seconds from 0 to 2592000, got "nan"',
     "match: {notice_below: []}": "match.notice_below: expected seconds from 0 to 2592000, got []",
     "match: {event_type: [Reboot]}": "match.event_type: is not known here, only description, event_sources,",
     "match: [Reboot]": 'match: expected an object, got ["Reboot"]',

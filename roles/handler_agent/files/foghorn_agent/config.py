@@ -9,7 +9,7 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from foghorn_core.maintenance_policy.match import LONGEST_NOTICE, read_match
-from foghorn_core.maintenance_policy.reader import Section
+from foghorn_core.maintenance_policy.reader import Section, as_number
 from foghorn_core.maintenance_policy.window import Window, read_windows
 from foghorn_core.scheduled_events.client import (
     DEFAULT_CONNECT_TIMEOUT,
@@ -290,7 +290,7 @@ def _parse_listen(top: Section) -> Tuple[Tuple[str, int], ...]:
     for section in top.sections("listen"):
         address = section.checked("address", "127.0.0.1", "an IP address", _is_address)
         port = section.checked("port", DEFAULT_PORT, "a port from 0 to 65535", lambda value: _is_whole(value, 0, 65535))
-        addresses.append((str(address), int(port)))
+        addresses.append((str(address), _as_whole(port)))
     return tuple(addresses)
 
 
@@ -380,10 +380,11 @@ def _parse_step(section: Section) -> Step:
             "a list of ports from 1 to 65535",
             lambda value: _are(value, lambda port: _is_whole(port, 1, 65535)) and bool(value),
         )
-        return Step(WAIT_CONNECTIONS, name or kind, timeout, ports=tuple(ports), ignored=tuple(ignored))
+        return Step(WAIT_CONNECTIONS, name or kind, timeout, ports=tuple(map(_as_whole, ports)), ignored=tuple(ignored))
     if kind == "pause":
         return Step(PAUSE, name or kind, section.seconds(kind, 0.0))
-    section.checked(kind, True, "true", lambda value: value is True)
+    if section.boolean(kind) is False:
+        section.mistake(kind, section.content[kind], "true")
     each = section.seconds("hook_timeout", timeout) if section.has("hook_timeout") else None
     return Step(HOOKS, name or kind, timeout, hook_timeout=each)
 
@@ -409,7 +410,16 @@ def _parse_ready_check(section: Section) -> Check:
     port = section.checked(TCP, 1, "a port from 1 to 65535", lambda value: _is_whole(value, 1, 65535))
     argv = section.checked("command", ["/bin/false"], _COMMAND_LINE, _is_command_line)
     shown = {HTTP: url, TCP: "port %s" % port}.get(defaults.kind, os.path.basename(argv[0]))
-    return Check(defaults.kind, name or shown, url, (address, port), tuple(argv), interval, timeout, int(failures))
+    return Check(
+        defaults.kind,
+        name or shown,
+        url,
+        (address, _as_whole(port)),
+        tuple(argv),
+        interval,
+        timeout,
+        _as_whole(failures),
+    )
 
 
 def _parse_quorum(section: Section) -> Quorum:
@@ -489,12 +499,13 @@ def _is_page(value: Any) -> bool:
     return isinstance(value, str) and "#" not in value and _is_url(value.partition("?")[0]) and value.isprintable()
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _is_whole(value: Any, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    number = as_number(value)
+    return number is not None and number.is_integer() and least <= number <= most
+
+
+def _as_whole(value: Any) -> int:
+    return int(as_number(value) or 0)
 
 
 def _are(values: Any, check: Callable[[Any], bool]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, List
 
 import pytest
 from edge_helpers import ROOT
-from foghorn_agent.advice import advice_on_machine, advice_on_policies
+from foghorn_agent.advice import advice_on_machine, advice_on_policies, fate_of_uncovered
 from foghorn_agent.config import parse_config
 
 TYPES = {"event_types": ["Reboot", "Redeploy", "Terminate", "Preempt"]}
@@ -131,3 +131,28 @@ def test_given_hooks_that_would_not_be_run_when_a_policy_runs_them_then_it_is_sa
     assert advice_on_machine(own, []) == ["hooks: drain: there is none in %s/drain" % tmp_path, idle]
     # The default policies run what there is, and nobody has to have any.
     assert advice_on_machine(none, []) == [idle]
+
+
+# --- what no policy is for --------------------------------------------------------------------------
+
+
+def test_given_types_that_no_policy_is_for_and_no_hook_when_checked_then_it_is_said_that_nobody_approves(
+    tmp_path: Path,
+) -> None:
+    own = [{"match": {"event_types": ["preempt", "Freeze", "Migrate"]}, "drain": []}]
+    config = parse_config({"policies": own, "hooks_directory": str(tmp_path)})
+    assert fate_of_uncovered(config) == [
+        "no policy is for Terminate, Redeploy, Reboot: it is drained for and nobody approves, because no hook in %s "
+        "prepares this machine" % tmp_path
+    ]
+
+
+def test_given_a_policy_for_all_types_when_checked_then_there_is_nothing_to_say() -> None:
+    assert fate_of_uncovered(parse_config({"policies": [{"drain": []}]})) == []
+
+
+def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_pointed_out() -> None:
+    found = policies({"match": {"event_types": ["Migrate", "Manual", "Reboot"]}, "drain": [], "approve": "when_ready"})
+    assert [line.partition(" (")[0] for line in found] == [
+        "policies[0]: match.event_types: 'Migrate' is no type of event that this version knows"
+    ]

@@ -162,7 +162,15 @@ def test_given_several_mistakes_when_checked_then_each_has_a_line_with_file_and_
 @pytest.mark.parametrize(
     ("content", "status", "output", "errors"),
     [
-        (b"{}", 0, "standard input: good, with 0 policies of its own\n", ""),
+        (
+            b'{"policies": [{"match": {"event_types": ["Preempt", "Terminate", "Redeploy", "Reboot"]}, "drain": []}]}',
+            0,
+            (
+                "standard input: no policy is for Freeze: the hooks in /etc/foghorn/hooks.d run, and nobody approves\n"
+                "standard input: good, with 1 policy of its own\n"
+            ),
+            "",
+        ),
         (b'{"margin": -1}', 3, "", "standard input: margin: expected seconds from 0 to 86400, got -1\n"),
         (b"{", 3, "", "standard input: is not JSON: "),
     ],

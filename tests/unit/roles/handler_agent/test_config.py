@@ -262,7 +262,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"imds": {"poll_interval": 0.1}}, "imds.poll_interval: expected seconds from 0.25 to 86400, got 0.1"),
         ({"imds": {"timeout": 1}}, "imds.timeout: expected seconds from 5 to 86400, got 1"),
         ({"imds": {"timeout": True}}, "imds.timeout: expected seconds from 5 to 86400, got true"),
-        ({"imds": {"timeout": "10"}}, 'imds.timeout: expected seconds from 5 to 86400, got "10"'),
+        ({"imds": {"timeout": "soon"}}, 'imds.timeout: expected seconds from 5 to 86400, got "soon"'),
         ({"margin": float("nan")}, "margin: expected seconds from 0 to 86400, got NaN"),
         ({"margin": float("inf")}, "margin: expected seconds from 0 to 86400, got Infinity"),
         ({"margin": -1}, "margin: expected seconds from 0 to 86400, got -1"),
@@ -290,7 +290,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
             policy(match={"event_sources": ["platfrom"]}),
             "policies[0].match.event_sources: 'platfrom' is not one of Platform, User: did you mean Platform?",
         ),
-        (policy(match={"shared": 1}), "policies[0].match.shared: expected true or false, got 1"),
+        (policy(match={"shared": 2}), "policies[0].match.shared: expected true or false, got 2"),
         (
             policy(match={"longer_than": []}),
             "policies[0].match.longer_than: expected seconds from 0 to 2592000, got []",
