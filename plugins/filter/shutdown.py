@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     ServiceError,
+    read_record,
     read_services,
     running,
     stop_limit,
@@ -19,12 +21,12 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services impo
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
-def shutdown_services(entries: Any) -> list[dict[str, Any]]:
+def shutdown_services(entries: Any, recorded_of: Any = None) -> list[dict[str, Any]]:
     """Check services, and fill in what was left out."""
     try:
-        return read_services(entries)
+        return read_services(entries) if recorded_of is None else read_record(entries, recorded_of)
     except ServiceError as error:
-        raise AnsibleFilterError("graceful_shutdown_services%s" % error) from error
+        raise AnsibleFilterError("graceful_shutdown_services%s" % plain(str(error))) from error
 
 
 def shutdown_limit(ahead: Sequence[Mapping[str, Any]], seconds_left: Any) -> float:

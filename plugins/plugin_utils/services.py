@@ -13,6 +13,8 @@ from typing import Any
 DEFAULT_TIMEOUT = 90.0  # seconds; systemd's DefaultTimeoutStopSec
 DEFAULT_HEALTHY_WITHIN = 60.0  # seconds
 LONGEST_TIME = 86400.0  # seconds
+LONGEST_RECORDED = 900.0
+"""Seconds that a record on a machine may have the controller wait for a service, unless the operator gives it more."""
 
 FAIL, ABORT, IGNORE = "fail", "abort", "ignore"
 ON_FAILURE = (FAIL, ABORT, IGNORE)
@@ -49,6 +51,35 @@ def read_services(entries: Any) -> list[dict[str, Any]]:
         if service["name"] in [other["name"] for other in services]:
             raise ServiceError("[%d].name: %r is there twice. Give each service a name" % (number, service["name"]))
         services.append(service)
+    return services
+
+
+def read_record(entries: Any, own: Any) -> list[dict[str, Any]]:
+    """Read the services that the record of a machine names, which the machine may have changed.
+
+    Commands and checks run on the machine, so that the record decides them, whatever the variables say by now. Files of
+    tasks are the controller's, and so is its time: both come from the operator.
+
+    :param entries: the services of the record
+    :param own: the services that the operator names now, as for `read_services`
+    :raises ServiceError: if the record cannot be meant, or tasks are to start a service and the operator names none
+    """
+    known = {service["name"]: service for service in read_services(own)}
+    services = read_services(entries)
+    for service in services:
+        mine = known.get(service["name"], {})
+        if service["start_tasks"] and not mine.get("start_tasks"):
+            raise ServiceError(
+                ": services.json on the machine says that %r is started by tasks, and this variable has no start_tasks"
+                " for it. Name the service with its stop_tasks and start_tasks; a machine chooses no file on the"
+                " controller" % service["name"]
+            )
+        service["start_tasks"] = mine["start_tasks"] if service["start_tasks"] else ""
+        service["stop_tasks"] = mine.get("stop_tasks", "")
+        service["timeout"] = min(service["timeout"], max(LONGEST_RECORDED, mine.get("timeout", 0.0)))
+        if service["healthy"]:
+            longest = max(LONGEST_RECORDED, mine.get("healthy", {}).get("within", 0.0))
+            service["healthy"]["within"] = min(service["healthy"]["within"], longest)
     return services
 
 

@@ -18,6 +18,7 @@ from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
 from ..scheduled_events.options import read_seconds, read_selection
 from . import (
     acknowledgement,
+    address,
     eviction,
     gateway,
     maintenance,
@@ -243,6 +244,11 @@ def membership_arguments() -> ArgumentSpec:
             },
         },
     }
+
+
+def address_arguments() -> ArgumentSpec:
+    """Options that name a VM, and say where it is reached."""
+    return {"vm_id": {"type": "str", "required": True}, "host": {"type": "str"}}
 
 
 def gateway_arguments() -> ArgumentSpec:
@@ -621,6 +627,22 @@ def run_membership(module: AnsibleModule) -> None:
             outcome = membership.carry_out(client, order, module.check_mode)
             _warn(module, outcome.warnings)
             return {"changed": outcome.changed, "before": outcome.before}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_address_info(module: AnsibleModule) -> None:
+    """Do the work of vm_address_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        question = address.read_question(module.params)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            found = address.look_up(client, question)
+            held = found.is_held if module.params["host"] else None
+            return {"changed": False, "addresses": found.private, "held": held, "scale_set": found.scale_set}
 
         return work
 

@@ -191,3 +191,35 @@ def test_given_a_pool_of_azure_when_a_machine_is_removed_and_restored_then_it_le
     assert steps == ["Suspend", 1, 2, 3, "Resume"]
     assert "a gateway still drains: 127.0.79.48" in played.run.output
     assert not [left for state in played.directory.glob("state_*") for left in state.iterdir()]
+
+
+def test_given_machines_that_say_which_vm_they_are_when_removed_then_azure_shows_whether_that_is_true(
+    controller: Callable[..., Controller], tmp_path: Path
+) -> None:
+    azure = controller(arm={"load_balancers": [{"name": "front", "pools": {"data": ["web_1", "db"]}}]})
+    variables = {
+        "load_balancer_removal_methods": ["azure_load_balancer"],
+        "load_balancer_removal_azure_directory": f"{tmp_path}/kept",
+        "load_balancer_removal_state_directory": f"{tmp_path}/state",
+        # Both say that they are web_1.
+        "load_balancer_removal_azure_metadata": azure.azure.imds["web_1"],
+    }
+    known = {"ansible.builtin.add_host": {"name": "{{ item }}", "groups": "said"}}
+    role = {"name": "Role", "ansible.builtin.include_role": {"name": ROLE}}
+    plays = [
+        {
+            "hosts": "localhost",
+            "connection": "local",
+            "gather_facts": False,
+            "tasks": [{"name": "Know them", **known, "loop": ["127.0.79.2", "127.0.79.48"]}],
+        },
+        {"hosts": "said", "connection": "local", "gather_facts": False, "vars": variables, "tasks": [role]},
+    ]
+
+    run = azure.run_playbook(plays, ("--check",))
+
+    assert run.code == 2, run.output
+    assert "127.0.79.48 says that it is /subscriptions/" in run.output
+    assert "that this VM has the private address 127.0.79.48. Set load_balancer_removal_azure_vm_id" in run.output
+    recap = [line for line in run.output.splitlines() if line.startswith("127.0.79.")]
+    assert ["failed=0" in line for line in recap] == [True, False], run.output

@@ -182,6 +182,7 @@ MODULES = [
     "application_gateway_member",
     "load_balancer_member",
     "maintenance_window_info",
+    "vm_address_info",
     "vm_maintenance",
     "vm_redeploy",
     "vmss_terminate_notification",

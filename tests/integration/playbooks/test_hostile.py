@@ -7,6 +7,7 @@ from __future__ import annotations
 import http.server
 import json
 import shlex
+import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.hostile import hostile_document, what_was_run
-from tests.integration.playbooks.fleet import Fleet, Run
+from tests.integration.playbooks.fleet import Fleet, Host, Run
 
 MakeFleet = Callable[[int], Fleet]
 EVENT_ID = "{{ lookup('pipe', 'touch"
@@ -133,3 +134,130 @@ def test_given_an_agent_that_hands_on_hostile_text_when_rehearsed_then_nothing_o
     assert "'touch" in run.output
     assert what_was_run(proof) == []
     assert_only_shows_itself(run)
+
+
+HOSTILE_PYTHON = """#!{python} -I
+import json, os, subprocess, sys
+answer = subprocess.run(["{python}", *sys.argv[1:]], stdin=sys.stdin, stdout=subprocess.PIPE, text=True)
+begin = answer.stdout.find("{{")
+if begin >= 0 and os.path.exists({once!r}):
+    said = json.loads(answer.stdout[begin:])
+    said["ansible_facts"] = {facts!r}
+    print(json.dumps(said))
+else:
+    print(answer.stdout, end="")
+sys.exit(answer.returncode)
+"""
+
+
+def make_hostile(host: Host, proof: Path, once: Path) -> None:
+    """Have a host answer, as soon as a file is there, with facts that set variables of the operator."""
+    tasks = proof.parent / "evil.yml"
+    tasks.write_text(
+        json.dumps([{"ansible.builtin.command": f"touch {proof}/tasks", "delegate_to": "localhost", "become": False}])
+    )
+    command = ["touch", f"{proof}/command"]
+    facts = {
+        "handle_events_approve": True,
+        "handle_events_minimum_in_service": "0",
+        "handle_events_report_file": f"{proof}/report",
+        "load_balancer_removal_methods": ["command", "haproxy"],
+        "load_balancer_removal_haproxy_hosts": ["localhost"],
+        "load_balancer_removal_haproxy_socket": f"{proof}/socket",
+        "load_balancer_removal_commands": [
+            {"name": "evil", "remove": command, "restore": command, "delegate_to": "localhost"}
+        ],
+        "graceful_shutdown_services": [{"name": "web", "stop_tasks": str(tasks), "start_tasks": str(tasks)}],
+    } | {f"handle_events_{name}_tasks": str(tasks) for name in ("before", "after", "after_batch")}
+    python = host.directory / "python"
+    python.write_text(HOSTILE_PYTHON.format(python=sys.executable, once=str(once), facts=facts))
+    python.chmod(0o755)
+    host.variables |= {"ansible_connection": "local", "ansible_python_interpreter": str(python)}
+
+
+@pytest.mark.parametrize("moment", ["at the first contact", "once it is leased"])
+def test_given_a_host_whose_facts_set_our_variables_when_handled_then_it_alone_is_refused_and_decides_nothing(
+    make_fleet: MakeFleet, proof: Path, moment: str
+) -> None:
+    fleet = make_fleet(3)
+    hostile, honest, _other = fleet.hosts
+    make_hostile(hostile, proof, hostile.directory if moment == "at the first contact" else hostile.state)
+    theirs, ours = fleet.event("Reboot", hostile), fleet.event("Reboot", honest)
+
+    run = fleet.start("handle_events", handle_events_minimum_in_service="1")
+    run.wait_until(lambda: fleet.is_approved(ours))
+    fleet.azure.advance(2000)
+
+    assert run.finish() == 2, run.output
+    assert what_was_run(proof) == []
+    assert not fleet.is_approved(theirs)
+    assert honest.is_back()
+    assert "its ansible_facts hold" in run.report(hostile)
+    assert "handle_events_after_batch_tasks" in run.text
+
+
+def test_given_a_host_that_never_answers_when_handled_then_the_others_go_on(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(3)
+    hanging, honest, _other = fleet.hosts
+    fleet.unplug(hanging)
+    theirs, ours = fleet.event("Reboot", hanging), fleet.event("Reboot", honest)
+
+    # Seconds for a contact, which are more where hosts may be slow.
+    run = fleet.start(
+        "handle_events", *("-e", "__handle_events_task_timeout=5"), real=True, handle_events_minimum_in_service="1"
+    )
+    run.wait_until(lambda: fleet.is_approved(ours))
+    fleet.azure.advance(2000)
+
+    assert run.finish() == 2, run.output
+    assert not fleet.is_approved(theirs)
+    assert honest.is_back()
+    assert "host0: no event: FAILED: Read the events: " in run.report(hanging)
+
+
+def test_given_records_that_machines_have_changed_when_restored_then_they_decide_nothing_elsewhere(
+    make_fleet: MakeFleet, proof: Path
+) -> None:
+    fleet = make_fleet(6)
+    probe, balancers, stranger, tasks, removed, other = fleet.hosts
+    evil = proof.parent / "evil.yml"
+    evil.write_text(json.dumps([{"ansible.builtin.command": f"touch {proof}/tasks"}]))
+    (proof.parent / "evil_restore.yml").write_text(evil.read_text())
+    service = {"name": "web", "stop_tasks": str(evil), "start_tasks": str(evil)}
+    undo = {"machine": removed.name, "restore": ["touch", f"{removed.directory}/undone"], "status": []}
+    for host, name, text in (
+        (probe, "health_probe.json", json.dumps({"means": f"{proof.parent}/evil", "file": str(probe.marker)})),
+        (balancers, "haproxy.balancers", "evil.example.com"),
+        (stranger, "command.places", "pool evil.example.com"),
+        (tasks, "services.json", json.dumps([service])),
+        # What names this command is not among the variables any more, and its place is still in the inventory.
+        (removed, "command.places", f"pool {other.name}"),
+    ):
+        (host.directory / "by_hand").mkdir(exist_ok=True)
+        (host.directory / "by_hand" / name).write_text(text)
+    roles = ["foghorn.azure_events.graceful_shutdown", "foghorn.azure_events.load_balancer_removal"]
+    play = {
+        "hosts": "all",
+        "gather_facts": False,
+        "vars": {"load_balancer_removal_state_directory": "{{ hostvars[inventory_hostname].directory }}/by_hand"},
+        "tasks": [{"ansible.builtin.include_role": {"name": role, "tasks_from": "restore"}} for role in roles],
+    }
+    path = fleet.path / "restore_all.yml"
+    path.write_text(json.dumps([play]))
+    # The place of the record is a path of the machine that is put back.
+    (removed.directory / "by_hand" / f"command_{removed.name}_pool.json").write_text(json.dumps(undo))
+
+    status, run = fleet.run(str(path))
+
+    assert status == 2, run.output
+    assert what_was_run(proof) == []
+    assert "unreachable=1" not in run.output
+    for host, said in (
+        (probe, "is not what this role writes"),
+        (balancers, "load_balancer_removal_haproxy_hosts: the record on the machine names evil.example.com"),
+        (stranger, "names pool evil.example.com: each line is the name of a command and a host of the inventory"),
+        (tasks, "graceful_shutdown_services: services.json on the machine says that 'web' is started by tasks"),
+    ):
+        assert f"fatal: [{host.name}]" in run.output
+        assert said in run.text, run.output
+    assert (removed.directory / "undone").exists()

@@ -15,6 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 from tests.integration.playbooks.fleet import Fleet, Run
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-131313131313"
+VM_ID = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/%s"
 SPEED = 30
 
 
@@ -32,6 +33,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["vm_2"])
         for host in fleet.hosts:
             host.variables["redeploy_early_endpoint"] = fleet.azure.imds[host.vm.lower()]
+            host.variables["id"] = VM_ID % host.vm.lower()
             fleet.ask(host)
         yield fleet
 
@@ -142,3 +144,18 @@ def test_given_no_word_of_what_azure_has_accepted_when_run_then_the_machine_stay
     assert host.marker.exists()
     # It is away, with its lease, which ends by itself.
     assert list(claims.read(str(host.state)).claims) == ["by_hand"]
+
+
+def test_given_a_machine_that_says_it_is_another_when_run_then_neither_is_moved(fleet: Fleet) -> None:
+    liar, other, _last = fleet.hosts
+    del liar.variables["id"]
+    liar.variables |= {"ansible_host": liar.address, "redeploy_early_endpoint": fleet.azure.imds[other.vm.lower()]}
+
+    status, run = move(fleet, count=1, redeploy_early_when="always")
+
+    assert status != 0
+    assert f"host0 says that it is {VM_ID % 'vm_1'}, and Azure does not show that this VM has the private address" in (
+        run.text
+    )
+    assert began(fleet) == []
+    assert liar.is_back()

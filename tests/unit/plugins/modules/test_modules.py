@@ -31,6 +31,7 @@ GROUPS = {
         "scheduled_events_policy_info",
         "simulate_eviction",
         "update_run_cancel",
+        "vm_address_info",
         "vm_maintenance",
         "vm_redeploy",
         "vm_terminate_notification",

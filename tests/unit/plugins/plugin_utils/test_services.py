@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
+    LONGEST_RECORDED,
     ServiceError,
+    read_record,
     read_services,
     running,
     stop_limit,
@@ -221,3 +223,34 @@ def test_given_a_machine_that_is_lost_while_it_is_asked_then_nothing_is_known_of
 def test_given_an_expectation_that_there_is_not_then_it_is_refused() -> None:
     with pytest.raises(ServiceError, match="expected: 'up' is not one of any, running, stopped"):
         trouble([], {}, "up")
+
+
+DATABASE = {"name": "db", "stop_tasks": "/operator/stop.yml", "start_tasks": "/operator/start.yml", "timeout": 2000}
+
+
+def test_given_a_record_that_names_a_file_of_tasks_when_it_is_read_then_the_operator_s_file_is_taken() -> None:
+    record = [{"name": "db", "stop_tasks": "/tmp/evil.yml", "start_tasks": "/tmp/evil.yml"}]
+
+    assert [service["start_tasks"] for service in read_record(record, [DATABASE])] == ["/operator/start.yml"]
+
+
+def test_given_a_record_that_adds_a_file_of_tasks_to_a_service_without_then_it_is_refused_by_name() -> None:
+    record = [{"name": "nginx", "stop_tasks": "/tmp/evil.yml", "start_tasks": "/tmp/evil.yml"}]
+
+    with pytest.raises(ServiceError, match="'nginx' is started by tasks, and this variable has no start_tasks"):
+        read_record(record, ["nginx", DATABASE])
+
+
+def test_given_a_record_of_commands_when_the_variables_have_changed_then_the_record_decides() -> None:
+    record = [{"name": "nginx", "stop": ["stop-nginx"], "start": ["start-nginx"]}]
+
+    assert [service["start"] for service in read_record(record, [])] == [["start-nginx"]]
+
+
+def test_given_a_record_with_long_times_then_the_controller_waits_no_longer_than_the_operator_says() -> None:
+    slow = {"timeout": 80000, "healthy": {"port": 80, "within": 80000}}
+
+    other, ours = read_record([{"name": "x", **slow}, {"name": "db", **slow}], [DATABASE])
+
+    assert (other["timeout"], other["healthy"]["within"]) == (LONGEST_RECORDED, LONGEST_RECORDED)
+    assert (ours["timeout"], ours["healthy"]["within"]) == (2000.0, LONGEST_RECORDED)

@@ -173,7 +173,7 @@ def test_given_variables_of_others_that_begin_with_a_common_word_then_nothing_is
     ("own", "prefix", "name", "meant"),
     [
         (REHEARSE, "rehearse_", "rehearse_notise", "rehearse_notice"),
-        (EARLY, "redeploy_early_", "redeploy_early_vmid", "redeploy_early_vm_id"),
+        (EARLY, "redeploy_early_", "redeploy_early_endpont", "redeploy_early_endpoint"),
     ],
 )
 def test_given_another_playbook_when_a_name_is_misspelt_then_the_one_that_was_meant_is_one_of_its_own(

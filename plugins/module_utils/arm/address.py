@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What does vm_address_info do: is a machine that is reached at an address the VM that it says it is?
+
+A managed host that was taken over may answer with the id of another VM. The addresses of a VM's network interfaces are
+Azure's word, not the host's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..scheduled_events.errors import OptionError
+from .client import ArmClient, Permission
+from .membership import INSTANCE_ID, VM_ID, find_addresses, find_seats
+
+_READ_VM = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
+
+
+class Question(NamedTuple):
+    """Which VM, and where it is reached."""
+
+    vm_id: str
+    reached_at: frozenset[str]
+    """Addresses; empty: it was not asked."""
+
+
+class Addresses(NamedTuple):
+    """What Azure shows of a VM."""
+
+    private: list[str]
+    is_held: bool
+    """Whether it is reached at one of them."""
+    scale_set: str | None
+    """The id of its scale set."""
+
+
+def read_question(options: Mapping[str, Any]) -> Question:
+    """Check the options, and resolve a name as the machine does that runs this.
+
+    :raises OptionError: if one cannot be meant, or the name is not known
+    """
+    vm_id, host = options["vm_id"], options.get("host")
+    if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
+        raise OptionError(
+            "vm_id: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
+            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
+        )
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
+    except (OSError, UnicodeError) as error:
+        raise OptionError("host: %s has no address: %s. Give a name that is known here" % (host, error)) from error
+    return Question(vm_id, frozenset(_normal(str(one[4][0])) for one in found))
+
+
+def look_up(client: ArmClient, question: Question) -> Addresses:
+    """Ask Azure.
+
+    :raises ArmError: if that fails
+    """
+    seats = list(find_seats(client, question.vm_id))
+    private = sorted(find_addresses(client, question.vm_id, seats))
+    if INSTANCE_ID.match(question.vm_id):
+        scale_set = question.vm_id.rpartition("/virtualMachines/")[0]
+    else:
+        properties = client.get(question.vm_id, _READ_VM).get("properties") or {}
+        scale_set = str((properties.get("virtualMachineScaleSet") or {}).get("id") or "")
+    return Addresses(private, bool(question.reached_at & set(map(_normal, private))), scale_set or None)
+
+
+def _normal(address: str) -> str:
+    """An address in the one spelling that it has, without the zone of a link."""
+    return str(ipaddress.ip_address(address.partition("%")[0]))

@@ -1,0 +1,104 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vm_address_info."""
+
+DOCUMENTATION = r"""
+module: vm_address_info
+short_description: Ask Azure for the addresses of a VM, and whether a host is reached at one of them
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads the private addresses that the network interfaces of a VM, or of an instance of a uniform scale set, hold.
+  - A host that was taken over can say that it is another VM. Before anything in Azure is changed by what a host says of
+    itself, O(host) tells whether it is that VM.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  vm_id:
+    description: The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
+    type: str
+    required: true
+  host:
+    description:
+      - The address at which the host is reached, or its name, which is resolved where the module runs.
+      - Public addresses are not looked up. A host that is reached at one is not found to be the VM.
+    type: str
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+seealso:
+  - module: foghorn.azure_events.load_balancer_member
+"""
+
+EXAMPLES = r"""
+- name: Ask Azure whether this host is the VM that it says it is
+  foghorn.azure_events.vm_address_info:
+    vm_id: "{{ web_3_id }}"
+    host: 10.0.0.4
+  delegate_to: localhost
+  register: azure
+
+- name: Say so
+  ansible.builtin.debug:
+    msg: "{{ 'It is.' if azure.held else 'It is not: the VM has ' ~ azure.addresses | join(', ') }}"
+"""
+
+RETURN = r"""
+addresses:
+  description: The private addresses of its network interfaces.
+  returned: success
+  type: list
+  elements: str
+  sample: [10.0.0.4]
+held:
+  description: Whether O(host) is one of them. Null if O(host) is not given.
+  returned: success
+  type: bool
+  sample: true
+scale_set:
+  description: The id of the scale set that the VM is of. Null if it is of none.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was set. Null if none was, because ids name theirs.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import address_arguments, run_address_info, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_address_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **address_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
