@@ -43,15 +43,32 @@ def read_services(entries: Any) -> list[dict[str, Any]]:
     :returns: mappings that have every key; what was not said is empty
     :raises ServiceError: on the first entry that cannot be meant
     """
-    if isinstance(entries, (str, Mapping)) or not isinstance(entries, Sequence):
-        raise ServiceError("%r is not a list. Write [nginx], or one entry a line" % (entries,))
-    services: list[dict[str, Any]] = []
-    for number, entry in enumerate(entries):
-        service = _read_service(entry, "[%d]" % number)
-        if service["name"] in [other["name"] for other in services]:
-            raise ServiceError("[%d].name: %r is there twice. Give each service a name" % (number, service["name"]))
-        services.append(service)
+    services, mistakes = _read_all(entries)
+    if mistakes:
+        raise ServiceError(mistakes[0])
     return services
+
+
+def mistakes_in(entries: Any) -> list[str]:
+    """Say what is wrong with services, which `read_services` takes if nothing is; a message for each."""
+    return _read_all(entries)[1]
+
+
+def _read_all(entries: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    if isinstance(entries, (str, Mapping)) or not isinstance(entries, Sequence):
+        return [], [": %r is not a list. Write [nginx], or one entry a line" % (entries,)]
+    services: list[dict[str, Any]] = []
+    mistakes: list[str] = []
+    for number, entry in enumerate(entries):
+        try:
+            service = _read_service(entry, "[%d]" % number)
+        except ServiceError as error:
+            mistakes.append(str(error))
+            continue
+        if service["name"] in [other["name"] for other in services]:
+            mistakes.append("[%d].name: %r is there twice. Give each service a name" % (number, service["name"]))
+        services.append(service)
+    return services, mistakes
 
 
 def read_record(entries: Any, own: Any) -> list[dict[str, Any]]:

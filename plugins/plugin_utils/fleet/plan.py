@@ -90,6 +90,10 @@ class Host(NamedTuple):
     """Ids of events that an earlier run has approved, or may have."""
     tried: tuple[Attempt, ...] = ()
     """For which events earlier runs have taken it out in vain."""
+    is_prepared: bool = True
+    """Whether anything is stopped on it, or anything confirms that it is out of rotation."""
+    idle_agent: bool = False
+    """Whether it has an agent that has nothing to do for its events, so that it is met as a host without."""
 
     @property
     def is_in_service(self) -> bool:
@@ -139,6 +143,8 @@ class Entry(NamedTuple):
     """Whether it is to be deleted."""
     unprepared: bool
     """Whether it was in service when its event started."""
+    idle_agent: bool = False
+    """Whether it has an agent that has nothing to do for its events."""
     approving: tuple[str, ...] = ()
     """Ids of those of its events that an earlier run has approved, or may have."""
     withdrawn: tuple[str, ...] = ()
@@ -346,16 +352,24 @@ def _may_be_of_any_group(host: Host) -> bool:
     return host.vm_name is None and not host.group
 
 
-def _minimum_in_service(text: str, count: int, group: str) -> int:
+def read_minimum(text: str) -> tuple[int, bool]:
+    """Read how many hosts stay in service: a number, and whether it is a percentage.
+
+    :raises PlanError: if it is neither
+    """
     digits = text.strip()
     percent = digits.endswith("%")
     digits = digits[:-1].strip() if percent else digits
-    if not digits.isdecimal() or (percent and int(digits) > 100):
+    if not (digits.isascii() and digits.isdecimal()) or (percent and int(digits) > 100):
         raise PlanError(
             "handle_events_minimum_in_service: %r is neither a number of hosts nor a percentage: write for example"
             " 2, or 50%%" % (text,)
         )
-    number = int(digits)
+    return int(digits), percent
+
+
+def _minimum_in_service(text: str, count: int, group: str) -> int:
+    number, percent = read_minimum(text)
     if percent:
         # Rounded up, but for 100 % a host may always go: else a fleet of one could never be maintained.
         return count if number == 100 else min(-(-number * count // 100), count - 1)
@@ -426,7 +440,7 @@ def _case(
 ) -> Case:
     agents = {member.name: member.agent for member in members if member.agent is not None}
     rule = rule_for(event, policy, now)
-    withheld = _why_withheld(event, outsiders, others, tuple(agents), rule, now)
+    withheld = _why_withheld(event, outsiders, others, tuple(agents), rule, now) or _why_unprepared(members, rule)
     may_begin = any(_is_among(event, member.approving) for member in members)
     is_under_way = not event.is_of_unknown_vms and (
         may_begin or any(is_at_work_on(agent, event.event_id) for agent in agents.values())
@@ -483,6 +497,18 @@ def _why_withheld(
     if elsewhere:
         return "it also hits %s, whose turn is another: run again" % ", ".join(elsewhere)
     return why_never(rule, now) or why_not_yet(event, rule, now)
+
+
+def _why_unprepared(members: Sequence[Host], rule: Rule) -> str:
+    """Whether an approval would be for nothing done: only the operator may say that this is meant."""
+    names = [member.name for member in members if not member.is_prepared]
+    if not names or rule.says_when_ready:
+        return ""
+    return (
+        "nothing is stopped on %s and nothing confirms that it is out of rotation: set graceful_shutdown_services,"
+        " load_balancer_removal_health_probe_url or a balancer in load_balancer_removal_methods, or approve: when_ready"
+        " in a policy of handle_events_policies" % " and ".join(names)
+    )
 
 
 def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now: float) -> str:
@@ -884,6 +910,7 @@ def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Ent
         stopped_by=stop_by,
         final=any(case.event.is_final for case in cases),
         unprepared=is_ours and host.is_in_service and any(case.event.is_started for case in cases),
+        idle_agent=host.idle_agent,
         approving=tuple(case.event.event_id for case in cases if _is_among(case.event, host.approving)),
     )
 

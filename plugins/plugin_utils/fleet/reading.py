@@ -23,6 +23,9 @@ REMOVAL: Mapping[str, Any] = {
 }
 """What holds of load_balancer_removal where nothing else is given."""
 
+_BALANCERS = ("haproxy", "azure_load_balancer", "application_gateway", "command")
+"""The ways out of rotation that are asked of a balancer, and fail if it refuses."""
+
 STOP_TIMEOUT = 90
 """The same of a service of graceful_shutdown, in seconds."""
 
@@ -47,12 +50,14 @@ def describe_reading(
     :param traces: what was found of those who take it out by hand
     :param is_marked: whether its probe endpoint is told to be down
     :param agent: what its agent says, if it has one that takes care of the events
-    :param variables: `group`, `gateway_seconds` and `services`, and those of load_balancer_removal without that prefix;
-        None if not given
+    :param variables: `group`, `gateway_seconds`, `services` and `before_tasks`, and those of load_balancer_removal
+        without that prefix; None if not given
     """
     was_left = bool(standing.get("was_left"))
     by_others = bool(standing.get("by_others")) or bool(traces)
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
+    idle_agent = _is_idle(agent, answer.get("events") or [])
+    agent = {} if idle_agent else agent
     return {
         "name": name,
         "vm_name": answer.get("vm_name"),
@@ -60,6 +65,13 @@ def describe_reading(
         "was_left": was_left,
         "is_drained": by_others or (is_marked and not was_left and agent.get("in_rotation", True)),
         "agent": agent,
+        "idle_agent": idle_agent,
+        "is_prepared": bool(
+            variables.get("services")
+            or variables.get("before_tasks")
+            or variables.get("health_probe_url")
+            or any(method in _BALANCERS for method in removal["methods"])
+        ),
         "leased": standing.get("leased") or "",
         "left_out": standing.get("left_out") or "",
         "approving": standing.get("approving") or [],
@@ -69,6 +81,12 @@ def describe_reading(
         "policy": policy,
         **_seconds(variables, removal),
     }
+
+
+def _is_idle(agent: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an agent says that it has nothing to do for any of these events: then it approves none of them."""
+    idle = {str(event["event_id"]).lower() for event in agent.get("events", ()) if event.get("nothing_configured")}
+    return bool(events) and all(str(event["event_id"]).lower() in idle for event in events)
 
 
 def _seconds(variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[str, float]:

@@ -146,6 +146,8 @@ def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str])
 def _describe_host(name: str, entry: Entry) -> str:
     if entry.agent:
         return "%s (left to its agent)" % name
+    if entry.idle_agent:
+        return "%s (not left to its agent, which has nothing configured for this)" % name
     return name if entry.remove else "%s (to be put back)" % name
 
 

@@ -43,6 +43,8 @@ class Rule(NamedTuple):
     approve: str | None = None
     approve_within: float | None = None
     approve_between: tuple[Window, ...] | None = None
+    says_when_ready: bool = False
+    """Whether the operator has said for just these events that they are approved when their hosts are ready."""
 
 
 class Policy(NamedTuple):
@@ -117,6 +119,7 @@ def rule_for(event: Event, policy: Policy, now: float) -> Rule:
     if found is None:
         found = Rule("", Match(), ignore=event.is_advisory)
     return found._replace(
+        says_when_ready=found.approve == WHEN_READY,
         approve=found.approve or (WHEN_READY if policy.approve else NEVER),
         approve_within=policy.approve_within if found.approve_within is None else found.approve_within,
         approve_between=policy.approve_between if found.approve_between is None else found.approve_between,

@@ -4,6 +4,7 @@
 """Are all variables of a run what they ought to be, before the first host is touched?"""
 
 import difflib
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,20 @@ import yaml
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ..approval_times import read_times
+from ..services import mistakes_in, read_services
+from .plan import PlanError, read_minimum
 from .treatment import PREFIX, PolicyError, read_policy
 
 ROLES = ("load_balancer_removal", "graceful_shutdown")
 
 TASKS = tuple(PREFIX + name for name in ("before_tasks", "after_tasks", "after_batch_tasks"))
 """The variables that name a file of tasks on the controller."""
+
+MINIMUM = PREFIX + "minimum_in_service"
+SERVICES = "graceful_shutdown_services"
+WINDOWS = ("redeploy_early_between",)
+"""The variables that are lists of times of the week, and no part of the policy."""
 
 # Variables of others may begin like these, too: only what is nearly one of ours is told.
 _COMMON_PREFIXES = ("drain_", "restore_", "status_")
@@ -83,11 +92,18 @@ def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec, begins: t
         if value is not None and not (is_empty and name in own):
             values[name] = value
     # What a role misses is its own business: a variable that it requires may be set when it is called.
-    chosen = {name: dict(specs[name], required=name in own and specs[name].get("required", False)) for name in values}
+    chosen = {
+        name: dict(specs[name], required=name in own and specs[name].get("required", False))
+        for name in values
+        if name != SERVICES
+    }
     chosen.update({name: spec for name, spec in own.items() if spec.get("required") and name not in failed})
     # First, because what is validated is changed.
-    wrong = _wrong_policy(values) + [line for name in TASKS if name in own for line in _relative(name, values)]
-    told += ArgumentSpecValidator(chosen).validate(_Values(values)).error_messages
+    wrong = _wrong_policy(values) + _wrong_minimum(values) + _wrong_services(values.get(SERVICES))
+    wrong += [line for name in WINDOWS if name in own for line in _wrong_windows(name, values.get(name))]
+    wrong += [line for name in TASKS if name in own for line in _wrong_tasks(name, values.get(name))]
+    specified = _Values({name: value for name, value in values.items() if name in chosen})
+    told += ArgumentSpecValidator(chosen).validate(specified).error_messages
     return told + wrong
 
 
@@ -110,15 +126,70 @@ def _wrong_policy(values: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _relative(name: str, values: Mapping[str, Any]) -> list[str]:
-    """What is said of a path that is not absolute: what it would be relative to is not for the operator to know."""
-    path = values.get(name, "/")
-    if not isinstance(path, str) or path.startswith("/"):
+def _wrong_minimum(values: Mapping[str, Any]) -> list[str]:
+    try:
+        read_minimum(str(values.get(MINIMUM, "0")))
+    except PlanError as error:
+        return [str(error)]
+    return []
+
+
+def _wrong_windows(name: str, entries: Any) -> list[str]:
+    try:
+        read_times(entries or [], name)
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
+def _wrong_services(entries: Any) -> list[str]:
+    if entries is None:
         return []
+    told = [SERVICES + mistake for mistake in mistakes_in(entries)]
+    if told:
+        return told
     return [
-        "%s: %s is not an absolute path. Give the path of a file of tasks on the controller from the root on"
-        % (name, path)
+        line
+        for number, service in enumerate(read_services(entries))
+        for key in ("stop_tasks", "start_tasks")
+        for line in _wrong_tasks("%s[%d].%s" % (SERVICES, number, key), service[key] or None)
     ]
+
+
+def _wrong_tasks(name: str, path: Any) -> list[str]:
+    """What is said of a file of tasks that the controller cannot include."""
+    if not isinstance(path, str):
+        return []
+    if not path.startswith("/"):
+        # What it would be relative to is not for the operator to know.
+        return [
+            "%s: %s is not an absolute path. Give the path of a file of tasks on the controller from the root on"
+            % (name, path)
+        ]
+    reason = _why_no_tasks(path)
+    return ["%s: %s: %s. Give a file with a list of tasks, on the controller" % (name, path, reason)] if reason else []
+
+
+@functools.cache
+def _why_no_tasks(path: str) -> str:
+    """Why a file holds no list of tasks; nothing if it does, or is encrypted. Of each file once: a fleet has few."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        content = [] if text.startswith("$ANSIBLE_VAULT") else yaml.load(text, Loader=_AnyTag)
+    except (OSError, UnicodeError) as error:
+        return "it cannot be read: %s" % (getattr(error, "strerror", None) or error)
+    except yaml.YAMLError as error:
+        return "it is no YAML: %s" % " ".join(str(error).split())
+    if content is not None and not (isinstance(content, list) and all(isinstance(task, dict) for task in content)):
+        return "it is no list of tasks"
+    return ""
+
+
+class _AnyTag(yaml.SafeLoader):
+    """Reads what Ansible reads: a tag like !vault or !unsafe says how a text is used, which does not matter here."""
+
+
+_AnyTag.add_multi_constructor("!", lambda _loader, _suffix, node: str(node.value))
 
 
 def _differing(name: str, hosts: Sequence[Mapping[str, Any]]) -> list[str]:

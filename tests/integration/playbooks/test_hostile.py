@@ -196,10 +196,19 @@ def test_given_a_host_whose_facts_set_our_variables_when_handled_then_it_alone_i
     assert "handle_events_after_batch_tasks" in run.text
 
 
-def test_given_a_host_that_never_answers_when_handled_then_the_others_go_on(make_fleet: MakeFleet) -> None:
-    fleet = make_fleet(3)
-    hanging, honest, _other = fleet.hosts
+OLD_PYTHON = """#!/bin/sh
+case $1 in -c) echo 2.7.18 ;; *) echo 'SyntaxError: invalid syntax' >&2; exit 1 ;; esac
+"""
+
+
+def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_go_on(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(4)
+    hanging, honest, old, _other = fleet.hosts
     fleet.unplug(hanging)
+    python = old.directory / "python2"
+    python.write_text(OLD_PYTHON)
+    python.chmod(0o755)
+    old.variables |= {"ansible_connection": "local", "ansible_python_interpreter": str(python)}
     theirs, ours = fleet.event("Reboot", hanging), fleet.event("Reboot", honest)
 
     # Seconds for a contact, which are more where hosts may be slow.
@@ -213,6 +222,7 @@ def test_given_a_host_that_never_answers_when_handled_then_the_others_go_on(make
     assert not fleet.is_approved(theirs)
     assert honest.is_back()
     assert "host0: no event: FAILED: Read the events: " in run.report(hanging)
+    assert f"{python} is Python 2.7.18, and 3.6 or later is needed: set ansible_python_interpreter" in run.report(old)
 
 
 def test_given_records_that_machines_have_changed_when_restored_then_they_decide_nothing_elsewhere(

@@ -1180,3 +1180,26 @@ def test_given_an_event_that_hits_a_host_with_another_turn_then_that_is_why_it_i
     turn = make_plan([late], Policy(), now, rest=[Host("h0", "vm_0", (shared,))])
 
     assert turn.cases[0].withheld == "it also hits vm_0, whose turn is another: run again"
+
+
+def test_given_a_host_on_which_nothing_is_done_and_nothing_confirms_then_it_is_drained_and_not_approved(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(event(resources=("vm_0",), notice=600), is_prepared=False)
+
+    plan = make_plan(hosts, Policy(), now)
+
+    assert plan.hosts["h0"].remove
+    assert "nothing is stopped on h0 and nothing confirms that it is out of rotation: set" in plan.cases[0].withheld
+    assert approvals(plan, ["h0"]) == {}
+
+
+def test_given_a_policy_that_says_when_ready_for_such_an_event_then_it_is_approved(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = fleet(event(resources=("vm_0",), notice=600), is_prepared=False)
+    said = {"match": {"event_types": ["Reboot"]}, "approve": "when_ready"}
+
+    for policies, approved in (([said], True), ([{"match": {}, "approve_within": 3600}], False)):
+        plan = make_plan(hosts, read_policy({"policies": policies}), now)
+        assert bool(approvals(plan, ["h0"])) == approved

@@ -144,3 +144,44 @@ def test_given_services_when_noted_then_all_of_them_may_take_their_time() -> Non
     assert noted["stop_seconds"] == 90 + 30 + 90
     # Two intervals of the probe and a margin, the connections, the services.
     assert noted["step_seconds"] == 35 + 300 + 210
+
+
+EVENT = {"event_id": "A", "event_type": "Reboot"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_prepared"),
+    [
+        ({}, False),
+        ({"services": []}, False),
+        ({"services": ["nginx"]}, True),
+        ({"health_probe_url": "http://127.0.0.1/readyz"}, True),
+        ({"before_tasks": "/srv/before.yml"}, True),
+        ({"methods": ["health_probe"]}, False),
+        ({"methods": ["instance_protection", "health_probe"]}, False),
+        ({"methods": ["haproxy"]}, True),
+        ({"methods": ["command"]}, True),
+    ],
+)
+def test_given_what_is_stopped_or_confirms_that_a_host_is_out_then_it_counts_as_prepared(
+    variables: dict[str, Any], is_prepared: bool
+) -> None:
+    assert reading(variables=variables)["is_prepared"] is is_prepared
+
+
+@pytest.mark.parametrize(
+    ("of_agent", "is_left_to_it"),
+    [
+        ([{"event_id": "a", "phase": "drain", "nothing_configured": True}], False),
+        ([{"event_id": "a", "phase": "drain", "nothing_configured": False}], True),
+        ([], True),
+    ],
+)
+def test_given_an_agent_with_nothing_to_do_for_the_event_then_its_host_counts_as_one_without(
+    of_agent: list[dict[str, Any]], is_left_to_it: bool
+) -> None:
+    agent = {"in_rotation": False, "events": of_agent}
+
+    found = reading(answer={"vm_name": "web-1", "events": [EVENT]}, agent=agent)
+
+    assert (found["agent"] == agent, found["idle_agent"]) == (is_left_to_it, not is_left_to_it)

@@ -203,9 +203,71 @@ def test_given_a_template_for_the_run_that_fails_then_it_is_told_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["before_tasks", "after_tasks", "after_batch_tasks"])
-def test_given_a_file_of_tasks_by_a_relative_path_then_it_is_refused(name: str) -> None:
+def test_given_a_file_of_tasks_by_a_relative_path_then_it_is_refused(name: str, tmp_path: Path) -> None:
     variable = f"handle_events_{name}"
+    path = tmp_path / "tasks.yml"
+    path.write_text("- ansible.builtin.debug: {msg: !unsafe '{{ x }}'}\n")
 
-    assert mistakes([host(**{variable: "/srv/tasks.yml"}), host("web2", **{variable: ""})], OWN) == []
+    assert mistakes([host(**{variable: str(path)}), host("web2", **{variable: ""})], OWN) == []
     (told,) = mistakes([host(**{variable: "tasks.yml"})], OWN)
     assert told.startswith(f"{variable}: tasks.yml is not an absolute path. Give the path of a file")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "it cannot be read: No such file or directory"),
+        ("- a: [", "it is no YAML: "),
+        ("hosts: all", "it is no list of tasks"),
+        ("[debug]", "it is no list of tasks"),
+    ],
+)
+def test_given_files_that_hold_no_tasks_then_each_is_refused_before_a_host_is_asked(
+    text: str | None, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tasks.yml"
+    if text is not None:
+        path.write_text(text)
+    service = {"name": "db", "stop_tasks": str(path), "start": ["start-db"]}
+
+    told = mistakes([host(handle_events_before_tasks=str(path), graceful_shutdown_services=["nginx", service])], OWN)
+
+    assert [line.partition(": ")[0] for line in told] == [
+        "graceful_shutdown_services[1].stop_tasks",
+        "handle_events_before_tasks",
+    ]
+    assert all(f"{path}: {reason}" in line for line in told)
+    assert all("Give a file with a list of tasks, on the controller (web1)" in line for line in told)
+
+
+def test_given_several_mistakes_then_all_are_told_each_once() -> None:
+    given = {
+        "handle_events_minimum_in_service": "half",
+        "graceful_shutdown_services": ["nginx", {"name": "db", "tiemout": 5}, {"stop": ["x"]}],
+        "load_balancer_removal_commands": [{"name": "pool", "remove": ["x"], "restore": ["y"], "delegateto": "lb"}],
+    }
+
+    told = mistakes([host(**given), host("web2", **given)], OWN)
+
+    assert len(told) == 4
+    assert "load_balancer_removal_commands.delegateto" in told[0]
+    assert "handle_events_minimum_in_service: 'half' is neither a number of hosts nor a percentage" in told[1]
+    assert "graceful_shutdown_services[1]: has 'tiemout', which is none of" in told[2]
+    assert "graceful_shutdown_services[2].name: None is not a name" in told[3]
+    assert all(line.endswith("(web1, web2)") for line in told)
+
+
+def test_given_services_that_are_no_list_then_the_option_is_named() -> None:
+    for given in ("nginx", {"name": "nginx"}):
+        assert mistakes([host(graceful_shutdown_services=given)], OWN) == [
+            f"graceful_shutdown_services: {given!r} is not a list. Write [nginx], or one entry a line (web1)"
+        ]
+
+
+@pytest.mark.parametrize("window", [{"days": 5}, {"days": ["mno"]}, {"from": "25:00"}, {"form": "22:00"}])
+def test_given_a_time_of_the_week_that_cannot_be_meant_then_it_is_refused_with_its_place(
+    window: dict[str, Any],
+) -> None:
+    (told,) = mistakes([host(redeploy_early_between=[window])], EARLY, ("redeploy_early_",), roles=())
+
+    assert told.startswith(f"redeploy_early_between[0].{next(iter(window))}: ")
