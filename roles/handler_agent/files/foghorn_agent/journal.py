@@ -73,9 +73,9 @@ class Journal:
         try:
             os.makedirs(self._directory, mode=0o750, exist_ok=True)
             lock_path = os.path.join(self._directory, LOCK_FILE_NAME)
-            self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            self._lock = _open_private(lock_path)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            self._descriptor = _open_private(self.path)
             with open(self.path, "rb") as file:
                 content = file.read()
             self._size = _length_of_whole_lines(content)
@@ -150,7 +150,7 @@ class Journal:
 
     def _begin_anew(self, lines: bytes) -> None:
         new_path = self.path + _NEW_SUFFIX
-        descriptor = os.open(new_path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640)
+        descriptor = _open_private(new_path, os.O_TRUNC)
         try:
             _write_all(descriptor, lines)
             os.fsync(descriptor)
@@ -196,6 +196,14 @@ def _as_line(record: Record) -> bytes:
 
 def _length_of_whole_lines(content: bytes) -> int:
     return content.rfind(b"\n") + 1
+
+
+def _open_private(path: str, flags: int = 0) -> int:
+    """Open a file for nobody but the agent: it holds whole commands, and a password may be among their arguments."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    # One that was made before, too.
+    os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 def _parse_lines(content: bytes) -> Iterator[Record]:

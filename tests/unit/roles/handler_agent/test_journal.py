@@ -44,7 +44,19 @@ def reread(directory: Path) -> List[Any]:
 
 def test_given_no_journal_when_opened_then_there_is_one_without_records(tmp_path: Path) -> None:
     assert reread(tmp_path) == []
-    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+def test_given_a_journal_that_a_group_may_read_when_opened_or_condensed_then_it_is_the_agents_alone(
+    tmp_path: Path,
+) -> None:
+    for name in (FILE_NAME, LOCK_FILE_NAME):
+        (tmp_path / name).touch(0o640)
+
+    journal = opened(tmp_path)
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
+    journal.condense([RECORDS[0]])
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
 def test_given_records_when_read_again_then_they_are_the_same(tmp_path: Path) -> None:
