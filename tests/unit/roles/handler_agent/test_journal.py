@@ -56,6 +56,7 @@ def test_given_a_journal_that_a_group_may_read_when_opened_or_condensed_then_it_
     journal = opened(tmp_path)
     assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
     journal.condense([RECORDS[0]])
+    journal.close()
     assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
