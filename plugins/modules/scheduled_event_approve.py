@@ -15,7 +15,8 @@ description:
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
   - Reads the events first. An event that has started already, or is no longer listed, is left out with the reason and
     changes nothing.
-  - All approvals of one call go in one request, so that either all of them arrive or none.
+  - All approvals of one call go in one request. If Azure refuses that, they go one by one, so that one event which it
+    does not take keeps no other from being approved. What is refused alone is in RV(not_approved), with a warning.
 extends_documentation_fragment:
   - foghorn.azure_events.imds
   - foghorn.azure_events.imds.affecting

@@ -149,9 +149,13 @@ def approve_events(
         if wait_timeout is not None:
             document, late, trouble = _wait_for_start(client, connection, approved, document, wait_timeout, clocks)
             after.update((event.event_id, _status_now(event, document)) for event in approved)
+        still = [verdict for verdict in overtaken if _is_scheduled(verdict.event, document)]
+        warnings += ["event %s was not approved: %s" % (verdict.event.event_id, verdict.reason) for verdict in still]
         sent = approved + tuple(verdict.event for verdict in overtaken)
         after.update(
-            (event.event_id, _status_now(event, document)) for event in sent if not _is_scheduled(event, document)
+            (event.event_id, _status_now(event, document))
+            for event in sent
+            if event not in approved or not _is_scheduled(event, document)
         )
 
     now = clocks.utc_now()
@@ -193,7 +197,8 @@ def _choose(document: Document, selection: Selection, vm_name: str) -> List[Even
 def _send(
     client: ImdsClient, approved: Tuple[Event, ...], document: Document, deadline: Deadline
 ) -> Tuple[Tuple[Event, ...], Tuple[Verdict, ...], Document]:
-    """Approve all in one request; if IMDS refuses, without those that began or ended since they were read.
+    """Approve all in one request; if IMDS refuses, without those that began or ended since they were read, and if it
+    refuses although none did, one by one: one that it does not take must not keep the others from being approved.
 
     One that is over because IMDS has acted on a request, and the answer was lost, was approved.
     """
@@ -207,12 +212,33 @@ def _send(
             document = client.read_document(deadline)
             over = tuple(event for event in left if not _is_scheduled(event, document))
             if not over:
-                raise
+                overtaken += _send_each(client, left, error, deadline)
+                break
             if not error.may_have_acted:
                 overtaken += tuple(Verdict(event, _why_over(event, document)) for event in over)
             left = tuple(event for event in left if event not in over)
     too_late = [verdict.event for verdict in overtaken]
     return tuple(event for event in approved if event not in too_late), overtaken, document
+
+
+def _send_each(
+    client: ImdsClient, events: Tuple[Event, ...], error: Refused, deadline: Deadline
+) -> Tuple[Verdict, ...]:
+    """Approve them one by one after all were refused together.
+
+    :param error: how they were refused
+    :returns: those that are refused alone as well
+    :raises Refused: if that is each of them, or there is only one
+    """
+    refused = ()  # type: Tuple[Verdict, ...]
+    for event in events if len(events) > 1 else ():
+        try:
+            client.approve([event.event_id], deadline)
+        except Refused as alone:
+            refused += (Verdict(event, "refused: %s" % alone),)
+    if len(refused) == len(events) or len(events) == 1:
+        raise error
+    return refused
 
 
 def _wait_for_start(

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.integration.playbooks.fleet import Fleet, Host, Run
+from tests.integration.playbooks.fleet import Fleet, Host, Run, wait_for
 
 LONG = 20000.0  # seconds; longer than any event
 OUT_OF_ROTATION = 503
@@ -116,3 +117,22 @@ def test_given_an_agent_that_does_not_count_when_handled_then_the_playbook_does_
 
         assert run.finish() == 0, run.output
         assert host.is_back()
+
+
+def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_is_met_like_one_without(
+    tmp_path: Path,
+) -> None:
+    with Fleet(tmp_path, 34, 2) as fleet:
+        host = fleet.hosts[0]
+        agent = fleet.start_agent(host, match={"event_types": ["Preempt"]})
+        reboot = fleet.event("Reboot", host)
+        wait_for(lambda: "nothing is configured for Reboot" in agent.output.read_text(), [agent])
+
+        run = fleet.start("handle_events")
+        run.wait_until(lambda: fleet.is_approved(reboot))
+        fleet.azure.advance(LONG)
+
+        assert run.finish() == 0, run.output
+        assert "host0 (not left to its agent, which has nothing configured for this)" in run.text
+        assert len(fleet.record(reboot)["approvals"]) == 1
+        assert host.is_serving()

@@ -398,6 +398,29 @@ class TestEventsThatMoveOnMeanwhile:
         assert not approval.changed
         assert [one["reason"] for one in approval.not_approved] == ["already started"]
 
+    def test_given_the_post_is_refused_for_one_that_is_listed_then_the_others_are_approved_one_by_one(
+        self, clock: FakeClock
+    ) -> None:
+        listed = events(MINE, SHARED)
+        script = [listed, status(400, {"error": "no"}), listed, status(400, {"error": "not this"}), ok("")]
+        with ScriptedImds(*script) as imds:
+            approval = approve(imds, clock, scope="any")
+
+        assert imds.posted == [posted("AA-1", "BB-2"), posted("AA-1"), posted("BB-2")]
+        assert ids(approval.approved) == ["BB-2"]
+        (refused,) = approval.not_approved
+        assert refused["event_id"] == "AA-1"
+        assert refused["reason"].startswith("refused: POST ")
+        assert "not this" in refused["reason"]
+        assert approval.after == {"AA-1": "Scheduled", "BB-2": "Scheduled, approved"}
+        assert approval.warnings == ["event AA-1 was not approved: %s" % refused["reason"]]
+
+    def test_given_each_is_refused_alone_as_well_then_the_first_refusal_is_the_error(self, clock: FakeClock) -> None:
+        listed = events(MINE, SHARED)
+        script = [listed, status(400, {"error": "no"}), listed, status(400), status(400)]
+        with ScriptedImds(*script) as imds, pytest.raises(Refused, match="400 Bad Request: no"):
+            approve(imds, clock, scope="any")
+
     def test_given_the_post_is_refused_although_all_are_listed_then_that_is_the_error(self, clock: FakeClock) -> None:
         script = [events(MINE), status(400, {"error": "no"}), events(MINE)]
         with ScriptedImds(*script) as imds, pytest.raises(Refused, match="400 Bad Request: no"):
