@@ -285,6 +285,10 @@ class Fleet:
         host.agent = agent
         return agent
 
+    def hear(self, agent: RealAgent, text: str) -> None:
+        """Wait until an agent has said this."""
+        wait_for(lambda: text in agent.output.read_text(), [agent])
+
     def looks(self, host: Host) -> int:
         """How often a host has asked for its events."""
         return int(self.azure.status()["vms"][host.vm.lower()]["requests"]["GET"])

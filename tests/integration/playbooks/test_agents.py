@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.integration.playbooks.fleet import Fleet, Host, Run, wait_for
+from tests.integration.playbooks.fleet import Fleet, Host, Run
 
 LONG = 20000.0  # seconds; longer than any event
 OUT_OF_ROTATION = 503
@@ -126,7 +126,7 @@ def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_
         host = fleet.hosts[0]
         agent = fleet.start_agent(host, match={"event_types": ["Preempt"]})
         reboot = fleet.event("Reboot", host)
-        wait_for(lambda: "nothing is configured for Reboot" in agent.output.read_text(), [agent])
+        fleet.hear(agent, "nothing is configured for Reboot")
 
         run = fleet.start("handle_events")
         run.wait_until(lambda: fleet.is_approved(reboot))
