@@ -52,7 +52,9 @@ options:
     description: Only the events of this resource group. If not set, of all that the subscriptions hold.
     type: str
   finished:
-    description: Return events as well that are over, with the statuses V(Completed) and V(Canceled).
+    description:
+      - Return events as well that are over, with the statuses V(Completed) and V(Canceled).
+      - Those of a status that O(event_statuses) names are returned in any case.
     type: bool
     default: false
   inventory_variable:
@@ -135,6 +137,8 @@ from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import look_up
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import LISTED_STATUSES
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import EVENT_STATUSES
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     DocumentError,
     ImdsError,
@@ -148,6 +152,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     read_connection,
     read_selection,
     read_vm_names,
+    warnings_for,
 )
 
 
@@ -162,9 +167,12 @@ class LookupModule(LookupBase):
             _refuse_unknown(kwargs, options)
             expression = _compile(options["query"])
             connection = read_connection(options)
-            selection = read_selection(options)
+            is_graph = options["source"] == "resource_graph"
+            selection = read_selection(options, LISTED_STATUSES if is_graph else EVENT_STATUSES)
+            for warning in warnings_for(options):
+                Display().warning(warning)
             vm_names = read_vm_names(self._flatten(terms))
-            if options["source"] == "resource_graph":
+            if is_graph:
                 hosts = (variables or {}).get("hostvars") or {}
                 events = look_up(options, selection, vm_names, hosts, Display().warning)
             else:

@@ -9,14 +9,11 @@ from ansible.module_utils.basic import AnsibleModule, env_fallback
 
 from .scheduled_events.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ImdsClient
 from .scheduled_events.document import (
-    EVENT_SOURCES,
-    EVENT_STATUSES,
-    EVENT_TYPES,
     event_from_dict,
 )
 from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
 from .scheduled_events.operations import Approval, approve_events, list_events, open_client
-from .scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_selection
+from .scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_selection, warnings_for
 from .scheduled_events.selection import AFFECTING, ANY, Selection
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
@@ -36,9 +33,9 @@ def connection_arguments() -> ArgumentSpec:
 def filter_arguments() -> ArgumentSpec:
     """Options that choose events by what they say of themselves, wherever they are read."""
     return {
-        "event_types": {"type": "list", "elements": "str", "choices": list(EVENT_TYPES)},
-        "event_sources": {"type": "list", "elements": "str", "choices": list(EVENT_SOURCES)},
-        "event_statuses": {"type": "list", "elements": "str", "choices": list(EVENT_STATUSES)},
+        "event_types": {"type": "list", "elements": "str"},
+        "event_sources": {"type": "list", "elements": "str"},
+        "event_statuses": {"type": "list", "elements": "str"},
     }
 
 
@@ -104,6 +101,8 @@ def _run(module: AnsibleModule, work: Callable[[ImdsClient, ConnectionOptions, S
     try:
         connection = read_connection(module.params)
         selection = read_selection(module.params)
+        for warning in warnings_for(module.params):
+            module.warn(warning)
         with open_client(connection) as client:
             result = work(client, connection, selection)
     except (OptionError, ApprovalRefused, DocumentError) as error:

@@ -30,7 +30,7 @@ from .machines import (
     subscriptions_to_read,
 )
 from .options import read_name, read_places
-from .resource_graph import ListedEvent, list_events, subscriptions_of
+from .resource_graph import FINISHED, ListedEvent, list_events, subscriptions_of
 
 
 def look_up(
@@ -66,10 +66,12 @@ def look_up(
         everything = list_events(client, subscriptions, finished=True)
     listed = in_group(everything, group)
     check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
+    # Whoever names a status asks for events that have it.
+    wants_finished = options["finished"] or not FINISHED.isdisjoint(selection.event_statuses or ())
     chosen = {
         id(one.event): one
         for one in listed
-        if (options["finished"] or not one.is_finished)
+        if (wants_finished or not one.is_finished)
         and selection.chooses(one.event, "")
         and (not references or hits_any(references, one))
     }

@@ -15,7 +15,7 @@ from ..imds_module import filter_arguments
 from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
-from ..scheduled_events.options import read_seconds, read_selection
+from ..scheduled_events.options import read_seconds, read_selection, warnings_for
 from . import (
     acknowledgement,
     address,
@@ -398,6 +398,8 @@ def run_acknowledgement(module: AnsibleModule) -> None:
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
         selection = read_selection(options)
+        for warning in warnings_for(options):
+            module.warn(warning)
         vms = read_references(options["vm_names"] or ())
         group = read_name(options, "resource_group") if options["resource_group"] is not None else None
         places = read_places(options)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import Event, parse_event, parse_listed
+from ..scheduled_events.document import EVENT_STATUSES, Event, parse_event, parse_listed
 from ..scheduled_events.errors import DocumentError
 from .client import ArmClient, Json, Permission
 from .errors import ArmError
@@ -33,6 +33,7 @@ SUBSCRIPTIONS_QUERY = (
 COMPLETED = "Completed"
 CANCELED = "Canceled"
 FINISHED = frozenset([COMPLETED.lower(), CANCELED.lower()])
+LISTED_STATUSES = (*EVENT_STATUSES, COMPLETED, CANCELED)
 
 READ = Permission("Microsoft.ResourceGraph/resources/read", "Reader")
 

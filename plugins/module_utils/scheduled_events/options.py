@@ -8,12 +8,13 @@ anything is touched. Every error names the option, its value and the remedy.
 """
 
 import re
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence
 
 from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
-from .document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, GENERAL_API_VERSION
+from .document import EVENT_STATUSES, GENERAL_API_VERSION
 from .errors import OptionError
 from .selection import AFFECTING, ANY, Selection, any_of
+from .words import read_sources, read_statuses, read_types, unknown_types, warning_of
 
 LONGEST_TIME = 86400  # seconds; longer than any event stays
 
@@ -57,19 +58,14 @@ def read_connection(options: Mapping[str, Any]) -> ConnectionOptions:
     )
 
 
-def read_selection(options: Mapping[str, Any]) -> Selection:
+def read_selection(options: Mapping[str, Any], statuses: Sequence[str] = EVENT_STATUSES) -> Selection:
     """Check the options that choose events.
 
+    :param statuses: those that events may have where they are read
     :raises OptionError: on the first that cannot be meant
     """
     affecting = options.get("affecting") or ANY
     _check_words("affecting", [affecting], AFFECTING)
-    for name, allowed in (
-        ("event_types", EVENT_TYPES),
-        ("event_sources", EVENT_SOURCES),
-        ("event_statuses", EVENT_STATUSES),
-    ):
-        _check_words(name, options.get(name) or (), allowed)
     event_ids = options.get("event_ids")
     for event_id in event_ids or ():
         if not event_id.strip():
@@ -78,11 +74,16 @@ def read_selection(options: Mapping[str, Any]) -> Selection:
             )
     return Selection(
         event_ids=None if event_ids is None else tuple(event_id.strip() for event_id in event_ids),
-        event_types=any_of(options.get("event_types")),
-        event_sources=any_of(options.get("event_sources")),
-        event_statuses=any_of(options.get("event_statuses")),
+        event_types=_read_words(options, "event_types", read_types),
+        event_sources=_read_words(options, "event_sources", read_sources),
+        event_statuses=_read_words(options, "event_statuses", lambda given: read_statuses(given, statuses)),
         affecting=affecting,
     )
+
+
+def warnings_for(options: Mapping[str, Any]) -> List[str]:
+    """What somebody should know who chooses events like this."""
+    return ["event_types: %s" % warning_of(word) for word in unknown_types(options.get("event_types") or ())]
 
 
 def read_vm_names(names: Sequence[Any]) -> List[str]:
@@ -114,6 +115,16 @@ def _read_vm_name(value: Optional[str]) -> Optional[str]:
     if not value.strip():
         raise OptionError("vm_name: %r is empty. Give the VM's name in Azure, or leave it out to ask IMDS" % value)
     return value.strip()
+
+
+def _read_words(
+    options: Mapping[str, Any], name: str, read: Callable[[Sequence[str]], Sequence[str]]
+) -> Optional[FrozenSet[str]]:
+    given = options.get(name)
+    try:
+        return any_of(None if given is None else read(given))
+    except ValueError as error:
+        raise OptionError("%s: %s" % (name, error)) from None
 
 
 def _check_words(name: str, words: Sequence[str], allowed: Sequence[str]) -> None:

@@ -113,6 +113,7 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
         "passed_over": dict(plan.passed_over),
         "turns": [list(turn) for turn in plan.turns],
         "patient": dict(plan.patient),
+        "remarks": list(plan.remarks),
     }
 
 
@@ -128,6 +129,7 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         passed_over=dict(content["passed_over"]),
         turns=[list(turn) for turn in content["turns"]],
         patient=dict(content["patient"]),
+        remarks=tuple(content["remarks"]),
     )
 
 

@@ -23,6 +23,7 @@ from .treatment import (
     is_known,
     needs_stop,
     notice_of,
+    remarks_on,
     rule_for,
     start_of,
     why_never,
@@ -174,6 +175,8 @@ class Plan(NamedTuple):
     patient: Mapping[str, float] = {}
     """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
     epoch: they were brought forward, because their event would start before a turn of their own."""
+    remarks: Sequence[str] = ()
+    """What in the policies is most likely not meant, in words."""
 
 
 def make_plan(
@@ -228,6 +231,7 @@ def make_plan(
         patient=brought_forward or waiting,
         passed_over=_passed_over(hosts, cases, {*entries, *held, *waiting, *unanswered}, is_turn=rest is not None),
         turns=_turns(batches, unanswered, together),
+        remarks=remarks_on(policy),
     )
 
 

@@ -77,7 +77,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
     lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
-    return lines or ["Nothing is announced for these hosts."]
+    return [*(lines or ["Nothing is announced for these hosts."]), *plan.remarks]
 
 
 def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:

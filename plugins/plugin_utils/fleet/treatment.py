@@ -10,6 +10,7 @@ from ...module_utils.maintenance_policy.match import Match, read_match
 from ...module_utils.maintenance_policy.reader import Section
 from ...module_utils.maintenance_policy.window import Window, read_windows
 from ...module_utils.scheduled_events.document import EVENT_TYPES, Event
+from ...module_utils.scheduled_events.words import warning_of
 from ..approval_times import is_open, zone_directories
 
 _LARGEST_SHARE_OF_MARGIN = 0.1
@@ -110,6 +111,15 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
     if mistakes:
         raise PolicyError(mistakes)
     return Policy(**read)
+
+
+def remarks_on(policy: Policy) -> tuple[str, ...]:
+    """Name the types of events in policies that this version does not know: Azure may have added them, or not."""
+    return tuple(
+        "The policy %s: match.event_types: %s" % (rule.name, warning_of(word))
+        for rule in policy.policies
+        for word in rule.match.unknown_types()
+    )
 
 
 def rule_for(event: Event, policy: Policy, now: float) -> Rule:

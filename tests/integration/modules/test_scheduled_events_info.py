@@ -130,7 +130,8 @@ def tasks(azure: Simulator, nobody: str) -> list[dict[str, Any]]:
         "date": {"api_version": datetime.date(2020, 7, 1)},
         "unknown version": {"api_version": "2016-01-01"},
         "https": {"endpoint": "https://127.0.0.1"},
-        "unknown type": {"event_types": ["Defragment"]},
+        "misspelt type": {"event_types": ["Rebot"]},
+        "unknown type": {"event_types": ["Defragment"], "endpoint": azure.imds["nameless"], "vm_name": "nameless"},
         "no azure vm": {"endpoint": nobody, "connect_timeout": 1},
         "nameless but told": {"endpoint": azure.imds["nameless"], "vm_name": "nameless"},
     }
@@ -379,13 +380,18 @@ class TestErrors:
         ("task", "message"),
         [
             ("https", "endpoint: 'https://127.0.0.1' must begin with http://"),
-            ("unknown type", "value of event_types must be one or more of: Preempt, Terminate, Redeploy, Reboot"),
+            ("misspelt type", "event_types: 'Rebot' is not one of Preempt, Terminate, Redeploy, Reboot, "),
+            ("misspelt type", "Freeze: did you mean Reboot?"),
         ],
     )
     def test_given_an_option_that_cannot_be_meant_then_the_error_names_option_value_and_remedy(
         self, scene: Scene, task: str, message: str
     ) -> None:
         assert message in scene.error(task)
+
+    def test_given_a_type_that_azure_may_add_then_it_is_looked_for_with_a_warning(self, scene: Scene) -> None:
+        assert scene["unknown type"]["events"] == []
+        assert "'Defragment' is no type of event that this version knows" in repr(scene["unknown type"]["warnings"])
 
     def test_no_error_is_a_traceback(self, scene: Scene) -> None:
         assert "Traceback" not in repr(scene._results)

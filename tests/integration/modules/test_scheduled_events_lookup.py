@@ -42,7 +42,7 @@ ASKED = {
     "no JMESPath": "query='[?'",
     "no name": "''",
     "no time": "timeout=0",
-    "unknown type": "event_types=['reboot']",
+    "unknown type": "event_types=['Rebot']",
     "unknown source": "source='moon'",
     "page": "endpoint=page",
     "refusing": "endpoint=refusing",
@@ -190,7 +190,7 @@ class TestErrors:
         assert "scheduled_events: " in scene.error(task)
         assert message in scene.error(task)
 
-    @pytest.mark.parametrize(("task", "value"), [("unknown type", "reboot"), ("unknown source", "moon")])
+    @pytest.mark.parametrize(("task", "value"), [("unknown type", "did you mean Reboot?"), ("unknown source", "moon")])
     def test_given_a_word_that_is_no_choice_then_the_error_shows_it_and_the_choices(
         self, scene: Scene, task: str, value: str
     ) -> None:

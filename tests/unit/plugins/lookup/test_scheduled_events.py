@@ -205,7 +205,7 @@ class TestErrors:
             ({"vm_name": " "}, "vm_name: ' ' is empty"),
             ({"timeout": "soon"}, "timeout"),
             ({"source": "moon"}, "moon"),
-            ({"event_types": ["Reboot", "reboot"]}, "reboot"),
+            ({"event_types": ["Reboot", "Rebot"]}, "event_types: 'Rebot' is not one of"),
         ],
     )
     def test_given_an_option_that_cannot_be_meant_then_the_error_names_it(

@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import join, look_up
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import ListedEvent
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import (
+    LISTED_STATUSES,
+    ListedEvent,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import read_selection
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     ScriptedArm,
@@ -20,6 +24,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
 )
 
 VARIABLE = "azure_vm_name"
+SHOP = "11111111-2222-3333-4444-555555555555"
 
 
 def listed(*resources: str) -> ListedEvent:
@@ -113,6 +118,32 @@ def test_given_no_subscription_then_all_that_the_sign_in_may_see_are_read(monkey
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
         assert look_up({**options, "base_url": arm.url}, Selection(), (), {}, pytest.fail) == []
     assert [list(json.loads(body)) for body in arm.sent("POST")] == [["query"]]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "found"),
+    [
+        (None, ["A"]),
+        (["completed"], ["B"]),
+        (["scheduled", "canceled"], ["A", "C"]),
+    ],
+)
+def test_given_a_status_of_events_that_are_over_then_those_that_have_it_are_returned(
+    monkeypatch: pytest.MonkeyPatch, statuses: list[str] | None, found: list[str]
+) -> None:
+    options = {"auth_source": "msi", "timeout": 60, "finished": False, "inventory_variable": VARIABLE}
+    rows = [
+        {
+            "id": in_group("shop") + "/providers/Microsoft.Maintenance/scheduledevents/" + event_id,
+            "properties": {"EventId": event_id, "EventType": "Reboot", "EventStatus": status, "Resources": ["web_0"]},
+        }
+        for event_id, status in (("A", "Scheduled"), ("B", "Completed"), ("C", "Canceled"))
+    ]
+    with ScriptedArm(token(), ok({"data": rows})) as arm:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        selection = read_selection({"event_statuses": statuses}, LISTED_STATUSES)
+        events = look_up({**options, "base_url": arm.url, "subscriptions": [SHOP]}, selection, (), {}, pytest.fail)
+    assert sorted(event["event_id"] for event in events) == found
 
 
 def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:

@@ -16,6 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     read_seconds,
     read_selection,
     read_vm_names,
+    warnings_for,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 
@@ -143,10 +144,11 @@ class TestSelection:
             ("affecting", "me", "affecting: 'me' is not one of any, this_vm, others"),
             (
                 "event_types",
-                ["Freeze", "reboot"],
-                "event_types: 'reboot' is not one of " + ", ".join(EVENT_TYPES),
+                ["Freeze", "Rebot"],
+                "event_types: 'Rebot' is not one of %s: did you mean Reboot?" % ", ".join(EVENT_TYPES),
             ),
             ("event_sources", ["Moon"], "event_sources: 'Moon' is not one of Platform, User"),
+            ("event_sources", ["Usr"], "event_sources: 'Usr' is not one of Platform, User: did you mean User?"),
             ("event_statuses", ["Completed"], "event_statuses: 'Completed' is not one of Scheduled, Started"),
             (
                 "event_ids",
@@ -162,6 +164,28 @@ class TestSelection:
             read_selection({option: value})
 
         assert str(error.value) == message
+
+    def test_given_words_in_another_case_then_they_are_taken_without_a_warning(self) -> None:
+        options = {"event_types": ["reboot"], "event_sources": ["USER"], "event_statuses": ["started"]}
+
+        assert read_selection(options) == Selection(
+            None, frozenset(["reboot"]), frozenset(["user"]), frozenset(["started"])
+        )
+        assert warnings_for(options) == []
+        assert warnings_for({}) == []
+
+    def test_given_a_type_that_azure_may_add_then_it_is_taken_with_a_warning(self) -> None:
+        options = {"event_types": ["Migrate", "Reboot"]}
+
+        assert read_selection(options).event_types == frozenset(["migrate", "reboot"])
+        assert [warning.partition(" (")[0] for warning in warnings_for(options)] == [
+            "event_types: 'Migrate' is no type of event that this version knows"
+        ]
+
+    def test_given_where_events_are_kept_after_their_end_then_they_have_more_statuses(self) -> None:
+        options = {"event_statuses": ["completed"]}
+
+        assert read_selection(options, ("Scheduled", "Completed")).event_statuses == frozenset(["completed"])
 
 
 class TestVmNames:

@@ -15,7 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report 
     describe_plan,
     describe_results,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
 
 MakeEvent = Callable[..., Event]
 
@@ -74,6 +74,17 @@ def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
 
     assert describe_plan(plan, now) == ["Nothing is announced for these hosts."]
     assert describe_results(plan, {}) == Report(["Nothing had to be done."], [], {}, {})
+
+
+def test_given_a_policy_for_a_type_that_azure_may_add_when_told_then_it_is_pointed_out_once(now: float) -> None:
+    policy = read_policy({"policies": [{"name": "moves", "match": {"event_types": ["Migrate", "Reboot"]}}]})
+
+    nothing, remark = describe_plan(make_plan([Host("web0", "vm_0")], policy, now), now)
+
+    assert nothing == "Nothing is announced for these hosts."
+    assert remark.startswith(
+        "The policy moves: match.event_types: 'Migrate' is no type of event that this version knows"
+    )
 
 
 def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(event: MakeEvent, now: float) -> None:
