@@ -4,7 +4,7 @@
 
 import ipaddress
 import os
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import List, Sequence, Set, Tuple
 
 from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
@@ -124,30 +124,33 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
     return found
 
 
-def fate_of_uncovered(config: Config, is_here: bool = True) -> List[str]:
+def fate_of_uncovered(config: Config, is_here: bool = True) -> Tuple[List[str], List[str]]:
     """What becomes of the events of those types that no policy of one's own is for.
 
     :param is_here: whether the configuration is for this machine, so that its hooks may be looked for
+    :returns: what is to be known, and what is most likely not meant: that nobody approves what could be approved
     """
-    own = _own(config)
-    types = [
-        each
-        for each in EVENT_TYPES
-        if each not in ADVISORY_EVENT_TYPES
-        and not any(rule.match.event_types is None or rule.match.names(each) for rule in own)
-    ]
-    fates: Dict[str, List[str]] = {}
-    for each in types:
+    directory, own = config.hooks_directory, _own(config)
+    has_hook = any(has_hooks(os.path.join(directory, stage)) for stage in (DRAIN, SHUTDOWN)) or not is_here
+    approved: List[str] = []
+    never: List[str] = []
+    for each in EVENT_TYPES:
+        if each in ADVISORY_EVENT_TYPES or any(
+            rule.match.event_types is None or rule.match.names(each) for rule in own
+        ):
+            continue
         plan = plan_for(default_rules(), Event("sample", each, SCHEDULED, (), duration_in_seconds=-1), SAMPLE_NOTICE)
-        found = is_here and any(has_hooks(os.path.join(config.hooks_directory, stage)) for stage in (DRAIN, SHUTDOWN))
-        if is_here and not found:
-            fate = "it is drained for and nobody approves, because no hook in %s prepares this machine"
-        elif plan.approve == NEVER:
-            fate = "the hooks in %s run, and nobody approves"
-        else:
-            fate = "the hooks in %s run, and it is approved only if one has prepared this machine"
-        fates.setdefault(fate % config.hooks_directory, []).append(each)
-    return ["no policy is for %s: %s" % (", ".join(of_fate), fate) for fate, of_fate in fates.items()]
+        (never if plan.approve == NEVER else approved).append(each)
+    notes, warnings = [], []
+    if never:
+        notes.append("no policy is for %s: the hooks in %s run, and nobody approves" % (", ".join(never), directory))
+    if approved and has_hook:
+        fate = "the hooks in %s run, and it is approved only if one has prepared this machine" % directory
+        notes.append("no policy is for %s: %s" % (", ".join(approved), fate))
+    elif approved:
+        fate = "it is drained for and nobody approves, because no hook in %s prepares this machine" % directory
+        warnings.append("no policy is for %s: %s" % (", ".join(approved), fate))
+    return notes, warnings
 
 
 def _own(config: Config) -> List[Rule]:

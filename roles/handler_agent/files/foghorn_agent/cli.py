@@ -271,11 +271,12 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
         except NoSecret as error:
             raise ConfigError(source, ["quorum.secret_file: %s" % error]) from None
     advice = advice_on_policies(config) + ([] if asked.config == _STANDARD_INPUT else advice_on_machine(config))
-    for line in advice:
+    notes, warnings = fate_of_uncovered(config, is_here=asked.config != _STANDARD_INPUT)
+    for line in [*advice, *warnings]:
         sys.stderr.write("%s: warning: %s\n" % (source, plain(line)))
     own = len(config.rules) - len(Config().rules)
     dry = "; a dry run: nothing is done" if config.dry_run else ""
-    for line in fate_of_uncovered(config, is_here=asked.config != _STANDARD_INPUT):
+    for line in notes:
         output.write("%s: %s\n" % (source, plain(line)))
     output.write("%s: good, with %d %s of its own%s\n" % (source, own, "policy" if own == 1 else "policies", dry))
     return OK

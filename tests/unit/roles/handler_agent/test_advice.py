@@ -141,14 +141,25 @@ def test_given_types_that_no_policy_is_for_and_no_hook_when_checked_then_it_is_s
 ) -> None:
     own = [{"match": {"event_types": ["preempt", "Freeze", "Migrate"]}, "drain": []}]
     config = parse_config({"policies": own, "hooks_directory": str(tmp_path)})
-    assert fate_of_uncovered(config) == [
-        "no policy is for Terminate, Redeploy, Reboot: it is drained for and nobody approves, because no hook in %s "
-        "prepares this machine" % tmp_path
+    fate = "it is drained for and nobody approves, because no hook in %s prepares this machine" % tmp_path
+    assert fate_of_uncovered(config) == ([], ["no policy is for Terminate, Redeploy, Reboot: " + fate])
+
+
+def test_given_no_policy_and_a_hook_when_checked_then_it_is_said_who_approves_what(tmp_path: Path) -> None:
+    # What may not be run is looked at by its step.
+    (tmp_path / "drain").symlink_to("/nowhere")
+    notes, warnings = fate_of_uncovered(parse_config({"hooks_directory": str(tmp_path)}))
+    run = "the hooks in %s run, and " % tmp_path
+    assert notes == [
+        "no policy is for Freeze: %snobody approves" % run,
+        "no policy is for Preempt, Terminate, Redeploy, Reboot: %sit is approved only if one has prepared this machine"
+        % run,
     ]
+    assert warnings == []
 
 
 def test_given_a_policy_for_all_types_when_checked_then_there_is_nothing_to_say() -> None:
-    assert fate_of_uncovered(parse_config({"policies": [{"drain": []}]})) == []
+    assert fate_of_uncovered(parse_config({"policies": [{"drain": []}]})) == ([], [])
 
 
 def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_pointed_out() -> None:
