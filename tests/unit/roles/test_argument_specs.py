@@ -29,7 +29,11 @@ def read_by_restore(role: str) -> set[str]:
 
     path = ROLES / role / "vars" / "main.yml"
     through = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-    tasks = [path for path in (ROLES / role / "tasks").rglob("*.yml") if path.stem.endswith("restore")]
+    files = list((ROLES / role / "tasks").rglob("*.yml"))
+    tasks = [path for path in files if path.stem.endswith("restore")]
+    # And what these include from above them.
+    text = "".join(path.read_text(encoding="utf-8") for path in tasks)
+    tasks += [path for path in files if "/%s\n" % path.name in text and path not in tasks]
     found: set[str] = set()
     pending = [word for path in tasks for word in words(path.read_text(encoding="utf-8"))]
     while pending:
