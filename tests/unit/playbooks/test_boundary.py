@@ -21,13 +21,12 @@ import yaml
 ROOT = Path(__file__).parents[3]
 FILES = sorted([*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").glob("*/tasks/**/*.yml")])
 INCLUDES = ("include_tasks", "import_tasks", "include_vars", "include_role", "import_role", "import_playbook")
-CONTROLLER_PATHS = ("dest", "path", "paths", "src", "chdir", "creates", "removes")
+ON_CONTROLLER = ("dest", "path", "paths", "src", "chdir", "creates", "removes", "argv", "cmd")
 
 # Fixed before the first contact with a host, and why no host decides it.
 PINNED = {
     "__handle_events_report_path": "set_fact in begin.yml",
-    "rehearse_report_file": "in a play of the controller alone",
-    "__rehearse_simulator_host": "include_vars of a play of the controller, from --extra-vars or its variables",
+    "__handler_agent_built": "set_fact in build.yml",
     "__handler_agent_build": "registered on the controller itself, from tempfile",
     "__checked_prefix": "a literal of the playbook that includes the file",
     "__chosen": "looked up before the first contact",
@@ -42,6 +41,10 @@ BEFORE_CONTACT = {
     "redeploy_early_hosts",
     "prepare_for_updates_hosts",
 }
+
+
+# Facts cannot be called like these.
+MAGIC = ("inventory_hostname", "ansible_playbook_python", "role_path")
 
 
 class Decision(NamedTuple):
@@ -78,7 +81,7 @@ def decisions() -> Iterator[Decision]:
                     for argument in ("file", "name", "tasks_from"):
                         yield Decision(name, module, str(arguments.get(argument, "")))
                 elif place == "localhost" and isinstance(value, dict) and "." in key:
-                    for argument in CONTROLLER_PATHS:
+                    for argument in ON_CONTROLLER:
                         yield Decision(name, argument, str(value.get(argument, "")))
 
 
@@ -110,7 +113,7 @@ class AnyName(dict[str, Any]):
 
 def role_variables() -> dict[str, str]:
     found: dict[str, str] = {}
-    for path in (ROOT / "roles").glob("*/vars/main.yml"):
+    for path in [*(ROOT / "roles").glob("*/vars/main.yml"), *(ROOT / "playbooks" / "vars").glob("*.yml")]:
         found.update({name: str(text) for name, text in yaml.safe_load(path.read_text(encoding="utf-8")).items()})
     return found
 
@@ -121,7 +124,7 @@ VARIABLES = role_variables()
 def is_ours(decision: Decision) -> bool:
     if "{{" not in decision.text or "foghorn.azure_events.trusted" in decision.text:
         return True
-    names = names_in(decision.text) - {"lookup", "query", "inventory_hostname"}
+    names = names_in(decision.text) - {"lookup", "query", *MAGIC}
     return all(
         name in PINNED or name in BEFORE_CONTACT or "foghorn.azure_events.trusted" in VARIABLES.get(name, "")
         for name in names
