@@ -721,9 +721,17 @@ class Agent:
 
     def _note_without_plan(self) -> None:
         found = set()
+        hooks: Dict[str, bool] = {}
+
+        def has_hooks(stage: str) -> bool:
+            # Looked for once in a turn, however many events there are.
+            if stage not in hooks:
+                hooks[stage] = self._edges.has_hooks(stage)
+            return hooks[stage]
+
         for one in self.state.tracked:
             plan = plan_of(self.config.rules, one)
-            if one.over or one.is_manual or not has_nothing_to_do(one, plan, self._edges.has_hooks):
+            if one.over or one.is_manual or not has_nothing_to_do(one, plan, has_hooks):
                 continue
             found.add(one.event_id)
             # The others are said to be withheld.

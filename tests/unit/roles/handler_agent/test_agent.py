@@ -161,6 +161,22 @@ def test_given_an_event_that_the_default_never_approves_when_there_is_no_hook_th
     assert messages(rehearsal).count(NOTHING % event_type) == 1
 
 
+def test_given_many_events_without_a_plan_when_the_loop_turns_then_each_directory_is_looked_at_once() -> None:
+    lives = [Life("Reboot", notice=900.0, event_id="E-%d" % number) for number in range(50)]
+    rehearsal = Rehearsal(lives, policy=EVICTIONS)
+    rehearsal.run_until(10.0)
+    looked_at: List[str] = []
+
+    def has_hooks(stage: str) -> bool:
+        looked_at.append(stage)
+        return False
+
+    assert rehearsal.agent is not None
+    rehearsal.agent._edges = rehearsal.agent._edges._replace(has_hooks=has_hooks)
+    rehearsal.agent.turn()
+    assert sorted(looked_at) == ["drain", "shutdown"]
+
+
 def test_given_a_policy_of_ones_own_without_steps_when_it_approves_then_it_means_it() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=900.0)], policy={"approve": "when_ready"})
     rehearsal.tick_until(lambda: rehearsal.approvals)
