@@ -7,19 +7,24 @@ The one shape in which rulebooks see maintenance, wherever it was heard of: all 
 ansible-rulebook itself reads under `meta`.
 
 The texts in it are somebody else's. ansible-rulebook gives every event to a playbook as extra variables, which Ansible
-takes for its operator's own words and runs as templates: so no template leaves here.
+takes for its operator's own words and runs as templates, with any delimiters if the text begins with a header of
+`#jinja2:`. So no text goes out but words: ids, types, statuses, times, and names of machines, of letters, digits and
+what else Azure has in them. All the others travel as one text in base 64, which is no template whatever is in it.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from ...module_utils.scheduled_events.document import Event, event_as_dict, format_date, name_key, parse_date
-from ...module_utils.scheduled_events.text import harmless_fields, harmless_word
+from ...module_utils.scheduled_events.text import harmless_word
+from .hosts import UNKNOWN
 
 KEY = "azure_maintenance"
 
@@ -31,8 +36,9 @@ KINDS = (SCHEDULED_EVENT, AGENT, UPDATE_MANAGER)
 Json = dict[str, Any]
 
 _NAMESPACE = uuid.UUID("6f1e4b0a-92cd-5f0c-8d5e-2f5f6d1b7a43")
-# What opens an expression, a statement or a comment of Jinja.
-_OPENING = re.compile(r"\{(?=[{%#])")
+_WORD = re.compile(r"[A-Za-z0-9._-]{1,128}\Z")
+_ID = re.compile(r"[A-Za-z0-9._/()-]{1,2048}\Z")
+_BASE_64 = re.compile(r"[A-Za-z0-9+/=]+\Z")
 _OF_A_VM = ("affects_this_vm", "this_vm_leads")
 
 
@@ -42,42 +48,56 @@ def of_event(event: Event, told_by: str, now: datetime, resource_id: str | None 
     :param told_by: where it was heard of: `agent`, `imds`, `resource_graph`, `event_grid`
     :param resource_id: of the VM, scale set or availability set that it was published for, where that is known
     """
-    seen = event_as_dict(event, "", now)
-    for name in _OF_A_VM:
-        del seen[name]
-    content = {"kind": SCHEDULED_EVENT, "told_by": told_by, "resource_id": resource_id, **seen}
+    content = {"kind": SCHEDULED_EVENT, "told_by": told_by, "resource_id": resource_id, **fields_of(event, now)}
     return announcement(content, (SCHEDULED_EVENT, event.event_id, event.event_status))
+
+
+def fields_of(event: Event, now: datetime) -> Json:
+    """What an event says of itself, seen from no VM."""
+    seen = event_as_dict(event, "", now)
+    return {name: value for name, value in seen.items() if name not in _OF_A_VM}
 
 
 def announcement(content: Mapping[str, Any], identity: Iterable[str]) -> Json:
     """Wrap what is announced as ansible-rulebook wants it.
 
-    :param content: what rulebooks see
+    :param content: what is told
     :param identity: what makes it this announcement and no other; the same gives the same `meta.uuid`, at any time
     """
-    return {KEY: without_templates(dict(content)), "meta": {"uuid": identify(identity)}}
+    return {KEY: only_words(content), "meta": {"uuid": identify(identity)}}
+
+
+def only_words(content: Mapping[str, Any]) -> Json:
+    """What rulebooks see: of each field that is known what is a word, and the rest as `texts`, JSON in base 64."""
+    told: Json = {name: read(content[name]) for name, read in _READERS.items() if name in content}
+    told_again = {"names_left_out", "texts"}
+    rest = {
+        name: value
+        for name, value in content.items()
+        if value is not None and name not in told_again and told.get(name) != value
+    }
+    if content.keys() & _NAMES:
+        told["names_left_out"] = bool(rest.keys() & _NAMES) or content.get("names_left_out") is True
+    if told.get("texts") is None:
+        told["texts"] = base64.b64encode(json.dumps(rest).encode("ascii")).decode("ascii") if rest else None
+    return told
+
+
+def only_words_again(event: Mapping[str, Any]) -> Json:
+    """An event that is in our shape already, whoever sent it."""
+    content, meta = event[KEY], event.get("meta")
+    meta = meta if isinstance(meta, dict) else {}
+    kept: Json = {"uuid": _word(meta.get("uuid")) or str(uuid.uuid4())}
+    if "hosts" in meta:
+        # Never nothing at all, which would be everything.
+        kept["hosts"] = _words(meta["hosts"]) or [UNKNOWN]
+    return {KEY: only_words(content if isinstance(content, dict) else {}), "meta": kept}
 
 
 def identify(identity: Iterable[str]) -> str:
     """A UUID that is made of these words alone, in whatever case they come."""
     words = ["\x1f".join(name_key(word)) for word in identity]
     return str(uuid.uuid5(_NAMESPACE, "\x1e".join(words).encode("unicode_escape").decode("ascii")))
-
-
-def without_templates(value: Any) -> Any:
-    """Replace what opens a template by U+FFFD, in all text at any depth. Nothing may be nested deeply."""
-    if isinstance(value, str):
-        return _OPENING.sub("\ufffd", value) if "{" in value else value
-    if isinstance(value, dict):
-        return {without_templates(name): without_templates(child) for name, child in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without_templates(child) for child in value]
-    return value
-
-
-def harmless_meta(meta: Any) -> Json:
-    """What another source said of an event, as far as it can be handed on: without templates and orders to Ansible."""
-    return {} if not isinstance(meta, dict) else without_templates(harmless_fields(_as_json(meta, 0)))
 
 
 def word(value: Any) -> str | None:
@@ -93,13 +113,49 @@ def date(value: Any) -> str | None:
         return None
 
 
-def _as_json(value: Any, depth: int) -> Any:
-    """What JSON could hold, no deeper than it is read elsewhere; the rest is left out."""
-    if isinstance(value, dict) and depth < _DEEPEST:
-        return {str(name): _as_json(child, depth + 1) for name, child in value.items()}
-    if isinstance(value, list) and depth < _DEEPEST:
-        return [_as_json(child, depth + 1) for child in value]
-    return value if value is None or isinstance(value, (str, bool, int, float)) else str(type(value).__name__)
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and _WORD.match(value) else None
 
 
-_DEEPEST = 16  # levels
+def _id(value: Any) -> str | None:
+    return value if isinstance(value, str) and _ID.match(value) else None
+
+
+def _words(value: Any) -> list[str]:
+    return [one for one in value if _word(one)] if isinstance(value, (list, tuple)) else []
+
+
+def _ids(value: Any) -> list[str]:
+    return [one for one in value if _id(one)] if isinstance(value, (list, tuple)) else []
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _base_64(value: Any) -> str | None:
+    return value if isinstance(value, str) and _BASE_64.match(value) else None
+
+
+_NAMES = {"resources", "leader", "vm_name"}
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(
+        (
+            *("kind", "told_by", "event_id", "event_type", "event_status", "event_source", "resource_type", "leader"),
+            *("vm_name", "stage", "state", "how", "phase", "status"),
+        ),
+        _word,
+    ),
+    **dict.fromkeys(("resource_id", "run_id", "maintenance_configuration"), _id),
+    **dict.fromkeys(("not_before", "at", "start", "end", "cancel_before"), date),
+    **dict.fromkeys(("duration_in_seconds", "seconds_until_start"), _number),
+    "shared": _flag,
+    "resources": _words,
+    "event_ids": _words,
+    "subscriptions": _ids,
+    "texts": _base_64,
+}

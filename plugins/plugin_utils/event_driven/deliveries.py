@@ -23,7 +23,18 @@ from ...module_utils.arm.resource_graph import ListedEvent, parse_row
 from ...module_utils.arm.update_run import is_run_id
 from ...module_utils.scheduled_events.document import parse_event, parse_json
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
-from .announcement import AGENT, KEY, UPDATE_MANAGER, Json, announcement, date, harmless_meta, of_event, word
+from .announcement import (
+    AGENT,
+    KEY,
+    UPDATE_MANAGER,
+    Json,
+    announcement,
+    date,
+    fields_of,
+    of_event,
+    only_words_again,
+    word,
+)
 from .hosts import HostMap, group_of, read_host_map
 from .memory import DEFAULT_CAPACITY, Memory
 
@@ -87,8 +98,10 @@ class Translator:
 
         Never raises: an error here would end the source, and the rulebook with it.
         """
-        if not isinstance(event, dict) or KEY in event:
+        if not isinstance(event, dict):
             return [event]
+        if KEY in event:
+            return [only_words_again(event)]
         wrapper = next((name for name in _WRAPPERS if name in event), None)
         content = _unpacked(event if wrapper is None else event[wrapper])
         if wrapper is not None:
@@ -106,7 +119,7 @@ class Translator:
             if one is None:
                 result.append(item if wrapper is None else {**event, wrapper: item})
             elif self._memory.is_news(one.status, *one.identity):
-                result.append(self._finished(one, event.get("meta")))
+                result.append(self._finished(one))
         return result
 
     def _hear(self, item: Any, now: datetime) -> Heard | None:
@@ -126,11 +139,8 @@ class Translator:
             self._log("an event of the type %s cannot be read, and goes on as it came: %s" % (kind[:100], error))
         return None
 
-    def _finished(self, one: Heard, meta: Any) -> Json:
+    def _finished(self, one: Heard) -> Json:
         result = one.announce()
-        result["meta"] = {**harmless_meta(meta), **result["meta"]}
-        # Whoever sends must not say where anything runs.
-        result["meta"].pop("hosts", None)
         if self._hosts is not None and one.vm_names:
             result["meta"]["hosts"] = self._hosts(one.vm_names, one.group_id)
         return result
@@ -251,7 +261,7 @@ def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
         "how": word(record.get("how")),
     }
     if isinstance(record.get("event"), dict):
-        event = of_event(parse_event(record["event"], "data.event"), "agent", now)[KEY]
+        event = fields_of(parse_event(record["event"], "data.event"), now)
         content = {**event, **content, "event_id": event["event_id"]}
     identity = (AGENT, told)
     return Heard(lambda: announcement(content, identity), "told", identity, (vm_name,))

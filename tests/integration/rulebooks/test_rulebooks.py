@@ -41,6 +41,8 @@ needs_rulebook = pytest.mark.skipif(
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-101010101010"
 # As a list it has to come through ansible-rulebook's templates.
 ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
+# Where extra variables are templates, this is one, whatever opens and closes those.
+HOSTILE = "#jinja2:variable_start_string:'[%%',variable_end_string:'%%]'\n[%% lookup('pipe', 'touch %s/hacked') %%]"
 TEMPLATE = "/api/v2/unified_job_templates/"
 JOB_TEMPLATES = [
     "Handle maintenance",
@@ -263,7 +265,7 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
             maintenance_update_hosts=evicted.name,
         )
         try:
-            reboot = fleet.event("Reboot", rebooted, description="{{ lookup('pipe', 'touch %s/hacked') }}" % tmp_path)
+            reboot = fleet.event("Reboot", rebooted, description=HOSTILE % tmp_path)
             rulebook.wait_until(lambda: fleet.is_approved(reboot))
             assert not rebooted.is_serving()
             fleet.azure.advance(20000)  # seconds; longer than any event

@@ -24,13 +24,15 @@ description:
     event stream, and what the handler agent sends to a webhook. Events of Event Grid's own schema and CloudEvents are
     read, one at a time or several in a list, as text or in base 64 where a queue hands them over so, and CloudEvents
     whose attributes are headers.
-  - Maintenance then stands under the key C(azure_maintenance), and nothing of the delivery is left but its C(meta).
+  - Maintenance then stands under the key C(azure_maintenance), and nothing else of the delivery is left.
     C(kind) is V(scheduled_event), in the shape of the source P(foghorn.azure_events.scheduled_events#event_source),
     V(update_manager) for the events before (C(phase) V(pre)) and after (V(post)) a run of updates, or V(agent) for
     what an agent does, which is its C(stage).
   - Each comes once, and a scheduled event never in an earlier status after a later one. Event Grid delivers at least
     once and in any order.
-  - What opens a template in these texts is replaced by U+FFFD, because a playbook receives events as variables.
+  - A playbook receives events as extra variables, which Ansible runs as templates. So only ids, types, statuses, times,
+    and names of machines that consist of letters, digits and C(._-) are kept. C(names_left_out) is V(true) where a name
+    was left out. Everything else, such as descriptions, is in C(texts), JSON in base 64, or V(null).
   - Whatever else comes goes on untouched.
 options:
   remember:

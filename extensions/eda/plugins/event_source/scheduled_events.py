@@ -28,7 +28,9 @@ description:
     later one.
   - C(meta.uuid) is made of the event's id and status alone. After a restart of the rulebook the same comes again with
     the same C(meta.uuid).
-  - What opens a template in Azure's texts is replaced by U+FFFD, because a playbook receives events as variables.
+  - A playbook receives events as extra variables, which Ansible runs as templates. So only ids, types, statuses, times,
+    and names of machines that consist of letters, digits and C(._-) are handed on. C(names_left_out) is V(true) where a
+    name was left out. The rest, such as the description, is in C(texts), JSON in base 64, or V(null).
   - No error ends it. What is wrong is logged once, and once more when it works again.
 options:
   source:

@@ -1,21 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one shape: nothing in it is a template, and the same announcement has the same UUID."""
+"""The one shape: there is no text of others in it, and the same announcement has the same UUID."""
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
-import jinja2
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import harmless_word
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.announcement import (
     KEY,
-    harmless_meta,
+    announcement,
     of_event,
-    without_templates,
+    only_words_again,
+)
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events.strategies import (
+    json_values,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,34 +52,50 @@ def test_given_another_status_or_another_id_when_it_is_announced_then_its_uuid_i
     assert len(uuids) == 3
 
 
-@pytest.mark.parametrize("text", ["{{ 7 * 7 }}", "{% set x = 1 %}", "{# gone #}", "{{{ 7 }}}", "{{{{", "a {{'{{'}} b"])
-def test_given_a_template_anywhere_in_an_event_when_it_is_announced_then_it_is_none_any_more(text: str) -> None:
-    told = announced(Description=text, EventType=text, Resources=[text], Extra={text: [text]})
-
-    for opening in ("{{", "{%", "{#"):
-        assert opening not in " ".join(texts(told))
+HEADER = "#jinja2:variable_start_string:'[%',variable_end_string:'%]'\n[% lookup('pipe', 'id') %]"
+HARMLESS = re.compile(r"[A-Za-z0-9._/()+=:-]*\Z")
 
 
-@given(st.text(alphabet="{%#}x ", max_size=12))
-def test_given_any_braces_when_they_are_made_harmless_then_jinja_gives_them_back_as_they_are(text: str) -> None:
-    harmless = without_templates(text)
+@pytest.mark.parametrize("text", [HEADER, "{{ 7 * 7 }}", "{% set x = 1 %}", "#jinja2:", "a b", "web_0\n", "$(id)", "é"])
+def test_trap_11_given_text_of_others_anywhere_in_an_event_when_it_is_announced_then_it_is_in_base_64_only(
+    text: str,
+) -> None:
+    event = {"EventId": text, "EventType": text, "Resources": [text, "web_1"], "Extra": {text: [text]}}
+    seen = announced(Description=text, **event)[KEY]
 
-    assert jinja2.Environment(keep_trailing_newline=True).from_string(harmless).render() == harmless
-    assert len(harmless) == len(text)
+    assert all(HARMLESS.match(one) for one in texts(seen))
+    assert (seen["event_id"], seen["event_type"], seen["leader"]) == (None, None, None)
+    assert (seen["resources"], seen["names_left_out"]) == (["web_1"], True)
+    rest = json.loads(base64.b64decode(seen["texts"]))
+    assert rest["other_fields"] == {"Extra": {harmless_word(text): [text]}}
+    assert rest["description"] == text
 
 
-def test_given_meta_of_another_source_when_it_is_handed_on_then_it_gives_no_orders_to_ansible() -> None:
-    meta = harmless_meta({"headers": {"X": "{{ 1 }}"}, "__ansible_type": "x", "odd": object(), "n": 1})
+def test_given_an_event_of_words_then_nothing_is_left_out_and_its_description_can_be_decoded() -> None:
+    seen = announced(Description="Host server is undergoing maintenance.")[KEY]
 
-    assert meta == {"headers": {"X": "\ufffd{ 1 }}"}, "\ufffd_ansible_type": "x", "odd": "object", "n": 1}
-    assert harmless_meta("no object") == {}
+    assert seen["names_left_out"] is False
+    assert json.loads(base64.b64decode(seen["texts"])) == {"description": "Host server is undergoing maintenance."}
+    assert announced(Description=None)[KEY]["texts"] is None
 
 
-def test_given_meta_that_is_nested_without_end_when_it_is_handed_on_then_it_is_cut_off() -> None:
-    nested: dict[str, Any] = {}
-    nested["within"] = nested
+@given(st.dictionaries(st.text(max_size=5) | st.sampled_from(["resources", "vm_name", "end", "texts"]), json_values))
+def test_given_any_content_when_it_is_announced_then_it_is_harmless_and_once_more_the_same(content: Any) -> None:
+    seen = announcement(content, ["a"])
 
-    assert len(json.dumps(harmless_meta(nested))) < 1000
+    assert all(HARMLESS.match(one) for one in texts(seen))
+    assert only_words_again(seen) == seen
+
+
+def test_given_our_shape_from_somebody_else_then_it_is_not_handed_on_as_it_came() -> None:
+    event = {KEY: {"description": HEADER, "event_id": "AA-1", "x": HEADER}, "meta": {"hosts": [HEADER], "y": HEADER}}
+
+    seen = only_words_again(event)
+
+    assert all(HARMLESS.match(one) for one in texts(seen))
+    assert seen[KEY]["event_id"] == "AA-1"
+    assert seen["meta"]["hosts"] == ["no-host-for-"]
+    assert only_words_again({KEY: HEADER, "meta": HEADER})[KEY] == {"texts": None}
 
 
 def texts(value: Any) -> list[str]:

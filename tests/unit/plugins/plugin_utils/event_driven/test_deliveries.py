@@ -204,13 +204,15 @@ class TestScheduledEvents:
         assert event == before
         assert "Resources" in told[0]
 
-    def test_given_templates_in_a_delivery_then_none_goes_on(self) -> None:
-        event = {"payload": scheduled(Description="{{ lookup('pipe', 'id') }}"), "meta": {"headers": {"X": "{% x %}"}}}
+    def test_given_text_of_others_in_a_delivery_then_none_goes_on(self) -> None:
+        text = "#jinja2:variable_start_string:'[%'"
+        event = {"payload": scheduled(Description=text), "meta": {"headers": {"X": text}}}
 
-        text = json.dumps(translator().translate(event))
+        (result,) = translator().translate(event)
 
-        assert "{{" not in text.replace('{"', "").replace("{}", "")
-        assert "{%" not in text
+        assert "jinja2" not in json.dumps(result)
+        assert list(result["meta"]) == ["uuid"]
+        assert translator().translate(result) == [result]
 
     def test_given_a_sender_that_says_where_to_run_then_it_is_not_heeded(self) -> None:
         (result,) = translator().translate({"payload": scheduled(), "meta": {"hosts": "all", "uuid": "1"}})
@@ -240,6 +242,7 @@ class TestUpdateManager:
             "end": "2026-11-22T18:55:00Z",
             "cancel_before": "2026-11-22T14:59:00Z",
             "subscriptions": ["11111111-aaaa-4bbb-8ccc-555555555555"],
+            "texts": None,
         }
 
     def test_given_names_in_another_case_as_in_older_samples_then_they_are_read(self) -> None:
@@ -289,7 +292,6 @@ class TestOthers:
             {"body": {"type": 3}},
             {"body": {"eventType": "Microsoft.EventGrid.SubscriptionValidationEvent", "data": {"validationCode": "1"}}},
             {"body": {"eventType": "Microsoft.Maintenance.PreMaintenanceEvent", "data": []}},
-            {"azure_maintenance": {"kind": "scheduled_event"}},
             {},
             [],
             "text",
