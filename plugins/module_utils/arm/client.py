@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,11 @@ _EDIT_PAUSE = 1.0  # seconds
 POLL_INTERVAL = 5.0  # seconds
 _CONNECT_TIMEOUT = 10.0  # seconds
 _READ_TIMEOUT = 60.0  # seconds
+# A page of Resource Graph has 16 MB at most.
+_LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
+_DEEPEST_ANSWER = 100  # levels
+_CHUNK = 64 * 1024  # bytes
+_MASK = b"********"
 _MOST_RETRIES = 10
 _STABLE_VERSION = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b(?!-)")
 _QUOTA_RESETS_AFTER = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
@@ -429,8 +435,10 @@ class ArmClient:
 
         try:
             yield
+        except RecursionError:
+            raise ArmError("%s had no usable answer: its JSON is nested too deeply" % asked) from None
         except ClientAuthenticationError as error:
-            if isinstance(error.__cause__, OutOfTime):
+            if isinstance(error.__cause__, ArmError):
                 raise error.__cause__ from None
             raise ArmError(self._explain_sign_in(error)) from None
         except AzureError as error:
@@ -627,13 +635,40 @@ class _Transport:
         from azure.core.exceptions import ServiceRequestError
 
         try:
-            response = self._inner.send(request, **kwargs)
+            response = self._send_in_time(request, remaining, kwargs)
         except Exception as error:
             self.may_have_acted = self.may_have_acted or not isinstance(error, ServiceRequestError)
             raise
         self.may_have_acted = self.may_have_acted or response.status_code in _SAYS_NOTHING_OF_THE_REQUEST
         _tell_when_to_retry(response)
         self._is_throttled = response.status_code == 429
+        return response
+
+    def _send_in_time(self, request: Any, seconds: float, kwargs: Mapping[str, Any]) -> Any:
+        """Send, and wait for the whole answer.
+
+        A timeout of requests is for each piece of an answer: one that drips would never end. So somebody else waits
+        for it, and is left behind when time is over; it reads no more than `_LARGEST_ANSWER`.
+        """
+        outcome: list[tuple[Any, BaseException | None]] = []
+
+        def send() -> None:
+            try:
+                outcome.append((self._inner.send(request, **kwargs), None))
+            except Exception as error:  # noqa: BLE001 - raised where it is waited for
+                outcome.append((None, error))
+
+        worker = threading.Thread(target=send, daemon=True)
+        worker.start()
+        worker.join(seconds)
+        if not outcome:
+            raise OutOfTime(
+                "%s: the answer was not whole within %g s: look again later, or set timeout higher"
+                % (self._client.asked, self._client.deadline.seconds)
+            )
+        response, error = outcome[0]
+        if error is not None:
+            raise error
         return response
 
     def sleep(self, duration: float) -> None:
@@ -683,7 +718,40 @@ def _open_transport(client: ArmClient, verify: bool, through_proxy: bool) -> _Tr
         from azure.core.pipeline.transport import RequestsTransport
     except ImportError as error:
         raise MissingLibrary("azure-mgmt-core and requests (%s)" % error) from None
-    return _Transport(client, RequestsTransport(connection_verify=verify, use_env_settings=through_proxy))
+    inner = RequestsTransport(connection_verify=verify, use_env_settings=through_proxy)
+    inner.open()
+    for scheme in _PORTS:
+        inner.session.mount(scheme + "://", _make_adapter(client))
+    return _Transport(client, inner)
+
+
+def _make_adapter(client: ArmClient) -> Any:
+    """Make what requests sends through: it takes an answer of limited size, with the caller's token masked in it."""
+    from requests.adapters import HTTPAdapter
+    from urllib3 import Retry
+
+    class Adapter(HTTPAdapter):
+        def send(self, request: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+            """Send, and read all of the answer."""
+            response = super().send(request, **dict(kwargs, stream=True))
+            content = bytearray()
+            for chunk in response.iter_content(_CHUNK):
+                content += chunk
+                if client.deadline.remaining() <= 0:
+                    # Nobody waits for it any more.
+                    response.close()
+                    raise OutOfTime(client.asked)
+                if len(content) > _LARGEST_ANSWER:
+                    response.close()
+                    raise ArmError(
+                        "%s had no usable answer: it has more than %d MiB" % (client.asked, _LARGEST_ANSWER // 2**20)
+                    )
+            _scheme, _space, token = str(request.headers.get("Authorization", "")).partition(" ")
+            # An error may quote what it was asked with.
+            response._content = bytes(content).replace(token.encode(), _MASK) if token else bytes(content)
+            return response
+
+    return Adapter(max_retries=Retry(total=False, redirect=False, raise_on_status=False))
 
 
 def _open_pipeline(transport: _Transport, cloud: Cloud, credential: Any = None) -> Any:
@@ -756,8 +824,22 @@ def _answer_of(response: Any) -> Answer:
         content = json.loads(body) if body.strip() else None
     except ValueError:
         content = body.decode("utf-8", "replace")
+    if _is_deeper_than(_DEEPEST_ANSWER, content):
+        raise RecursionError
     headers = {name.lower(): value for name, value in response.headers.items()}
     return Answer(response.status_code, headers, content)
+
+
+def _is_deeper_than(levels: int, content: Any) -> bool:
+    layer = [content]
+    for _level in range(levels):
+        layer = [
+            child
+            for value in layer
+            if isinstance(value, (dict, list))
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
+    return any(isinstance(value, (dict, list)) for value in layer)
 
 
 def _error_of(content: Any) -> tuple[str | None, str]:

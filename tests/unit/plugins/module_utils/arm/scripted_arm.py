@@ -8,11 +8,12 @@ step that nobody asked for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -52,6 +53,8 @@ class Step(NamedTuple):
     headers: Mapping[str, str] = {}
     reset: bool = False
     """Whether the connection is reset in place of an answer."""
+    write: Callable[[Any], None] | None = None
+    """What writes an answer of its own, for as long as somebody reads."""
 
 
 def ok(content: Any, **headers: str) -> Step:
@@ -176,6 +179,11 @@ def _handler_of(arm: ScriptedArm) -> type[BaseHTTPRequestHandler]:
             if step.reset:
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.close_connection = True
+                return
+            if step.write is not None:
+                self.close_connection = True
+                with contextlib.suppress(OSError):
+                    step.write(self.wfile)
                 return
             content = b"" if step.content is None else json.dumps(step.content).encode()
             self.send_response(step.status)
