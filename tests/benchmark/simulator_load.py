@@ -161,7 +161,8 @@ def announce(control: str, machines: int) -> None:
     opener = build_opener(ProxyHandler({}))
     for start in range(0, machines, GROUP):
         body = json.dumps({"event_type": "Freeze", "resources": [f"vm_{start}"], "notice": 86400}).encode()
-        with opener.open(Request(f"{control}/_simulator/events", body), timeout=PATIENCE):
+        request = Request(f"{control}/_simulator/events", body, {"Content-Type": "application/json"})
+        with opener.open(request, timeout=PATIENCE):
             pass
 
 

@@ -85,6 +85,7 @@ class Config:
     manual: bool
     control_address: str
     control_port: int
+    control_hosts: frozenset[str]
     imds: ImdsConfig
     lives: Mapping[str, Life]
     vms: Mapping[str, VmConfig]
@@ -137,6 +138,7 @@ def parse(raw: object, directory: Path | None = None) -> Config:
     control = top.mapping("control")
     control_address = control.address("address") or "127.0.0.1"
     control_port = control.integer("port", 8700, 0, 65535)
+    control_hosts = frozenset(name.lower() for name in control.texts("hosts") or ())
     control.close()
     imds = _imds(top.mapping("imds"))
     lives = _lives(top.mapping("defaults"))
@@ -148,6 +150,7 @@ def parse(raw: object, directory: Path | None = None) -> Config:
         manual=manual,
         control_address=control_address,
         control_port=control_port,
+        control_hosts=control_hosts,
         imds=imds,
         lives=lives,
         vms=vms,

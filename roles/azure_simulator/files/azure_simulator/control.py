@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Awaitable, Container
 from typing import Any, Callable, Generic, NamedTuple
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -35,12 +37,14 @@ class Controlled(NamedTuple):
     """Everything at a glance."""
     advance: Callable[[float], float]
     """Step the clock by simulated seconds; returns the instant reached, raises Refused if it runs by itself."""
+    hosts: Container[str] = ()
+    """Names, in lower case, by which it may be asked beside its own addresses."""
 
 
 def application(simulator: Controlled) -> web.Application:
     """The control API of a simulator."""
     control = _Control(simulator)
-    app = web.Application(middlewares=[_explain])
+    app = web.Application(middlewares=[_explain, _only_for_operators(simulator.hosts)])
     app.router.add_get(f"{PREFIX}/status", control.status)
     app.router.add_get(f"{PREFIX}/events", control.events)
     app.router.add_post(f"{PREFIX}/events", control.create)
@@ -75,6 +79,46 @@ async def _explain(request: web.Request, handler: _Handler) -> web.StreamRespons
         return _error(404, f"{request.path} is not part of the control API")
     except web.HTTPMethodNotAllowed as error:
         return _error(405, f"{request.method} is not possible on {request.path}", headers=error.headers)
+
+
+def _only_for_operators(names: Container[str]) -> Any:
+    """Refuse what a browser asks on behalf of a web page.
+
+    Whatever page is open may send requests to this machine. Those say which page sent them (Origin), or by what name
+    it made the browser look for this machine (Host): its own, of which it lets DNS say that it is here.
+    """
+
+    @web.middleware
+    async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
+        listening = request.transport and request.transport.get_extra_info("sockname")
+        if not _is_ours(request.host, listening, names):
+            return _error(
+                403,
+                f"Host: {request.host!r} is neither the address that was asked nor localhost: ask by that address, or"
+                " put the name into control.hosts",
+            )
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.lower() != f"http://{request.host}".lower():
+            return _error(403, f"Origin: {origin!r} is a web page, and none may control a simulator")
+        if request.method == "POST" and request.content_type != "application/json":
+            return _error(415, f"Content-Type: {request.content_type!r} is not application/json")
+        return await handler(request)
+
+    return check
+
+
+def _is_ours(host: str, listening: Any, names: Container[str]) -> bool:
+    """Whether a Host header names the address that this connection came to, or one of the names."""
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return False
+    if name == "localhost" or name in names:
+        return True
+    try:
+        return bool(listening) and ipaddress.ip_address(name) == ipaddress.ip_address(listening[0])
+    except ValueError:
+        return False
 
 
 def _error(status: int, message: str, headers: Any = None, **more: Any) -> web.Response:

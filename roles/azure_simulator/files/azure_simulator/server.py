@@ -69,6 +69,7 @@ class Server:
                     arm_faults=None if self.arm is None else self.arm.faults,
                     status=self.status,
                     advance=self.advance,
+                    hosts=config.control_hosts,
                 )
             ),
             access_log=None,

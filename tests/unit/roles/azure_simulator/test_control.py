@@ -19,15 +19,55 @@ from azure_simulator.testing import Simulator
 Simulate = Callable[..., Simulator]
 
 
-def call(azure: Simulator, method: str, path: str, body: str | None = None) -> tuple[int, Any]:
+def call(
+    azure: Simulator, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, Any]:
     """One call to the control API, without the client's help."""
     connection = http.client.HTTPConnection(azure.control.removeprefix("http://"), timeout=30)
     try:
-        connection.request(method, f"/_simulator/{path}", body)
+        connection.request(method, f"/_simulator/{path}", body, {"Content-Type": "application/json", **(headers or {})})
         response = connection.getresponse()
         return response.status, json.loads(response.read())
     finally:
         connection.close()
+
+
+REBOOT = json.dumps({"event_type": "Reboot", "resources": ["web_0"]})
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "said"),
+    [
+        ({"Host": "rebound.example"}, 403, "Host: 'rebound.example' is neither the address that was asked"),
+        ({"Host": "127.0.0.99"}, 403, "Host: "),
+        ({"Host": "[broken"}, 403, "Host: "),
+        ({"Origin": "http://page.example"}, 403, "Origin: 'http://page.example' is a web page"),
+        ({"Origin": "null"}, 403, "Origin: 'null'"),
+        ({"Content-Type": "text/plain"}, 415, "Content-Type: 'text/plain' is not application/json"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415, "Content-Type: "),
+    ],
+)
+def test_given_what_a_web_page_can_make_a_browser_send_then_it_is_refused_and_nothing_happens(
+    simulate: Simulate, headers: dict[str, str], status: int, said: str
+) -> None:
+    azure = simulate()
+    code, answer = call(azure, "POST", "events", REBOOT, headers)
+    assert code == status
+    assert answer["error"].startswith(said)
+    assert azure.status()["events"] == []
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:99", "{address}", "simulator.example", "SIMULATOR.example:80"]
+)
+def test_given_its_own_address_or_a_name_that_it_was_given_when_asked_then_it_answers(
+    simulate: Simulate, host: str
+) -> None:
+    azure = simulate(control={"hosts": ["Simulator.example"], "port": 0})
+    own = azure.control.removeprefix("http://")
+    headers = {"Host": host.format(address=own), "Content-Type": "application/json; charset=utf-8"}
+    headers["Origin"] = "http://" + headers["Host"]
+    assert call(azure, "POST", "events", REBOOT, headers)[0] == 201
 
 
 def test_given_an_event_when_announced_then_its_record_tells_everything(simulate: Simulate) -> None:
