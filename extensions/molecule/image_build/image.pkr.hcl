@@ -11,6 +11,10 @@ variable "playbook" {
   type = string
 }
 
+variable "agent" {
+  type = string
+}
+
 source "null" "image" {
   ssh_host             = "builder"
   ssh_port             = 2222
@@ -28,6 +32,7 @@ build {
       "--ssh-common-args", "-o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no",
       "--extra-vars", "ansible_python_interpreter=/usr/bin/python3",
       "--extra-vars", "handler_agent_service_state=stopped",
+      "--extra-vars", "@${var.agent}",
     ]
   }
 
