@@ -178,8 +178,8 @@ changelog: $(VENV)/.gates ## bring CHANGELOG.md up to date with changelogs/fragm
 requirements: $(VENV_UV)/.uv ## write requirements/*.txt anew from *.in (UPGRADE=1: with the newest versions)
 	@tools/lock_requirements.sh $(VENV_UV)/bin/uv $(if $(UPGRADE),--upgrade)
 
-build: $(VENV)/.run copy ## the collection's tarball, in dist
-	@$(BIN)/ansible-galaxy collection build --force --output-path dist $(COPY)
+build: $(VENV)/.run copy ## the collection's tarball and what is in it (CycloneDX), in dist
+	@$(BIN)/python tools/build_collection.py $(COPY) dist
 
 environments: $(VENV)/.test build ## the images of docs/execution_environment.md, as root on Debian or Ubuntu with podman
 	@$(BIN)/python tools/build_environments.py $(TARBALL) $(CACHE)/environments

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tarball has what users need, all of it and nothing else, and its pages lead nowhere outside of it."""
 
+import hashlib
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -55,24 +58,73 @@ def in_the_checkout() -> set[str]:
     return {name for name in listing.split("\0") if (ROOT / name).is_file()}
 
 
-@pytest.fixture(scope="module", name="built")
-def fixture_built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of the tarball, as `make build` makes it, with their content."""
-    directory = tmp_path_factory.mktemp("build")
+def build(directory: Path) -> None:
+    """What `make build` makes, of a copy of its own whose files are as old as they happen to be."""
     copy = directory / "copy"
-    copy.mkdir()
-    subprocess.run([sys.executable, str(ROOT / "tools" / "copy_collection.py"), str(copy)], check=True)
-    galaxy = [str(Path(sys.executable).with_name("ansible-galaxy")), "collection", "build", "--output-path"]
-    # Ansible insists on UTF-8.
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    subprocess.run([*galaxy, str(directory), str(copy)], check=True, stdout=subprocess.DEVNULL, env=environment)
+    copy.mkdir(parents=True)
+    for tool, *arguments in (("copy_collection.py", copy), ("build_collection.py", copy, directory)):
+        subprocess.run([sys.executable, str(ROOT / "tools" / tool), *map(str, arguments)], check=True)
+
+
+@pytest.fixture(scope="module", name="directory")
+def fixture_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where it was built, with the copy beside it."""
+    directory = tmp_path_factory.mktemp("build")
+    build(directory)
+    return directory
+
+
+@pytest.fixture(scope="module", name="tarball")
+def fixture_tarball(directory: Path) -> Path:
+    """The tarball, as `make build` makes it."""
     (tarball,) = directory.glob("*.tar.gz")
+    return tarball
+
+
+@pytest.fixture(scope="module", name="built")
+def fixture_built(tarball: Path) -> dict[str, bytes]:
+    """The files of the tarball, with their content."""
     with tarfile.open(tarball) as archive:
         return {
             member.name: content.read()
             for member in archive.getmembers()
             if member.isfile() and (content := archive.extractfile(member)) is not None
         }
+
+
+def test_given_one_commit_when_it_is_built_twice_then_the_results_are_the_same_byte_for_byte(
+    directory: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(directory / "copy", tmp_path / "copy")
+    for path in copy.rglob("*"):
+        os.utime(path, (0, 0))
+    tool = str(ROOT / "tools" / "build_collection.py")
+    subprocess.run([sys.executable, tool, str(copy), str(tmp_path)], check=True)
+    first, second = ({path.name: path.read_bytes() for path in one.glob("foghorn-*")} for one in (directory, tmp_path))
+    assert first == second
+    assert sorted(Path(name).suffix for name in first) == [".gz", ".json"]
+
+
+def test_given_the_tarball_when_it_is_installed_then_ansible_galaxy_finds_all_as_the_manifest_says(
+    tarball: Path, tmp_path: Path
+) -> None:
+    galaxy = [str(Path(sys.executable).with_name("ansible-galaxy")), "collection"]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
+    install = [*galaxy, "install", "--offline", "--collections-path", str(tmp_path), str(tarball)]
+    subprocess.run(install, check=True, stdout=subprocess.DEVNULL, env=environment)
+    subprocess.run([*galaxy, "verify", "--offline", "foghorn.azure_events"], check=True, env=environment)
+
+
+def test_given_the_list_of_materials_then_it_has_the_tarball_each_file_and_each_library(tarball: Path) -> None:
+    materials = json.loads(tarball.with_name(tarball.name.replace(".tar.gz", ".cdx.json")).read_text())
+    assert (materials["bomFormat"], materials["specVersion"]) == ("CycloneDX", "1.6")
+    digest = hashlib.sha256(tarball.read_bytes()).hexdigest()
+    assert materials["metadata"]["component"]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    components = {one["bom-ref"]: one for one in materials["components"]}
+    wanted = {"pkg:pypi/azure-identity", "pkg:pypi/aiohttp", "file:plugins/modules/scheduled_events_info.py"}
+    assert wanted <= set(components)
+    content = (ROOT / "README.md").read_bytes()
+    assert components["file:README.md"]["hashes"][0]["content"] == hashlib.sha256(content).hexdigest()
 
 
 def test_given_the_tarball_when_listed_then_only_what_users_need_is_in_it(built: dict[str, bytes]) -> None:
