@@ -45,6 +45,7 @@ def claim_arguments() -> ArgumentSpec:
         "starts_at": {"type": "float"},
         "approving": {"type": "list", "elements": "str", "default": []},
         "left_out": {"type": "bool", "default": False},
+        "seen": {"type": "list", "elements": "str"},
         "tried": {"type": "dict", "default": {}},
         "records": {"type": "list", "elements": "str", "default": []},
         "paths": {"type": "list", "elements": "path", "default": []},
@@ -97,6 +98,7 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
         params["starts_at"],
         params["approving"],
         params["left_out"],
+        params["seen"],
     )
     return claims.claim(after, run, wish, now)
 
@@ -119,7 +121,7 @@ def _as_result(before: State, after: State, now: float, owner: str) -> Dict[str,
 def _without_instants(state: State) -> Dict[str, Any]:
     return {
         "claims": {
-            owner: {name: value for name, value in claim.items() if name not in ("noted_at", "left_out_at")}
+            owner: {name: value for name, value in claim.items() if name not in ("noted_at", "left_out_at", "seen")}
             for owner, claim in state.claims.items()
         },
         "tried": {event_id: one["reason"] for event_id, one in state.tried.items()},

@@ -69,6 +69,8 @@ class Wish(NamedTuple):
     """Ids of events whose approval may be on its way."""
     left_out: bool = False
     """Whether its event is over and the machine stays out, because it is to be deleted."""
+    seen: Optional[Sequence[str]] = None
+    """Ids of the events that it is for. When each was first said is kept. None: those that were said before."""
 
 
 class State(NamedTuple):
@@ -77,7 +79,9 @@ class State(NamedTuple):
     lease: Optional[Dict[str, Any]] = None
     """Of the run at work on it: `id`, `playbook`, `by`, `process`, and `until`, in seconds since the epoch."""
     claims: Mapping[str, Dict[str, Any]] = {}
-    """By owner: `since`, `noted_at`, `by`, `reason`, `boot_id`, `is_final`, `starts_at`, `approving`, `left_out_at`."""
+    """By owner: `since`, `noted_at`, `by`, `reason`, `boot_id`, `is_final`, `starts_at`, `approving`, `left_out_at`,
+    and `seen`, by the id of an event when it was first said.
+    """
     tried: Mapping[str, Dict[str, Any]] = {}
     """By the id of an event for which the machine was taken out in vain: `at` and `reason`."""
 
@@ -189,8 +193,16 @@ def claim(state: State, run: Run, wish: Wish, now: float) -> State:
         "starts_at": wish.starts_at,
         "approving": [harmless_line(event_id, _LONGEST_TEXT) for event_id in wish.approving][:_MOST_IDS],
         "left_out_at": now if wish.left_out else None,
+        "seen": _seen(before.get("seen") or {}, wish.seen, now),
     }
     return state._replace(claims=dict(state.claims, **{wish.owner: after}))
+
+
+def _seen(before: Mapping[str, float], event_ids: Optional[Sequence[str]], now: float) -> Dict[str, float]:
+    if event_ids is None:
+        return dict(before)
+    keys = [harmless_line(event_id, _LONGEST_TEXT).lower() for event_id in event_ids][:_MOST_IDS]
+    return {key: float(before.get(key, now)) for key in keys}
 
 
 def release(state: State, run: Run, owner: str = "") -> State:

@@ -90,6 +90,12 @@ options:
     description: Whether its event is over and the machine stays out, because it is to be deleted.
     type: bool
     default: false
+  seen:
+    description:
+      - Ids of the events that the claim is for. When each was first said is kept, so that the notice which it had at
+        first is known later. If not given, those that were said before stay. At most 100 are kept.
+    type: list
+    elements: str
   tried:
     description:
       - For which events the machine was taken out in vain, by their ids, and what went wrong, for people. An empty text
@@ -175,7 +181,8 @@ claims:
     - By owner, what it wants the machine out for, all instants in seconds since the epoch by the machine's clock.
     - Each has RV(ignore:since), RV(ignore:noted_at), when it was last said, RV(ignore:by), RV(ignore:reason),
       RV(ignore:boot_id), which tells whether the machine has booted since, RV(ignore:is_final),
-      RV(ignore:starts_at), RV(ignore:approving), and RV(ignore:left_out_at), when O(left_out) was said.
+      RV(ignore:starts_at), RV(ignore:approving), RV(ignore:left_out_at), when O(left_out) was said, and
+      RV(ignore:seen), by the id of an event in lower case when it was first said.
   returned: success
   type: dict
   sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}

@@ -44,6 +44,8 @@ class Standing(NamedTuple):
     """For which events it was taken out in vain, the latest last."""
     claimed: tuple[str, ...] = ()
     """Everybody who wants it out, in words."""
+    seen: Mapping[str, float] = {}
+    """By the id of an event in lower case, how many seconds ago a run has first taken the machine out for it."""
 
 
 def describe_run(playbook: str) -> dict[str, Any]:
@@ -100,6 +102,10 @@ def standing(
             for event_id, one in (found.get("tried") or {}).items()
         ),
         claimed=tuple(_describe_claim(name, one) for name, one in sorted(claims.items())),
+        seen={
+            str(event_id): max(0.0, float(found["now"]) - float(at))
+            for event_id, at in ((mine or {}).get("seen") or {}).items()
+        },
     )
 
 

@@ -42,6 +42,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         left_out=str(content.get("left_out") or ""),
         approving=tuple(content.get("approving") or ()),
         tried=tuple(Attempt(**one) for one in content.get("tried") or ()),
+        seen={str(event_id): float(ago) for event_id, ago in (content.get("seen") or {}).items()},
         is_prepared=bool(content.get("is_prepared", True)),
         idle_agent=bool(content.get("idle_agent")),
     )

@@ -91,6 +91,8 @@ class Host(NamedTuple):
     """Ids of events that an earlier run has approved, or may have."""
     tried: tuple[Attempt, ...] = ()
     """For which events earlier runs have taken it out in vain."""
+    seen: Mapping[str, float] = {}
+    """By the id of an event in lower case, how many seconds ago a run has first taken it out for that."""
     is_prepared: bool = True
     """Whether anything is stopped on it, or anything confirms that it is out of rotation."""
     idle_agent: bool = False
@@ -443,7 +445,7 @@ def _case(
     now: float,
 ) -> Case:
     agents = {member.name: member.agent for member in members if member.agent is not None}
-    rule = rule_for(event, policy, now)
+    rule = rule_for(event, policy, now, max(member.seen.get(event.event_id.lower(), 0.0) for member in members))
     withheld = _why_withheld(event, outsiders, others, tuple(agents), rule, now) or _why_unprepared(members, rule)
     may_begin = any(_is_among(event, member.approving) for member in members)
     is_under_way = not event.is_of_unknown_vms and (

@@ -76,6 +76,7 @@ def describe_reading(
         "left_out": standing.get("left_out") or "",
         "approving": standing.get("approving") or [],
         "tried": standing.get("tried") or [],
+        "seen": standing.get("seen") or {},
         "group": variables.get("group") or _pool(removal) or answer.get("scale_set") or "",
         "minimum": policy.get("minimum_in_service"),
         "policy": policy,

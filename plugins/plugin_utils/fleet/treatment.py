@@ -122,9 +122,12 @@ def remarks_on(policy: Policy) -> tuple[str, ...]:
     )
 
 
-def rule_for(event: Event, policy: Policy, now: float) -> Rule:
-    """Find what is decided for an event, with what holds for all where its rule is silent."""
-    notice = notice_of(event, now)
+def rule_for(event: Event, policy: Policy, now: float, seen_ago: float = 0.0) -> Rule:
+    """Find what is decided for an event, with what holds for all where its rule is silent.
+
+    :param seen_ago: seconds since it was first seen: policies go by the notice that there was then
+    """
+    notice = notice_of(event, now - seen_ago)
     found = next((rule for rule in policy.policies if rule.match.covers(event, notice)), None)
     if found is None:
         found = Rule("", Match(), ignore=event.is_advisory)

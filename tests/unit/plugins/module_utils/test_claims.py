@@ -66,6 +66,20 @@ def test_given_a_claim_then_everybody_may_read_it_and_nobody_else_may_open_its_l
     assert modes == {"claims.json": 0o644, ".claims.lock": 0o600}
 
 
+def test_given_a_claim_for_events_when_it_is_said_again_then_it_is_kept_when_each_was_first_said(
+    directory: Path,
+) -> None:
+    def say(event_ids: list[str] | None, seconds: float) -> None:
+        wish = Wish("handle_events", seen=event_ids)
+        keep(directory, lambda state: claims.claim(state, FIRST, wish, NOW + seconds))
+
+    say(["A"], 0.0)
+    say(["a", "B"], 60.0)
+    say(None, 90.0)
+
+    assert claims.read(str(directory)).claims["handle_events"]["seen"] == {"a": NOW, "b": NOW + 60.0}
+
+
 def make_link(path: Path) -> None:
     """Make a link to a file that is another's to choose."""
     path.symlink_to(path.parent.parent / "elsewhere")

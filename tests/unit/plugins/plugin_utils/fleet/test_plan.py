@@ -1203,3 +1203,14 @@ def test_given_a_policy_that_says_when_ready_for_such_an_event_then_it_is_approv
     for policies, approved in (([said], True), ([{"match": {}, "approve_within": 3600}], False)):
         plan = make_plan(hosts, read_policy({"policies": policies}), now)
         assert bool(approvals(plan, ["h0"])) == approved
+
+
+def test_given_an_event_that_an_earlier_run_has_seen_then_policies_go_by_the_notice_that_there_was(
+    event: MakeEvent, now: float
+) -> None:
+    reboot = event(resources=("vm_0",), notice=600)
+    policy = read_policy({"policies": [{"match": {"notice_above": 800}, "approve": "never"}]})
+    seen = {reboot.event_id.lower(): 300.0}
+
+    for of_host, approved in (({}, True), ({"other": 300.0}, True), (seen, False)):
+        assert bool(approvals(make_plan(fleet(reboot, seen=of_host), policy, now), ["h0"])) == approved
