@@ -39,6 +39,7 @@ needs_rulebook = pytest.mark.skipif(
 
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-101010101010"
+VM_ID = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/%s"
 # As a list it has to come through ansible-rulebook's templates.
 ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
 # Where extra variables are templates, this is one, whatever opens and closes those.
@@ -247,6 +248,8 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
                 redeploy_early_endpoint=fleet.azure.imds[host.vm.lower()],
                 redeploy_early_sign_in={"auth_source": "msi", "subscription_id": SUBSCRIPTION},
                 redeploy_early_poll_interval=1,
+                # As the inventory plugin azure_rm calls it.
+                id=VM_ID % host.vm.lower(),
             )
         rulebook = Rulebook(
             fleet,
