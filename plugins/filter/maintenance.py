@@ -35,7 +35,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     make_plan,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import describe_reading
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import note_host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
@@ -93,7 +93,7 @@ def maintenance_reading(
     variables: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Note what is known of a host."""
-    return describe_reading(name, answer, standing or {}, tuple(traces), marked, agent or {}, policy, variables or {})
+    return note_host(name, answer, standing or {}, tuple(traces), marked, agent or {}, policy, variables or {})
 
 
 def maintenance_run(playbook: str) -> dict[str, Any]:

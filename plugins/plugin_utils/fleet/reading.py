@@ -10,6 +10,10 @@ do here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...module_utils.scheduled_events.text import plain
+from .agent import is_at_work_on
+from .doors import read_host
+
 REMOVAL: Mapping[str, Any] = {
     "methods": ["health_probe"],
     "ports": [],
@@ -31,6 +35,37 @@ STOP_TIMEOUT = 90
 
 GATEWAY_SECONDS = 300
 """What Azure takes for a change of an application gateway, if the operator knows no better: minutes."""
+
+
+# What reading somebody else's text may end in, where nothing of it is as it ought to be.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def note_host(
+    name: str,
+    answer: Mapping[str, Any],
+    standing: Mapping[str, Any],
+    traces: Sequence[str],
+    is_marked: bool,
+    agent: Mapping[str, Any],
+    policy: Mapping[str, Any],
+    variables: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Note what is known of a host, see `describe_reading`; of one whose answers cannot be read, that it is silent.
+
+    A host that was taken over may answer anything, and must not end the run for all others.
+    """
+    try:
+        noted = describe_reading(name, answer, standing, traces, is_marked, agent, policy, variables)
+        host = read_host(noted)
+        is_at_work_on(host.agent or {}, "")
+        if not isinstance(host.vm_name, str | None):
+            raise TypeError("vm_name is no text")
+    except _UNREADABLE as error:
+        refused = "its answers cannot be read: %s. Look at who has changed this host" % plain(str(error))[:200]
+        silent = describe_reading(name, {}, {}, (), False, {}, policy, variables)
+        return dict(silent, refused=refused)
+    return noted
 
 
 def describe_reading(
@@ -80,6 +115,7 @@ def describe_reading(
         "group": variables.get("group") or _pool(removal) or answer.get("scale_set") or "",
         "minimum": policy.get("minimum_in_service"),
         "policy": policy,
+        "refused": "",
         **_seconds(variables, removal),
     }
 

@@ -142,7 +142,7 @@ answer = subprocess.run(["{python}", *sys.argv[1:]], stdin=sys.stdin, stdout=sub
 begin = answer.stdout.find("{{")
 if begin >= 0 and os.path.exists({once!r}):
     said = json.loads(answer.stdout[begin:])
-    said["ansible_facts"] = {facts!r}
+    said.update({said!r})
     print(json.dumps(said))
 else:
     print(answer.stdout, end="")
@@ -169,8 +169,13 @@ def make_hostile(host: Host, proof: Path, once: Path) -> None:
         ],
         "graceful_shutdown_services": [{"name": "web", "stop_tasks": str(tasks), "start_tasks": str(tasks)}],
     } | {f"handle_events_{name}_tasks": str(tasks) for name in ("before", "after", "after_batch")}
+    have_say(host, once, {"ansible_facts": facts})
+
+
+def have_say(host: Host, once: Path, said: dict[str, Any]) -> None:
+    """Have a host say this in each answer, as soon as a file is there."""
     python = host.directory / "python"
-    python.write_text(HOSTILE_PYTHON.format(python=sys.executable, once=str(once), facts=facts))
+    python.write_text(HOSTILE_PYTHON.format(python=sys.executable, once=str(once), said=said))
     python.chmod(0o755)
     host.variables |= {"ansible_connection": "local", "ansible_python_interpreter": str(python)}
 
@@ -203,7 +208,8 @@ case $1 in -c) echo 2.7.18 ;; *) echo 'SyntaxError: invalid syntax' >&2; exit 1 
 
 def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_go_on(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(4)
-    hanging, honest, old, _other = fleet.hosts
+    hanging, honest, old, garbled = fleet.hosts
+    have_say(garbled, garbled.directory, {"events": [{"event_id": 5}]})
     fleet.unplug(hanging)
     python = old.directory / "python2"
     python.write_text(OLD_PYTHON)
@@ -213,7 +219,7 @@ def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_go
 
     # Seconds for a contact, which are more where hosts may be slow.
     run = fleet.start(
-        "handle_events", *("-e", "__handle_events_task_timeout=5"), real=True, handle_events_minimum_in_service="1"
+        "handle_events", *("-e", "__handle_events_task_timeout=5"), real=True, handle_events_minimum_in_service="0"
     )
     run.wait_until(lambda: fleet.is_approved(ours))
     fleet.azure.advance(2000)
@@ -222,6 +228,7 @@ def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_go
     assert not fleet.is_approved(theirs)
     assert honest.is_back()
     assert "host0: no event: FAILED: Read the events: " in run.report(hanging)
+    assert "host3: no event: FAILED: Read the events: its answers cannot be read: " in run.report(garbled)
     assert f"{python} is Python 2.7.18, and 3.6 or later is needed: set ansible_python_interpreter" in run.report(old)
 
 

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import read_host
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import REMOVAL, describe_reading
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import (
+    REMOVAL,
+    describe_reading,
+    note_host,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 ROLES = Path(__file__).resolve().parents[5] / "roles"
 POOL = "/subscriptions/1/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
@@ -185,3 +191,27 @@ def test_given_an_agent_with_nothing_to_do_for_the_event_then_its_host_counts_as
     found = reading(answer={"vm_name": "web-1", "events": [EVENT]}, agent=agent)
 
     assert (found["agent"] == agent, found["idle_agent"]) == (is_left_to_it, not is_left_to_it)
+
+
+GARBAGE: list[Any] = ["text", 7, ["x"], [{"event_id": 5}], {"a": 1}, [[]], [None]]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+@pytest.mark.parametrize("where", ["events", "vm_name", "agent", "tried", "seen", "approving"])
+def test_given_a_host_that_answers_garbage_then_it_is_noted_so_that_a_plan_for_all_can_be_made(
+    where: str, garbage: Any
+) -> None:
+    answer = {"vm_name": "web_1", "events": []} | ({where: garbage} if where in ("events", "vm_name") else {})
+    standing = {where: garbage} if where in ("tried", "seen", "approving") else {}
+    agent: Any = {"events": garbage} if where == "agent" else {}
+
+    noted = note_host("web-1", answer, standing, (), False, agent, {}, {"group": "web"})
+
+    hosts = [read_host(noted), read_host(reading(answer={"vm_name": "web_2", "events": []}))]
+    plan = make_plan(hosts, Policy(), 0.0)
+    assert noted["group"] == "web"
+    assert (plan.unanswered == ["web-1"]) == noted["refused"].startswith("its answers cannot be read: ")
+
+
+def test_given_a_host_that_answers_what_is_right_then_nothing_is_refused() -> None:
+    assert note_host("web-1", {"vm_name": "web_1", "events": []}, {}, (), False, {}, {}, {})["refused"] == ""
