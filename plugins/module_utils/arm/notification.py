@@ -107,6 +107,14 @@ def in_effect(notifications: Notifications) -> Notifications:
     return Notifications(terminate, os_image)
 
 
+def differ(shown: Notifications, wanted: Notifications) -> bool:
+    """Whether something else is told than was wanted.
+
+    Azure drops a notification that is turned off, with its timeout: what it shows then is `{}`.
+    """
+    return in_effect(shown) != in_effect(wanted)
+
+
 def settle(wish: Wish, current: Notifications) -> Notifications:
     """What the notifications are to be: the wish, and where it says nothing, what is there."""
     return Notifications(
@@ -127,9 +135,9 @@ def profile_to_send(current: Notifications, wanted: Notifications) -> dict[str, 
     """
     profile = {}
     if wanted.terminate != current.terminate:
-        profile["terminateNotificationProfile"] = _to_send(wanted.terminate)
+        profile["terminateNotificationProfile"] = _to_send(current.terminate, wanted.terminate)
     if wanted.os_image != current.os_image:
-        profile["osImageNotificationProfile"] = _to_send(wanted.os_image)
+        profile["osImageNotificationProfile"] = _to_send(current.os_image, wanted.os_image)
     return profile
 
 
@@ -144,8 +152,8 @@ def as_dict(notifications: Notifications) -> dict[str, Any]:
 def _settle(enable: bool, current: Notification, timeout: int | None, default: int) -> Notification:
     if enable:
         return Notification(True, timeout or current.timeout or default)
-    # A timeout means nothing while the notification is off: a resource without the profile is off as well.
-    return Notification(False, current.timeout)
+    # One that is turned off loses its timeout, and one that is off already stays as it is.
+    return Notification() if current.enable else current
 
 
 def _parse(part: Any) -> Notification:
@@ -154,10 +162,11 @@ def _parse(part: Any) -> Notification:
     return Notification(part.get("enable") is True, _seconds(str(part.get("notBeforeTimeout")).strip().lower()))
 
 
-def _to_send(notification: Notification) -> dict[str, Any]:
-    part: dict[str, Any] = {"enable": notification.enable}
-    if notification.timeout is not None:
-        part["notBeforeTimeout"] = format_timeout(notification.timeout)
+def _to_send(current: Notification, wanted: Notification) -> dict[str, Any]:
+    part: dict[str, Any] = {"enable": wanted.enable}
+    timeout = wanted.timeout if wanted.enable else current.timeout
+    if timeout is not None:
+        part["notBeforeTimeout"] = format_timeout(timeout)
     return part
 
 

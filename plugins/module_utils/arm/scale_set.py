@@ -24,6 +24,7 @@ from .notification import (
     Notifications,
     Wish,
     as_dict,
+    differ,
     format_timeout,
     in_effect,
     parse_profile,
@@ -379,7 +380,7 @@ def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notificatio
     if not isinstance(content, dict) or "properties" not in content:
         content = client.get(path, READ)
     after = parse_scale_set(content).notifications
-    if after != wanted:
+    if differ(after, wanted):
         raise ArmError(
             "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
             % (path.rsplit("/", 1)[-1], as_dict(after), as_dict(wanted))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .client import ArmClient, Json, Permission, Write
 from .errors import ArmError, NotFound
-from .notification import Notifications, Wish, as_dict, parse_profile, profile_to_send, settle
+from .notification import Notifications, Wish, as_dict, differ, parse_profile, profile_to_send, settle
 from .rollout import is_spot
 
 KIND = "virtualMachines"
@@ -68,7 +68,7 @@ def notify(
     if answer is not None and wait:
         content = answer.content
         after = _parse(content if isinstance(content, dict) and "properties" in content else client.get(path, READ))
-        if after != wanted:
+        if differ(after, wanted):
             raise ArmError(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
                 % (name, as_dict(after), as_dict(wanted))

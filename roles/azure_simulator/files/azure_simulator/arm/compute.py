@@ -14,7 +14,7 @@ from .actions import refuse_flexible
 from .config import NOBODY, ScaleSetConfig, duration
 from .documents import show_instance, show_member, show_set, show_status, show_vm
 from .errors import ArmError, invalid, linked_forbidden, precondition_failed
-from .estate import Estate, Machine, ScaleSet, iso, merge, plain_location
+from .estate import Estate, Machine, ScaleSet, enabled, iso, merge, plain_location
 from .operations import Operation
 from .policies import check_policy, check_switch
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
@@ -488,7 +488,7 @@ def _complete(properties: dict[str, Any]) -> None:
 
 
 def _complete_profile(profile: object) -> None:
-    """Fill in the timeouts that Compute fills in."""
+    """Fill in the timeouts that Compute fills in, and forget a notification that is off, as it does."""
     if not isinstance(profile, dict):
         return
     for name, default in (
@@ -497,3 +497,5 @@ def _complete_profile(profile: object) -> None:
     ):
         if isinstance(profile.get(name), dict):
             profile[name].setdefault("notBeforeTimeout", default)
+            if not enabled(profile[name].get("enable")):
+                del profile[name]

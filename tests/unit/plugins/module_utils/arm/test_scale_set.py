@@ -19,7 +19,11 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
     OutOfTime,
     Unfinished,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
+    Notification,
+    Notifications,
+    Wish,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import Care
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
     Rollout,
@@ -175,6 +179,19 @@ def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
     arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(scale_set(False))], Wish(False))
     assert arm.sent("PATCH") == [DISABLE_5]
     assert outcome.changed
+
+
+def test_given_azure_drops_what_was_disabled_then_that_is_what_was_wanted() -> None:
+    dropped = scale_set()
+    dropped["properties"]["virtualMachineProfile"]["scheduledEventsProfile"] = {}
+    arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(dropped)], Wish(False, os_image=False))
+    assert arm.sent("PATCH") == [DISABLE_5]
+    assert outcome.after == Notifications()
+
+
+def test_given_check_mode_when_disabling_then_it_expects_what_azure_shows_afterwards() -> None:
+    _unused, outcome = run([ok(scale_set(True, "PT10M"))], Wish(False), dry_run=True)
+    assert (outcome.changed, outcome.after) == (True, Notifications())
 
 
 @pytest.mark.parametrize("enable", [None, False])

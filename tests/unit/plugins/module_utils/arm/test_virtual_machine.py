@@ -95,6 +95,12 @@ def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
     assert arm.sent("PATCH") == [DISABLE]
 
 
+def test_given_azure_drops_what_was_disabled_then_that_is_what_was_wanted() -> None:
+    arm, outcome = run(ok(vm(True)), ok(vm(scheduledEventsProfile={})), wish=Wish(False, os_image=False))
+    assert arm.sent("PATCH") == [DISABLE]
+    assert (outcome.changed, outcome.after.terminate) == (True, Notification())
+
+
 def test_given_check_mode_then_nothing_is_sent() -> None:
     arm, outcome = run(ok(vm()), dry_run=True)
     assert arm.lines == [GET]

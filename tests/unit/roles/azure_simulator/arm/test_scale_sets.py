@@ -100,6 +100,24 @@ def test_given_a_patch_without_a_timeout_when_sent_then_five_minutes_are_filled_
     assert profile.not_before_timeout == "PT5M"
 
 
+def test_given_a_notification_when_it_is_turned_off_then_its_profile_is_empty_and_turned_on_again_it_is_new(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    azure.enable("PT10M")
+    sets = azure.compute.virtual_machine_scale_sets
+    off = sets.begin_update("rg", "web", notification(False, "PT10M")).result().as_dict()
+    assert off["properties"]["virtualMachineProfile"]["scheduledEventsProfile"] == {}
+    body = notification(True)
+    del body["properties"]["virtualMachineProfile"]["scheduledEventsProfile"]["terminateNotificationProfile"][
+        "notBeforeTimeout"
+    ]
+    on = sets.begin_update("rg", "web", body).result()
+    assert on.virtual_machine_profile.scheduled_events_profile.terminate_notification_profile.not_before_timeout == (
+        "PT5M"
+    )
+
+
 @pytest.mark.parametrize("timeout", ["PT4M59S", "PT16M", "PT0S", "5", "P1D"])
 def test_given_a_timeout_out_of_range_when_sent_then_it_is_refused_and_nothing_changes(
     cloud: Start, timeout: str
