@@ -18,13 +18,23 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module i
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import read_reading
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import words_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Bell, Events, Round, wait
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (
+    Bell,
+    Look,
+    Round,
+    Waiting,
+    wait,
+    wait_for_turn,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 ARGUMENTS = {
-    "progress": {"type": "dict", "required": True},
+    "progress": {"type": "dict"},
+    "known": {"type": "list", "elements": "dict"},
+    "lease": {"type": "dict"},
     "policy": {"type": "dict", "default": {}},
     "poll_interval": {"type": "float", "default": 5},
     "look_timeout": {"type": "float", "default": 90},
@@ -40,14 +50,19 @@ class ActionModule(ActionBase):
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Wait for the end of the host's events, or of the round."""
+        """Wait for the end of the host's events, or for its turn; until there are news of any host at the latest."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
         # Told apart by the task, which each round has one of its own.
         bell = Bell(os.path.join(constants.DEFAULT_LOCAL_TMP, "foghorn_news_%s" % self._task._uuid))
         connection = {name: self._task.args[name] for name in connection_arguments() if name in self._task.args}
-        _validated, arguments = self.validate_argument_spec(argument_spec={**connection_arguments(), **ARGUMENTS})
+        _validated, arguments = self.validate_argument_spec(
+            argument_spec={**connection_arguments(), **ARGUMENTS},
+            required_one_of=[("progress", "known")],
+            mutually_exclusive=[("progress", "known")],
+        )
         host = str(variables.get("inventory_hostname", ""))
+        limit = float(arguments["look_timeout"])
         try:
             turn = Round(
                 policy=read_policy(arguments["policy"]),
@@ -55,34 +70,52 @@ class ActionModule(ActionBase):
                 until=arguments["until"],
                 is_crowded=arguments["is_crowded"],
             )
-            result["progress"] = untrusted(wait)(
-                arguments["progress"],
-                turn,
-                look=lambda: self._look(
-                    dict(connection, affecting="this_vm"), variables, float(arguments["look_timeout"])
-                ),
-                tell=lambda line: Display().display(plain("[%s]: %s" % (host, line)), stderr=True),
+            world = Waiting(
+                look=lambda: self._look(dict(connection, affecting="this_vm"), variables, limit),
                 bell=bell,
                 clock=time.time,
                 sleep=time.sleep,
+            )
+            if arguments["progress"] is None:
+                wait_for_turn(read_reading({"events": arguments["known"]}) or (), turn, world)
+                return result
+            result["progress"] = untrusted(wait)(
+                arguments["progress"],
+                turn,
+                world,
+                renew=lambda: self._renew(arguments["lease"], variables, limit),
+                tell=lambda line: Display().display(plain("[%s]: %s" % (host, line)), stderr=True),
             )
         except (DocumentError, PolicyError) as error:
             raise AnsibleActionFail("maintenance_watch: %s" % plain(str(error))) from error
         return result
 
-    def _look(self, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> Events:
-        """Ask the host; None if it, or its metadata service, does not answer within so many seconds."""
+    def _look(self, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> Look:
+        """Ask the host for its events."""
+        answer = self._ask("scheduled_events_info", arguments, variables, limit)
+        events = read_reading(answer)
+        return Look(events, words_of(answer.get("msg") or "") if events is None else "")
+
+    def _renew(self, lease: dict[str, Any] | None, variables: dict[str, Any], limit: float) -> str:
+        """Prolong the lease; return who has taken it over, or an empty text. One that does not answer is left to it."""
+        if not lease:
+            return ""
+        answer = self._ask("rotation_claim", dict(lease, state="renewed"), variables, limit)
+        return plain(answer.get("msg")) if answer.get("leased") else ""
+
+    def _ask(self, module: str, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> dict[str, Any]:
+        """Run a module on the host; of one that cannot be reached within so many seconds, what is said of that."""
         try:
             with at_most(limit):
-                answer = self._execute_module(
-                    module_name="foghorn.azure_events.scheduled_events_info", module_args=arguments, task_vars=variables
+                answer: dict[str, Any] = self._execute_module(
+                    module_name="foghorn.azure_events." + module, module_args=arguments, task_vars=variables
                 )
-        except (AnsibleConnectionFailure, OutOfTimeError):
+        except (AnsibleConnectionFailure, OutOfTimeError) as error:
             self._forget_the_connection()
-            return None
-        except AnsibleError:
-            return None
-        return read_reading(answer)
+            return {"msg": str(error) or "no answer within %g s" % limit}
+        except AnsibleError as error:
+            return {"msg": str(error)}
+        return answer
 
     def _forget_the_connection(self) -> None:
         """What has rebooted has neither this connection any more nor, perhaps, the directory of this task."""

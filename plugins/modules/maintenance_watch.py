@@ -11,13 +11,13 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Looks at the scheduled events of a host again and again, from the controller, until they are over, or for the
-    length of a round.
+  - Looks at the scheduled events of a host again and again, from the controller, until they are over, or until any
+    host of the same task has news, however long that takes.
   - Prints a line when the wait begins and when what is waited for changes, on the standard error output, where it is
     in the way of no callback.
   - A host that cannot be reached meanwhile is neither an error nor the end. It is looked at until it can be reached
     again.
-  - The rounds of all hosts end as soon as the wait of one of them does, so that none is held up by another.
+  - The waits of all hosts end as soon as that of one of them does, so that none is held up by another.
 extends_documentation_fragment:
   - foghorn.azure_events.imds
   - foghorn.azure_events.attributes
@@ -25,20 +25,33 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: This action reads only.
+    details: This action reads only, but for the lease that it renews.
   diff_mode:
     support: N/A
-    details: This action reads only.
+    details: This action reads only, but for the lease that it renews.
   idempotent:
     support: full
-    details: This action reads only.
+    details: This action reads only, but for the lease that it renews.
 options:
   progress:
     description:
       - How far the wait has come. What P(foghorn.azure_events.maintenance_progress#filter) returned at first, then
         RV(progress).
+      - One of O(progress) and O(known) is required.
     type: dict
-    required: true
+  known:
+    description:
+      - The events that are known of a host which waits for its turn, as
+        M(foghorn.azure_events.scheduled_events_info) returned them. Its wait ends as soon as others are listed.
+    type: list
+    elements: dict
+  lease:
+    description:
+      - The O(foghorn.azure_events.rotation_claim#module:directory), the
+        O(foghorn.azure_events.rotation_claim#module:run) and the O(foghorn.azure_events.rotation_claim#module:seconds)
+        of the host's lease, which is renewed every two minutes while the host answers.
+      - Nothing is renewed without it.
+    type: dict
   policy:
     description: As for P(foghorn.azure_events.maintenance_plan#filter).
     type: dict
@@ -58,12 +71,12 @@ options:
     type: float
     default: 90
   until:
-    description: When the round is to end at the latest, in seconds since the epoch.
+    description: When the wait is to end at the latest, in seconds since the epoch.
     type: float
   is_crowded:
     description:
       - Whether more hosts wait than are looked at side by side, so that some of them have to wait for others.
-      - Rounds are short then.
+      - The wait lasts ten seconds at most then.
     type: bool
     default: false
 seealso:
@@ -73,7 +86,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Wait until the maintenance is over, or the round
+- name: Wait until the maintenance is over, or another host has news
   foghorn.azure_events.maintenance_watch:
     progress: "{{ progress }}"
     vm_name: web_0
@@ -85,8 +98,8 @@ progress:
   description:
     - RV(ignore:over) says whether the wait has ended, RV(ignore:restore) whether the host may go back then, and
       RV(ignore:outcome) why, in words.
-    - RV(ignore:gave_up) says that the wait took too long.
+    - RV(ignore:gave_up) says that the wait took too long, and RV(ignore:lost) who has taken the host over meanwhile.
     - What else there is, is for this action itself.
-  returned: always
+  returned: if O(progress) is given
   type: dict
 """

@@ -7,17 +7,14 @@ An event that is over, or was withdrawn, is no longer listed; that it has starte
 A host that is being deleted stops answering.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.document import Event
 from .plan import Entry
+from .silence import remedy_for
 from .treatment import Policy, does_not_wait, notice_of, start_of
-
-# Seconds. Rounds grow, so that a long wait does not make many of them, and a short one ends soon.
-SHORTEST_ROUND = 10.0
-LONGEST_ROUND = 120.0
 
 Progress = dict[str, Any]
 
@@ -54,13 +51,15 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
         "outcome": outcome,
         "awaited": [event.event_id.lower() for event in awaited],
         "final": any(event.is_final for event in awaited),
+        "deleted_from": _deleted_from(awaited, were_approved, now),
+        "by_agent": entry.agent,
         "started": any(not event.is_scheduled for event in awaited),
         "may_start_at": (now if entry.agent or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
         "missing_since": None,
         "began_at": now,
-        "round_ends_at": now + SHORTEST_ROUND,
         "gives_up_at": max(now, min(max(starts or [now]), now + policy.begin_within)) + policy.end_timeout,
         "silent_since": None,
+        "why_silent": "",
         "gave_up": False,
         "silent": False,
         "told": "",
@@ -73,21 +72,21 @@ def watch(
     policy: Policy,
     now: float,
     confirm_after: float,
-    longest_round: float = LONGEST_ROUND,
+    why_silent: str = "",
 ) -> Progress:
     """Take one more look into account.
 
     :param events: those that are listed for the host; None if it, or its metadata service, did not answer
     :param confirm_after: seconds after which a deletion that is no longer listed is looked at once more, before
         it is taken for withdrawn
-    :param longest_round: seconds that the next round lasts at most
-    :returns: the new state; its `round_ends_at` is that of a round that begins now
+    :param why_silent: why nobody answered, in words
+    :returns: the new state
     """
-    round_seconds = min(max(now - progress["began_at"], SHORTEST_ROUND), longest_round)
     silent_since = progress["silent_since"] if events is None else None
     if events is None and silent_since is None:
         silent_since = now
-    known = dict(progress, round_ends_at=now + round_seconds, silent_since=silent_since)
+    why_silent = "" if events is not None else _why_silent(progress["why_silent"], why_silent)
+    known = dict(progress, silent_since=silent_since, why_silent=why_silent)
     if events is None:
         after = _look_at_silence(known, now)
     else:
@@ -104,8 +103,21 @@ def watch(
     ):
         # What was approved may have begun long before its time: waiting for that as well would change nothing.
         after["gave_up"] = True
-        after["outcome"] = "has not answered for %d s, left as it is: run again" % (now - silent_since)
+        after["outcome"] = "has not answered for %d s, left as it is: run again%s" % (
+            now - silent_since,
+            _because(after["why_silent"]),
+        )
     return after
+
+
+def _why_silent(before: str, why: str) -> str:
+    """What is told of a silence: what was said first, until the operator has to do something else about it."""
+    return before if before and remedy_for(before) == remedy_for(why) else why
+
+
+def _because(why_silent: str) -> str:
+    told = [text for text in (why_silent, remedy_for(why_silent)) if text]
+    return " (%s)" % "; ".join(told) if told else ""
 
 
 def _waits_for_answer_until(progress: Mapping[str, Any], silent_since: float, policy: Policy) -> float:
@@ -122,7 +134,9 @@ def describe_wait(progress: Mapping[str, Any], events: Sequence[Event] | None, p
     listed = [event for event in events or () if event.event_id.lower() in progress["awaited"]]
     told = ["%s %s (%s)" % (event.event_type, event.event_id, event.event_status) for event in listed]
     if events is None:
-        told = ["it to answer again: neither it nor its metadata service does"]
+        told = [
+            "it to answer again: neither it nor its metadata service does%s" % _because(progress["why_silent"]),
+        ]
     limit = progress["gives_up_at"]
     if progress["silent_since"] is not None:
         limit = min(limit, _waits_for_answer_until(progress, progress["silent_since"], policy))
@@ -150,6 +164,7 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
             missing_since=None,
             started=progress["started"] or any(not event.is_scheduled for event in listed),
             final=progress["final"] or any(event.is_final for event in listed),
+            deleted_from=_earlier(progress["deleted_from"], _deleted_from(listed, (), now)),
         )
     if not progress["final"]:
         was_withdrawn = not progress["started"] and now < progress["may_start_at"]
@@ -161,7 +176,24 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
         return dict(progress, missing_since=now)
     if now < missing_since + confirm_after:
         return dict(progress)
+    deleted_from = progress["deleted_from"]
+    # An agent knows what it has approved, and puts the host back or does not.
+    if deleted_from is not None and missing_since >= deleted_from and not progress["by_agent"]:
+        said = "no longer listed, and may have been carried out: left out"
+        return dict(progress, over=True, restore=False, outcome=said)
     return dict(progress, over=True, restore=True, outcome="withdrawn")
+
+
+def _deleted_from(events: Iterable[Event], approved: Container[str], now: float) -> float | None:
+    """From when on the machine may be deleted; None if it is not to be."""
+    starts = [
+        now if event.event_id.lower() in approved else start_of(event) or now for event in events if event.is_final
+    ]
+    return min(starts, default=None)
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    return min((instant for instant in (one, other) if instant is not None), default=None)
 
 
 def _concerns(event: Event, progress: Mapping[str, Any], policy: Policy, now: float) -> bool:

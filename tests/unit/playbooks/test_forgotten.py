@@ -15,7 +15,7 @@ DIRECTORIES = ("handle_events", "redeploy_early")
 # Each run sets these for a host, or for all, before it reads them.
 SET_ANYWAY = {
     "__handle_events_kept",
-    "__handle_events_prolonged",
+    "__handle_events_rounds",
     "__handle_events_reading",
     "__handle_events_report",
 }

@@ -30,7 +30,7 @@ def test_its_options_have_the_types_and_defaults_that_are_documented(name: str) 
     documented = yaml.safe_load(documentation_of(name).DOCUMENTATION)["options"]
 
     assert {
-        option: {key: shown[key] for key in ("type", "default", "required") if key in shown}
+        option: {key: shown[key] for key in ("type", "elements", "default", "required") if key in shown}
         for option, shown in documented.items()
     } == arguments_of(name)
 

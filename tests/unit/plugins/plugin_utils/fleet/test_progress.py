@@ -212,15 +212,60 @@ def test_given_an_event_not_approved_when_the_host_does_not_answer_then_its_star
     assert not watch(state, SILENCE, policy, now + 900, 5)["gave_up"]
 
 
-def test_given_nothing_new_then_each_round_is_as_long_as_was_waited_so_far_within_limits(
+@pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
+def test_given_a_deletion_that_was_approved_and_is_gone_without_having_been_seen_to_start_then_the_host_stays_out(
+    event: MakeEvent, now: float, event_type: str
+) -> None:
+    first = look(begin(event(event_type, notice=600), now), now + 5)
+    assert not first["over"], "one look may err"
+
+    state = look(first, now + 10)
+
+    assert (state["over"], state["restore"]) == (True, False)
+    assert state["outcome"] == "no longer listed, and may have been carried out: left out"
+
+
+def test_given_a_deletion_that_is_gone_once_its_time_had_come_then_the_host_stays_out(
     event: MakeEvent, now: float
 ) -> None:
-    state = begin(event(), now)
-    assert state["round_ends_at"] == now + 10
+    state = begin(event("Terminate", notice=600), now, approved=False)
 
-    assert look(state, now + 5, event())["round_ends_at"] == now + 5 + 10
-    assert look(state, now + 40, event())["round_ends_at"] == now + 40 + 40
-    assert look(state, now + 500, event())["round_ends_at"] == now + 500 + 120
+    assert not look(look(state, now + 601), now + 606)["restore"]
+    assert look(look(state, now + 599), now + 604)["restore"]
+
+
+def test_given_a_deletion_beside_a_reboot_that_was_approved_when_only_the_deletion_is_gone_then_it_was_withdrawn(
+    event: MakeEvent, now: float
+) -> None:
+    reboot, terminate = event(event_id="R"), event("Terminate", event_id="T", notice=600)
+    entry = make_plan([Host("h0", "vm_0", (reboot, terminate))], Policy(), now).hosts["h0"]
+    state = begin_watch(entry, ["r"], False, Policy(), now)
+
+    assert look(look(state, now + 5), now + 10)["restore"]
+
+
+def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_the_agent_is_seen_to_put_it_back(
+    event: MakeEvent, now: float
+) -> None:
+    agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
+    terminate = event("Terminate", event_id="E", notice=600)
+    entry = make_plan([Host("h0", "vm_0", (terminate,), agent=agent)], Policy(), now).hosts["h0"]
+
+    state = look(begin_watch(entry, [], False, Policy(), now), now + 5, terminate)
+
+    assert look(look(state, now + 10), now + 15)["restore"]
+
+
+def test_given_a_host_that_is_not_reached_when_given_up_then_it_is_said_why_and_what_mends_it(
+    event: MakeEvent, now: float
+) -> None:
+    policy = Policy(end_timeout=100)
+    why = "root@web1: Permission denied (publickey)."
+    state = watch(begin(event(notice=900), now), SILENCE, policy, now, 5, why)
+
+    outcome = watch(state, SILENCE, policy, now + 100, 5, why)["outcome"]
+
+    assert outcome.startswith("has not answered for 100 s, left as it is: run again (%s; it is up and refuses" % why)
 
 
 def test_given_a_host_that_waits_when_described_then_it_says_for_what_since_when_and_how_long_at_most(

@@ -13,7 +13,14 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Bell, Round, wait
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (
+    Bell,
+    Look,
+    Round,
+    wait,
+    wait_for_turn,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Waiting as World
 
 MakeEvent = Callable[..., Event]
 SILENCE = None
@@ -30,28 +37,42 @@ class Waiting:
         self.looked_at: list[float] = []
         self._answers: Sequence[Any] = ()
         self.rings_at = float("inf")
+        self.renewed_at: list[float] = []
+        self.taken_over_by = ""
         entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
         self.progress = begin_watch(entry, [event.event_id], False, Policy(), now)
 
-    def wait(self, *answers: Any, **turn: Any) -> dict[str, Any]:
+    def wait(self, *answers: Any, policy: Policy = Policy(), **turn: Any) -> dict[str, Any]:
         """Wait, and be given these answers, the last of them again and again."""
         self._answers = answers
         self.looked_at = []
         self.progress = wait(
             self.progress,
-            Round(Policy(), LOOK_EVERY, **turn),
-            look=self._look,
+            Round(policy, LOOK_EVERY, **turn),
+            self._world,
+            renew=self._renew,
             tell=self.lines.append,
-            bell=self.bell,
-            clock=lambda: self.now,
-            sleep=self._sleep,
         )
         return self.progress
 
-    def _look(self) -> Any:
+    def wait_for_turn(self, known: Sequence[Event], *answers: Any, **turn: Any) -> None:
+        """Wait for room, and be given these answers."""
+        self._answers = answers
+        self.looked_at = []
+        wait_for_turn(known, Round(Policy(), LOOK_EVERY, **turn), self._world)
+
+    @property
+    def _world(self) -> World:
+        return World(self._look, self.bell, lambda: self.now, self._sleep)
+
+    def _look(self) -> Look:
         answer = self._answers[min(len(self.looked_at), len(self._answers) - 1)]
         self.looked_at.append(self.now)
-        return answer
+        return answer if isinstance(answer, Look) else Look(answer)
+
+    def _renew(self) -> str:
+        self.renewed_at.append(self.now)
+        return self.taken_over_by
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -89,7 +110,6 @@ def test_given_an_event_that_ends_then_the_wait_does_and_the_others_hear_of_it(
 def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_and_not_each_time(
     waiting: Waiting, reboot: Event, started: Event
 ) -> None:
-    waiting.wait([reboot])
     waiting.wait([reboot], [reboot], [started], [started], SILENCE, SILENCE, [started], [])
 
     said = [line.split(" since ")[0] for line in waiting.lines]
@@ -102,14 +122,51 @@ def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_a
     ]
 
 
-def test_given_nothing_new_then_the_round_ends_when_its_time_is_up_and_rings_for_nobody(
+def test_given_nothing_new_for_ten_thousand_looks_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
-    waiting.wait([reboot])
+    patient = Policy(end_timeout=20_000)
+    waiting.progress["gives_up_at"] = now + 20_000
 
-    assert waiting.looked_at == [now + second for second in range(10)]
-    assert waiting.now == now + 10
-    assert not waiting.bell.has_rung()
+    state = waiting.wait(*[[reboot]] * 10_000, [], policy=patient)
+
+    assert state["over"]
+    assert len(waiting.looked_at) == 10_001
+    assert waiting.renewed_at == [now + seconds for seconds in range(0, 10_000, 120)]
+
+
+def test_given_a_host_that_is_silent_then_its_lease_is_renewed_when_it_answers_again(
+    waiting: Waiting, started: Event, now: float
+) -> None:
+    waiting.wait(SILENCE, SILENCE, [started], [])
+
+    assert waiting.renewed_at == [now + 2]
+
+
+def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_is_not_put_back(
+    waiting: Waiting, reboot: Event
+) -> None:
+    waiting.taken_over_by = "another run has taken it over"
+
+    state = waiting.wait([reboot])
+
+    assert (state["over"], state["restore"], state["lost"]) == (True, False, "another run has taken it over")
+    assert len(waiting.looked_at) == 1
+
+
+def test_given_a_host_that_cannot_be_reached_then_the_words_of_that_are_said_with_the_remedy_and_said_once(
+    waiting: Waiting, started: Event
+) -> None:
+    refused = Look(SILENCE, "ssh: connect to host web1 port 22: Connection refused")
+    lost = Look(SILENCE, "ssh: connect to host web1 port 22: Connection timed out")
+    changed = Look(SILENCE, "Host key for web1 has changed and you have requested strict checking.")
+
+    waiting.wait([started], refused, lost, refused, changed, changed, [])
+
+    _at_first, refused_line, changed_line, _over = waiting.lines
+    assert "metadata service does (ssh: connect to host web1 port 22: Connection refused) since" in refused_line
+    assert "; another machine answers there, or this one has a new host key" in changed_line
+    assert "ssh-keygen -R 'web1'" in changed_line
 
 
 def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second(
@@ -140,13 +197,40 @@ def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(
     assert waiting.now == now + 3
 
 
+def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_all_the_same(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.wait([reboot], until=now - 3)
+
+    assert waiting.now == now + 1
+
+
 def test_given_more_hosts_than_can_be_looked_at_side_by_side_then_rounds_stay_short(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
-    waiting.now = now + 300
-    state = waiting.wait([reboot], is_crowded=True)
+    waiting.wait([reboot], is_crowded=True)
 
-    assert state["round_ends_at"] == waiting.now + 10
+    assert waiting.looked_at == [now + second for second in range(10)]
+    assert waiting.now == now + 10
+    assert not waiting.bell.has_rung()
+
+
+def test_given_a_host_that_waits_for_room_when_its_event_changes_or_goes_then_all_hear_of_it(
+    waiting: Waiting, reboot: Event, started: Event, now: float
+) -> None:
+    waiting.wait_for_turn([reboot], [reboot], SILENCE, [started], until=now + 60)
+
+    assert waiting.now == now + 2
+    assert waiting.bell.has_rung()
+
+
+def test_given_a_host_that_waits_for_room_when_its_time_comes_then_the_wait_ends(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.wait_for_turn([reboot], [reboot], until=now + 60)
+
+    assert waiting.now == now + 60
+    assert not waiting.bell.has_rung()
 
 
 def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_hear_of_it(

@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is told of a host that cannot be reached, and of the remedy."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import remedy_for, words_of
+
+CHANGED = """Failed to connect to the host via ssh: @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
+IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!
+Offending ED25519 key in /root/.ssh/known_hosts:1
+Host key for [10.0.0.4]:2222 has changed and you have requested strict checking.\r
+Host key verification failed.\r
+"""
+
+
+def test_given_a_changed_host_key_then_it_is_told_of_which_host_with_the_command_that_forgets_the_old_one() -> None:
+    words = words_of(CHANGED)
+
+    assert words == (
+        "Host key for [10.0.0.4]:2222 has changed and you have requested strict checking. Host key verification failed."
+    )
+    assert "ssh-keygen -R '[10.0.0.4]:2222'" in remedy_for(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("No ED25519 host key is known for web1 and you have requested strict checking.", "connect to 'web1' once"),
+        ("root@web1: Permission denied (publickey).", "ansible_ssh_private_key_file"),
+        ("ssh: Could not resolve hostname web1: Name or service not known", "ansible_host"),
+        ("ssh: connect to host web1 port 22: No route to host", ""),
+        ("", ""),
+    ],
+)
+def test_given_the_words_of_ssh_then_the_remedy_is_told_where_waiting_is_none(words: str, remedy: str) -> None:
+    assert remedy in remedy_for(words)
+    assert bool(remedy) == bool(remedy_for(words))
+
+
+def test_given_words_of_a_host_that_would_be_a_command_then_no_command_is_made_of_them() -> None:
+    assert remedy_for("Host key for x'; rm -rf / #' has changed") == ""
+    assert remedy_for("Host key for -oProxyCommand=x has changed") == ""
+
+
+def test_given_words_that_are_long_and_would_move_the_cursor_then_they_are_cut_and_harmless() -> None:
+    words = words_of("\x1b[2J" + "x" * 1000)
+
+    assert len(words) == 201
+    assert words.isprintable()
+
+
+def test_given_no_words_then_none_are_told() -> None:
+    assert words_of("") == ""
