@@ -40,7 +40,10 @@ attributes:
   diff_mode:
     support: full
   idempotent:
-    support: full
+    support: partial
+    details: >-
+      Azure does not show whether the repairs of a flexible scale set are suspended. There, every run asks for
+      O(state) again.
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action) and
     C(Microsoft.Compute/virtualMachineScaleSets/instanceView/read), which the role Virtual Machine Contributor grants.
@@ -78,7 +81,9 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 before:
-  description: What was found. C(state) is V(running), V(suspended), or V(off) where the model has no repairs.
+  description:
+    - What was found. C(state) is V(running), V(suspended), V(off) where the model has no repairs, or V(unknown) where
+      Azure does not show it, as of a flexible scale set.
   returned: success
   type: dict
   sample: {state: running}

@@ -48,6 +48,14 @@ options:
       - Those that are stopped or deallocated do not count.
     type: str
     default: 20%
+  update_protected:
+    description:
+      - Update instances as well that their owner protects from the actions of their set
+        (C(protectFromScaleSetActions)), where the upgrade policy is C(Manual).
+      - Otherwise they are left alone and returned in RV(protected_instances). With C(Automatic) and C(Rolling), Azure
+        leaves them alone in any case.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -176,8 +184,13 @@ outdated_instances:
 protected_instances:
   description:
     - Names of the instances that are not at the latest model and will not be brought to it, because their owner
-      protects them from the actions of their set (C(protectFromScaleSetActions)) and the upgrade policy is
-      V(Automatic) or V(Rolling).
+      protects them from the actions of their set (C(protectFromScaleSetActions)), unless O(update_protected) says to.
+  returned: success, or when the update did not finish
+  type: list
+  elements: str
+  sample: []
+gone_instances:
+  description: Names of the instances that were to be updated and were deleted meanwhile, as by a scale-in.
   returned: success, or when the update did not finish
   type: list
   elements: str

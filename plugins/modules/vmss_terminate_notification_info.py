@@ -73,7 +73,7 @@ EXAMPLES = r"""
 - name: Name the instances that would be deleted without an announcement
   ansible.builtin.debug:
     msg: >-
-      {{ found.scale_sets | map(attribute='instances') | flatten
+      {{ found.scale_sets | selectattr('error', 'none') | map(attribute='instances') | flatten
       | rejectattr('terminate.announced', 'eq', true) | map(attribute='name') }}
 """
 
@@ -95,6 +95,7 @@ scale_sets:
       has_model: true
       terminate_notification: {enabled: true, not_before_timeout: PT10M}
       os_image_notification: {enabled: false, not_before_timeout: null}
+      error: null
       automatic_repairs: {state: "off", action: null, grace_period: null, health_probe: null}
       instances:
         - instance_id: "0"
@@ -144,20 +145,29 @@ scale_sets:
       description: The announcement of an upgrade of the OS image, with the same keys.
       type: dict
       returned: always
+    error:
+      description:
+        - Why the rest of this scale set could not be read, which is in a warning as well; V(none) if all was read. The
+          other scale sets are returned all the same.
+        - A scale set that was asked for by its O(name) makes the module fail instead.
+      type: str
+      returned: always
     automatic_repairs:
       description:
         - Whether Azure repairs instances that look unhealthy.
-        - C(state) is V(running), V(suspended) or V(off). C(action) is what it does to them, V(Replace), V(Restart) or
-          V(Reimage); C(grace_period) how long after a change it begins, both V(none) where repairs are off.
+        - C(state) is V(running), V(suspended), V(off), or V(unknown) where repairs are on and Azure does not show
+          whether they are suspended, as of a flexible scale set. C(action) is what it does to them, V(Replace),
+          V(Restart) or V(Reimage); C(grace_period) how long after a change it begins, both V(none) where repairs are
+          off.
           C(health_probe) is the id of the load balancer's probe that health is read from, V(none) where it is not
           read from one.
       type: dict
-      returned: always
+      returned: if RV(scale_sets[].error) is none
     instances:
       description: The instances.
       type: list
       elements: dict
-      returned: with O(instances=true)
+      returned: with O(instances=true), if RV(scale_sets[].error) is none
       contains:
         instance_id:
           description: What Azure's API knows it by.
@@ -186,12 +196,12 @@ scale_sets:
       description: Names of the instances that are not at the latest model.
       type: list
       elements: str
-      returned: with O(instances=true)
+      returned: with O(instances=true), if RV(scale_sets[].error) is none
     protected_instances:
       description: Names of the instances that are protected from the actions of their set.
       type: list
       elements: str
-      returned: with O(instances=true)
+      returned: with O(instances=true), if RV(scale_sets[].error) is none
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

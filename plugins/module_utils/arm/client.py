@@ -53,6 +53,7 @@ _FOLLOWED_BY = frozenset(["location", "azure-asyncoperation", "operation-locatio
 _SAYS_NOTHING_OF_THE_END = frozenset([401, 403, 404, 408, 410, 429])
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_QUOTE = 600  # characters
+_LONGEST_MESSAGE = 4000  # characters
 # Another operation holds the resource: it will be over by itself.
 _BUSY_CODES = frozenset(
     [
@@ -595,7 +596,7 @@ class ArmClient:
     def _redact(self, text: str) -> str:
         for secret in self.sign_in.secrets:
             text = text.replace(secret, "********")
-        return _quote(text)
+        return _quote(text, _LONGEST_MESSAGE)
 
 
 def encode(body: Json) -> bytes:
@@ -853,7 +854,7 @@ def _error_of(content: Any) -> tuple[str | None, str]:
     for detail in _details_of(error):
         if detail.get("message") and str(detail["message"]) not in messages:
             messages.append(": ".join(str(part) for part in (detail.get("code"), detail["message"]) if part))
-    return (str(code) if code else None), _quote("; ".join(messages))
+    return (str(code) if code else None), _quote("; ".join(messages), _LONGEST_MESSAGE)
 
 
 def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -879,6 +880,9 @@ def _segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _quote(value: Any) -> str:
+def _quote(value: Any, longest: int = _LONGEST_QUOTE) -> str:
     text = " ".join((value if isinstance(value, str) else repr(value)).split())
-    return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
+    if len(text) <= longest:
+        return text
+    # What a refusal is about stands at its end: the linked scope that a right is missing on.
+    return "%s … %s" % (text[: longest // 2], text[-longest // 2 :])

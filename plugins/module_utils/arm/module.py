@@ -87,6 +87,7 @@ def rollout_arguments() -> ArgumentSpec:
         "update_instances": {"type": "str", "default": NONE, "choices": list(UPDATES)},
         "batch_size": {"type": "str", "default": "20%"},
         "max_unavailable": {"type": "str", "default": "20%"},
+        "update_protected": {"type": "bool", "default": False},
     }
 
 
@@ -283,7 +284,7 @@ def run_scale_set_notification(module: AnsibleModule) -> None:
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
         wish = read_wish(options)
-        rollout = scale_set.Rollout(options["update_instances"], read_care(options))
+        rollout = scale_set.Rollout(options["update_instances"], read_care(options), options["update_protected"])
         if rollout.which != NONE and not options["wait"]:
             raise OptionError(
                 "wait: false does not go with update_instances: %s, because instances can only be brought to the new"
@@ -315,8 +316,13 @@ def run_scale_set_info(module: AnsibleModule) -> None:
         def work(client: ArmClient) -> dict[str, Any]:
             subscriptions = subscriptions_of(client, places)
             found = scale_set.describe_all(client, group, name, options["instances"], subscriptions, options["tags"])
-            dangers = (repairs.explain_danger(one["name"], one["automatic_repairs"]) for one in found)
-            _warn(module, tuple(danger for danger in dangers if danger))
+            for one in found:
+                if one["error"] is not None:
+                    module.warn("%s could not be read to its end: %s" % (one["id"], one["error"]))
+                    continue
+                danger = repairs.explain_danger(one["name"], one["automatic_repairs"])
+                if danger is not None:
+                    module.warn(danger)
             return {"changed": False, "scale_sets": found}
 
         return work
@@ -693,6 +699,7 @@ def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.Scal
         "updated_instances": list(outcome.updated),
         "outdated_instances": list(outcome.outdated),
         "protected_instances": list(outcome.protected),
+        "gone_instances": list(outcome.gone),
         **_before_and_after(module, as_dict(outcome.before), as_dict(outcome.after), list(outcome.updated)),
     }
 

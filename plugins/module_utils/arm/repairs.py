@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .errors import ArmError
 
 KIND = "virtualMachineScaleSets"
 SERVICE = "AutomaticRepairs"
@@ -26,9 +27,12 @@ RUNNING = "running"
 SUSPENDED = "suspended"
 OFF = "off"
 """The set's model has no automatic repairs: there is nothing to suspend."""
+UNKNOWN = "unknown"
+"""The set's model has them, and Azure does not show whether they are suspended: a flexible set has no instance view."""
 STATES = (RUNNING, SUSPENDED)
 _ACTIONS = {RUNNING: "Resume", SUSPENDED: "Suspend"}
 
+READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 READ_VIEW = Permission("Microsoft.Compute/virtualMachineScaleSets/instanceView/read", "Reader")
 SET_STATE = Permission(
     "Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action", "Virtual Machine Contributor"
@@ -41,7 +45,7 @@ class RepairsChange(NamedTuple):
     changed: bool
     scale_set_id: str
     before: str
-    """`RUNNING`, `SUSPENDED` or `OFF`."""
+    """`RUNNING`, `SUSPENDED`, `OFF` or `UNKNOWN`."""
     after: str
     warnings: tuple[str, ...]
 
@@ -55,19 +59,31 @@ def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry
     """
     client.need_compute(SINCE, "suspending and resuming automatic repairs")
     path = client.compute_id(resource_group, KIND, name)
-    before = read_state(client, path)
+    before = _find_state(client, path)
     if before in (state, OFF):
         return RepairsChange(False, path, before, before, _warnings(name, state, before))
     if not dry_run:
         body = {"serviceName": SERVICE, "action": _ACTIONS[state]}
         client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE, repeatable=True)
-        while read_state(client, path) != state:
+        while before != UNKNOWN and read_state(client, path) != state:
             client.wait(POLL_INTERVAL, "Azure did not show the automatic repairs of %s as %s" % (name, state))
-    return RepairsChange(True, path, before, state, ())
+    return RepairsChange(True, path, before, state, _warnings(name, state, before))
+
+
+def _find_state(client: ArmClient, path: str) -> str:
+    try:
+        return read_state(client, path)
+    except ArmError as error:
+        if error.status != 400:
+            raise
+        resource = client.get(path, READ)
+        if not _is_flexible(resource):
+            raise
+    return str(describe(client, resource)["state"])
 
 
 def read_state(client: ArmClient, scale_set_id: str) -> str:
-    """Whether the repairs of a scale set run: `RUNNING`, `SUSPENDED` or `OFF`.
+    """Whether the repairs of a uniform scale set run: `RUNNING`, `SUSPENDED` or `OFF`.
 
     :raises ArmError: if that fails
     """
@@ -92,7 +108,7 @@ def describe(client: ArmClient, resource: Mapping[str, Any]) -> Json:
     if policy.get("enabled") is not True:
         return {"state": OFF, "action": None, "grace_period": None, "health_probe": probe}
     return {
-        "state": read_state(client, str(resource.get("id"))),
+        "state": UNKNOWN if _is_flexible(resource) else read_state(client, str(resource.get("id"))),
         # What Azure does where the policy does not say.
         "action": policy.get("repairAction") or "Replace",
         "grace_period": policy.get("gracePeriod") or "PT10M",
@@ -116,7 +132,16 @@ def explain_danger(name: str, repairs: Mapping[str, Any]) -> str | None:
     )
 
 
+def _is_flexible(resource: Mapping[str, Any]) -> bool:
+    return str((resource.get("properties") or {}).get("orchestrationMode")).lower() == "flexible"
+
+
 def _warnings(name: str, state: str, found: str) -> tuple[str, ...]:
+    if found == UNKNOWN:
+        return (
+            "%s is a flexible scale set, of which Azure does not show whether its automatic repairs are suspended: what"
+            " is returned is what was asked for, and every run asks for it again" % name,
+        )
     if found == OFF and state == RUNNING:
         return (
             "%s has no automatic repairs, so that there is nothing to resume: its automaticRepairsPolicy turns them on"

@@ -12,14 +12,16 @@ and https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from ..scheduled_events.document import same_name
 from . import repairs, rolling_upgrade, virtual_machine
 from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write
-from .errors import ArmError, Busy, NotFound, OperationFailed, Unfinished
+from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
 from .notification import (
     Notifications,
     Wish,
@@ -56,6 +58,8 @@ READ_MEMBERS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 UPGRADE = Permission("Microsoft.Compute/virtualMachineScaleSets/manualUpgrade/action", "Virtual Machine Contributor")
 
 _MOST_NAMED = 20
+# What Azure says of an instance that has been scaled in, with 400 InvalidParameter and not with 404.
+_IS_GONE = re.compile(r"instanceId (\S+) is not an active Virtual Machine Scale Set VM", re.IGNORECASE)
 
 
 class ScaleSet(NamedTuple):
@@ -87,6 +91,8 @@ class Rollout(NamedTuple):
     which: str = NONE
     """One of `rollout.UPDATES`."""
     care: Care = Care()
+    with_protected: bool = False
+    """Whether instances are updated by hand that their owner protects from the set's actions."""
 
 
 class ScaleSetChange(NamedTuple):
@@ -101,7 +107,9 @@ class ScaleSetChange(NamedTuple):
     outdated: tuple[str, ...]
     """Names of those that are not there."""
     protected: tuple[str, ...]
-    """Names of those that are not there, and that Azure leaves alone because their owner protects them."""
+    """Names of those that are not there, and that are left alone because their owner protects them."""
+    gone: tuple[str, ...]
+    """Names of those that were to be updated, and were deleted meanwhile."""
     warnings: tuple[str, ...]
 
 
@@ -143,13 +151,13 @@ def notify(
     if answer is not None and wait:
         after = _read_back(client, path, answer, wanted)
     outcome = ScaleSetChange(
-        model_changes, scale_set, scale_set.notifications, after, (), (), (), _warnings(scale_set, wish)
+        model_changes, scale_set, scale_set.notifications, after, (), (), (), (), _warnings(scale_set, wish)
     )
     if rollout.which == NONE:
         return outcome
     if dry_run:
         return _predict(client, outcome, rollout, model_changes)
-    work = _Work(client, path, scale_set._replace(notifications=after), rollout, upgrade_before)
+    work = _Work(client, path, scale_set._replace(notifications=after), rollout, model_changes, upgrade_before)
     try:
         work.run()
     except OperationFailed as error:
@@ -179,6 +187,7 @@ def describe_all(
 
     :param subscriptions: all of these in place of the client's own
     :param tags: only those that have all of these, see `has_tags`
+    :returns: of each its `error`: None, or why it could not be read to its end; a set that was named fails instead
     :raises ArmError: if that fails; a single one that does not exist is `NotFound`
     """
     client.need_compute(SINCE, "terminate notifications of scale sets")
@@ -190,7 +199,8 @@ def describe_all(
             client.list_all("/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (one, group, KIND), READ)
             for one in subscriptions or [client.subscription_id]
         )
-    return [_describe(client, resource, with_instances) for resource in resources if has_tags(resource, tags or {})]
+    chosen = [resource for resource in resources if has_tags(resource, tags or {})]
+    return [_describe(client, resource, with_instances, is_alone=name is not None) for resource in chosen]
 
 
 def has_tags(resource: Mapping[str, Any], tags: Mapping[str, Any]) -> bool:
@@ -254,16 +264,26 @@ class _Work:
     """A rollout while it goes on: what was tried, and what came of it."""
 
     def __init__(
-        self, client: ArmClient, path: str, scale_set: ScaleSet, rollout: Rollout, upgrade_before: list[str | None]
+        self,
+        client: ArmClient,
+        path: str,
+        scale_set: ScaleSet,
+        rollout: Rollout,
+        model_changed: bool,
+        upgrade_before: list[str | None],
     ) -> None:
         self._client = client
         self._path = path
         self._scale_set = scale_set
         self._rollout = rollout
+        self._model_changed = model_changed
         # Not empty: the model was changed, and Azure's rolling upgrade for that is another than this one.
         self._upgrade_before = upgrade_before
         self._instances: list[Instance] = []
-        self._were_outdated: set[str] = set()
+        self._meant: dict[str, str] = {}
+        """Name by key of all that were seen outdated, or updated."""
+        self._gone: set[str] = set()
+        """Keys of those that Azure has said to be gone, whatever its list may still show."""
         self._attempts: Counter[str] = Counter()
 
     def run(self) -> None:
@@ -275,33 +295,43 @@ class _Work:
 
     def add_to(self, outcome: ScaleSetChange) -> ScaleSetChange:
         """Say in the outcome how far it came."""
-        touched = self._were_outdated | set(self._attempts)
-        updated = tuple(one.name for one in self._instances if one.latest_model and one.key in touched)
-        by_hand = self._scale_set.upgrade_mode == MANUAL
+        updated = tuple(one.name for one in self._instances if one.latest_model and one.key in self._meant)
         behind = [one for one in self._instances if not one.latest_model and not one.leaving]
+        there = {one.key for one in self._instances}
         return outcome._replace(
             changed=outcome.changed or bool(self._attempts) or bool(updated),
             updated=updated,
-            outdated=tuple(one.name for one in behind if by_hand or not one.protected),
-            protected=tuple(one.name for one in behind if one.protected and not by_hand),
+            outdated=tuple(one.name for one in behind if not _is_left_alone(one, self._scale_set, self._rollout)),
+            protected=tuple(one.name for one in behind if _is_left_alone(one, self._scale_set, self._rollout)),
+            gone=tuple(name for key, name in self._meant.items() if key not in there),
         )
 
     def read(self, with_state: bool = False) -> list[Instance]:
         """Look how far the instances are."""
-        self._instances = read_instances(self._client, self._scale_set, with_state)
-        self._were_outdated.update(one.key for one in self._instances if not one.latest_model)
+        found = read_instances(self._client, self._scale_set, with_state)
+        self._instances = [one for one in found if one.key not in self._gone]
+        self._meant.update((one.key, one.name) for one in self._waiting(OUTDATED))
         return self._instances
 
+    def _waiting(self, which: str) -> list[Instance]:
+        """Those that an update is wanted for, and that are not left alone."""
+        return [
+            one
+            for one in to_update(self._instances, which, self._attempts)
+            if not _is_left_alone(one, self._scale_set, self._rollout)
+        ]
+
     def _update_in_batches(self) -> None:
+        if self._rollout.which == OUTDATED and not self._model_changed:
+            # Their state costs several times as much, and most runs find nothing to do.
+            self.read()
+            if not self._waiting(OUTDATED):
+                return
         settling = False
         while True:
             # Read again for each batch: instances come, go, and fail meanwhile.
             instances = self.read(with_state=True)
-            waiting = [
-                one
-                for one in to_update(instances, self._rollout.which, self._attempts)
-                if self._attempts[one.key] < MOST_ATTEMPTS
-            ]
+            waiting = [one for one in self._waiting(self._rollout.which) if self._attempts[one.key] < MOST_ATTEMPTS]
             if not waiting:
                 return
             fresh = [one for one in waiting if not self._attempts[one.key]]
@@ -323,23 +353,31 @@ class _Work:
 
     def _update(self, batch: list[Instance]) -> None:
         keys = [one.key for one in batch]
+        self._meant.update((one.key, one.name) for one in batch)
         self._attempts.update(keys)
         try:
             self._client.post(self._path + "/manualupgrade", {"instanceIds": keys}, UPGRADE)
-        except NotFound:
-            # One of them may have gone since it was read; the others will come again.
-            left = {one.key for one in self.read()}
-            if left.issuperset(keys):
-                raise
-            # An instance that was in the batch but was not updated has not had its turn.
-            self._attempts -= Counter(keys)
         except Busy as error:
             self._attempts -= Counter(keys)
             self._client.wait(POLL_INTERVAL, str(error).rstrip("."))
+        except ArmError as error:
+            # One of them may have gone since it was read; the others will come again.
+            gone = self._gone_of(keys, error)
+            if not gone:
+                raise
+            self._gone |= gone
+            # An instance that was in the batch but was not updated has not had its turn.
+            self._attempts -= Counter(keys)
+
+    def _gone_of(self, keys: Collection[str], error: ArmError) -> set[str]:
+        """Which of them a refusal, or the end of an operation, says to be gone."""
+        match = _IS_GONE.search(str(error))
+        if match:
+            return {key for key in keys if same_name(key, match[1])}
+        return set(keys) - {one.key for one in self.read()} if isinstance(error, NotFound) else set()
 
     def _watch(self) -> None:
-        # Azure leaves out what is protected from the set's actions.
-        while to_update([one for one in self.read() if not one.protected], OUTDATED, ()):
+        while self._is_behind():
             if self._scale_set.upgrade_mode == ROLLING:
                 self._check_rolling_upgrade()
             self._client.wait(
@@ -347,6 +385,10 @@ class _Work:
                 "Azure had not brought all instances of %s (upgrade policy %s) to the latest model"
                 % (self._scale_set.name, self._scale_set.upgrade_mode),
             )
+
+    def _is_behind(self) -> bool:
+        self.read()
+        return bool(self._waiting(OUTDATED))
 
     def _check_rolling_upgrade(self) -> None:
         upgrade = rolling_upgrade.read_latest(self._client, self._path)
@@ -365,6 +407,14 @@ class _Work:
                 " the latest model: %s. Start one with vmss_rolling_upgrade, or update them by hand"
                 % (self._scale_set.name, _names(one.name for one in self._instances if not one.latest_model))
             )
+
+
+def _is_left_alone(instance: Instance, scale_set: ScaleSet, rollout: Rollout) -> bool:
+    """Whether its owner protects it from what would bring it to the latest model.
+
+    Azure leaves it out by itself. We leave it out, too, unless the user says otherwise.
+    """
+    return instance.protected and not (scale_set.upgrade_mode == MANUAL and rollout.with_protected)
 
 
 def _check_has_model(scale_set: ScaleSet) -> None:
@@ -393,11 +443,12 @@ def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model
     instances = read_instances(client, scale_set._replace(notifications=outcome.after))
     if model_changes and not scale_set.is_flexible:
         instances = [one._replace(latest_model=False) for one in instances]
-    # Those that have the latest model, or are protected, are only updated by hand.
-    by_hand = scale_set.upgrade_mode == MANUAL
-    candidates = to_update(instances, rollout.which if by_hand else OUTDATED, ())
-    names = tuple(one.name for one in candidates if by_hand or not one.protected)
-    protected = tuple(one.name for one in candidates if one.protected and not by_hand)
+    # Those that have the latest model are only updated by hand.
+    candidates = to_update(instances, rollout.which if scale_set.upgrade_mode == MANUAL else OUTDATED, ())
+    names = tuple(one.name for one in candidates if not _is_left_alone(one, scale_set, rollout))
+    protected = tuple(
+        one.name for one in candidates if _is_left_alone(one, scale_set, rollout) and not one.latest_model
+    )
     return outcome._replace(changed=outcome.changed or bool(names), updated=names, protected=protected)
 
 
@@ -414,7 +465,7 @@ def _warnings(scale_set: ScaleSet, wish: Wish) -> tuple[str, ...]:
     return ()
 
 
-def _describe(client: ArmClient, resource: Json, with_instances: bool) -> Json:
+def _describe(client: ArmClient, resource: Json, with_instances: bool, is_alone: bool) -> Json:
     scale_set = parse_scale_set(resource)
     result: Json = {
         "id": scale_set.resource_id,
@@ -426,14 +477,28 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool) -> Json:
         "spot": scale_set.spot,
         "has_model": scale_set.has_model,
         **as_dict(scale_set.notifications),
-        "automatic_repairs": repairs.describe(client, resource),
+        "error": None,
     }
-    if with_instances:
-        instances = read_instances(client, scale_set)
-        result["instances"] = [_describe_instance(scale_set, one) for one in instances]
-        result["outdated_instances"] = [one.name for one in instances if not one.latest_model and not one.leaving]
-        result["protected_instances"] = [one.name for one in instances if one.protected]
+    try:
+        result["automatic_repairs"] = repairs.describe(client, resource)
+        if with_instances:
+            result.update(_describe_instances(scale_set, read_instances(client, scale_set)))
+    except OutOfTime:
+        raise
+    except ArmError as error:
+        if is_alone:
+            raise
+        # One set that cannot be read hides no other.
+        result["error"] = str(error)
     return result
+
+
+def _describe_instances(scale_set: ScaleSet, instances: Sequence[Instance]) -> Json:
+    return {
+        "instances": [_describe_instance(scale_set, one) for one in instances],
+        "outdated_instances": [one.name for one in instances if not one.latest_model and not one.leaving],
+        "protected_instances": [one.name for one in instances if one.protected],
+    }
 
 
 def _describe_instance(scale_set: ScaleSet, instance: Instance) -> Json:

@@ -59,8 +59,13 @@ class Actions:
         return ArmAnswer(200, instance_view(machine, self._estate))
 
     def view_set(self, request: ArmRequest) -> ArmAnswer:
-        """What a set's instances are doing, in numbers."""
-        return ArmAnswer(200, set_view(self._who.scale_set(request), self._estate))
+        """What a set's instances are doing, in numbers; there is none of a flexible one.
+
+        Source of the refusal: https://github.com/hashicorp/nomad-autoscaler/issues/1096
+        """
+        scale_set = self._who.scale_set(request)
+        refuse_flexible(scale_set, "VirtualMachineScaleSets.instanceView.GET")
+        return ArmAnswer(200, set_view(scale_set, self._estate))
 
     # -- actions ----------------------------------------------------------------------------------------------
 

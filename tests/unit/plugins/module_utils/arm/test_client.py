@@ -561,6 +561,25 @@ def test_given_a_cloud_that_lags_behind_then_it_is_asked_in_the_newest_version_t
     assert versions_of(arm) == ["2026-04-01", "2020-06-01", "2020-06-01"]
 
 
+def test_given_a_refusal_that_names_a_linked_scope_then_the_scope_is_told_and_a_flood_is_cut_in_its_middle() -> None:
+    scope = "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.ManagedIdentity/userAssignedIdentities/%s"
+    linked = scope % ("5b2f6a3c-1111-4c4d-9a51-000000000001", "shared-" + "x" * 80, "web-" + "y" * 120)
+    message = (
+        "The client 'c' with object id 'o' may do 'Microsoft.Compute/virtualMachineScaleSets/write' on scope '%s', but"
+        " not 'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action' on the linked scope(s) '%s'"
+    )
+    for padding in ("", "z" * 600, "z" * 100000):
+        refusal = refused(403, "LinkedAuthorizationFailed", message % (padding, linked))
+        with (
+            ScriptedArm(refusal) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(ArmError) as error,
+        ):
+            client.get("/thing", NEEDS)
+        assert linked in str(error.value)
+        assert len(str(error.value)) < 5000
+
+
 def test_given_a_long_list_of_versions_then_none_of_it_is_lost() -> None:
     many = ["20%02d-01-01" % year for year in range(99)]
     with ScriptedArm(no_such_version(*many), ok({})) as arm, client_of(arm, FakeTime()) as client:

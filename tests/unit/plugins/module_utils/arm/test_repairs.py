@@ -13,6 +13,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.repairs i
     OFF,
     RUNNING,
     SUSPENDED,
+    UNKNOWN,
     RepairsChange,
     describe,
     explain_danger,
@@ -89,6 +90,34 @@ def test_given_the_model_has_none_then_nothing_is_suspended_and_a_resume_says_th
 def test_given_check_mode_then_it_only_looks() -> None:
     change, arm = run(view("Running"), dry_run=True)
     assert (arm.lines, change.changed, change.after) == ([VIEW], True, SUSPENDED)
+
+
+REFUSED = refused(
+    400, "OperationNotAllowed", "Operation 'VirtualMachineScaleSets.instanceView.GET' is not allowed on web"
+)
+READ = "GET %s%s" % (SET, VERSION)
+
+
+def flexible(enabled: bool, mode: str = "Flexible") -> Step:
+    properties = {"orchestrationMode": mode, "automaticRepairsPolicy": {"enabled": enabled}}
+    return ok({"id": SET, "name": "web", "properties": properties})
+
+
+def test_given_a_flexible_set_then_it_is_asked_for_without_its_view_and_the_warning_says_so() -> None:
+    change, arm = run(REFUSED, flexible(True), Step(200))
+    assert arm.lines == [VIEW, READ, POST]
+    assert (change.changed, change.before, change.after) == (True, UNKNOWN, SUSPENDED)
+    assert "flexible scale set, of which Azure does not show" in change.warnings[0]
+
+
+def test_given_a_flexible_set_without_repairs_then_nothing_is_sent() -> None:
+    change, arm = run(REFUSED, flexible(False))
+    assert (arm.lines, change.changed, change.after) == ([VIEW, READ], False, OFF)
+
+
+def test_given_another_refusal_of_the_view_then_that_is_the_error() -> None:
+    with pytest.raises(ArmError, match="OperationNotAllowed"):
+        run(REFUSED, flexible(True, mode="Uniform"))
 
 
 def test_given_azure_is_slow_to_show_it_then_it_looks_again_within_the_time_limit() -> None:

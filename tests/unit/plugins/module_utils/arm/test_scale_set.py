@@ -396,6 +396,7 @@ class TestManualPolicy:
             [
                 ok(scale_set(True, "PT10M")),
                 instances(False, True, False, False),
+                instances(False, True, False, False),
                 Step(200),
                 instances(True, True, True, False),
                 Step(200),
@@ -403,7 +404,15 @@ class TestManualPolicy:
             ],
             rollout=Rollout("outdated", Care("2", "2")),
         )
-        assert arm.lines == [GET, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
+        assert arm.lines == [
+            GET,
+            INSTANCES,
+            INSTANCES_WITH_STATE,
+            UPGRADE,
+            INSTANCES_WITH_STATE,
+            UPGRADE,
+            INSTANCES_WITH_STATE,
+        ]
         assert arm.sent("POST") == [b'{"instanceIds":["0","2"]}', b'{"instanceIds":["3"]}']
         assert outcome.changed
         assert outcome.updated == ("web_0", "web_2", "web_3")
@@ -411,7 +420,7 @@ class TestManualPolicy:
 
     def test_given_all_are_at_the_latest_model_then_nothing_is_changed(self) -> None:
         arm, outcome = run([ok(scale_set(True, "PT10M")), instances(True, True)], rollout=Rollout("outdated"))
-        assert arm.lines == [GET, INSTANCES_WITH_STATE]
+        assert arm.lines == [GET, INSTANCES]
         assert not outcome.changed
 
     def test_given_all_are_wanted_then_each_is_updated_once(self) -> None:
@@ -424,16 +433,25 @@ class TestManualPolicy:
 
     def test_given_azure_accepts_with_a_location_then_it_is_followed_to_its_end(self) -> None:
         going_on = Step(202, None, {"Location": "{base}" + OPERATION, "Retry-After": "3"})
-        script = [ok(scale_set(True, "PT10M")), instances(False), going_on, going_on, Step(200), instances(True)]
+        script = [
+            ok(scale_set(True, "PT10M")),
+            instances(False),
+            instances(False),
+            going_on,
+            going_on,
+            Step(200),
+            instances(True),
+        ]
         with dialogue(*script) as (arm, client, time):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
-        assert arm.lines == [GET, INSTANCES_WITH_STATE, UPGRADE, POLL, POLL, INSTANCES_WITH_STATE]
+        assert arm.lines == [GET, INSTANCES, INSTANCES_WITH_STATE, UPGRADE, POLL, POLL, INSTANCES_WITH_STATE]
         assert time.slept == [3.0]
 
     def test_given_an_instance_appears_meanwhile_then_it_is_updated_too(self) -> None:
         arm, outcome = run(
             [
                 ok(scale_set(True, "PT10M")),
+                instances(False),
                 instances(False),
                 Step(200),
                 instances(True, False),
@@ -450,6 +468,7 @@ class TestManualPolicy:
             [
                 ok(scale_set(True, "PT10M")),
                 instances(False, False),
+                instances(False, False),
                 refused(404, "NotFound"),
                 instances(None, False),
                 instances(None, False),
@@ -461,13 +480,43 @@ class TestManualPolicy:
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert outcome.updated == ("web_1",)
 
+    @pytest.mark.parametrize("ends", ["refused", "failed"])
+    def test_given_an_instance_is_scaled_in_before_its_update_then_it_is_gone_and_the_others_are_updated(
+        self, ends: str
+    ) -> None:
+        message = "The provided instanceId 0 is not an active Virtual Machine Scale Set VM instanceId."
+        said = [refused(400, "InvalidParameter", message)]
+        if ends == "failed":
+            said = [
+                Step(202, None, {"Azure-AsyncOperation": "{base}" + OPERATION}),
+                ended("Failed", code="InvalidParameter", message=message),
+            ]
+        # The list still shows it for a while.
+        script = [ok(scale_set(True, "PT10M")), instances(False, False), instances(False, False), *said]
+        script += [instances(False, False), Step(200), instances(None, True)]
+        arm, outcome = run(script, rollout=Rollout("outdated", Care("2", "2")))
+        assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
+        assert (outcome.updated, outcome.outdated, outcome.gone) == (("web_1",), (), ("web_0",))
+
     def test_given_azure_finds_nothing_to_update_although_all_are_there_then_that_is_an_error(self) -> None:
-        script = [ok(scale_set(True, "PT10M")), instances(False), refused(404, "NotFound"), instances(False)]
+        script = [
+            ok(scale_set(True, "PT10M")),
+            instances(False),
+            instances(False),
+            refused(404, "NotFound"),
+            instances(False),
+        ]
         with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="404 NotFound"):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
 
     def test_given_an_instance_never_updates_then_it_is_tried_twice_and_told(self) -> None:
-        script = [ok(scale_set(True, "PT10M")), instances(False, False), Step(200), instances(True, False)]
+        script = [
+            ok(scale_set(True, "PT10M")),
+            instances(False, False),
+            instances(False, False),
+            Step(200),
+            instances(True, False),
+        ]
         script += [instances(True, False), Step(200), instances(True, False)]
         with dialogue(*script) as (arm, client, time), pytest.raises(Unfinished) as error:
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("2", "2")))
@@ -480,7 +529,15 @@ class TestManualPolicy:
 
     def test_given_another_operation_holds_the_set_then_the_same_batch_is_tried_after_a_while(self) -> None:
         busy = refused(409, "AnotherOperationInProgress")
-        script = [ok(scale_set(True, "PT10M")), instances(False), busy, instances(False), busy, instances(False)]
+        script = [
+            ok(scale_set(True, "PT10M")),
+            instances(False),
+            instances(False),
+            busy,
+            instances(False),
+            busy,
+            instances(False),
+        ]
         with dialogue(*script, Step(200), instances(True)) as (arm, client, time):
             outcome = notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
         assert arm.sent("POST") == [b'{"instanceIds":["0"]}'] * 3
@@ -488,13 +545,18 @@ class TestManualPolicy:
         assert outcome.updated == ("web_0",)
 
     def test_given_a_conflict_that_will_not_pass_then_no_other_batch_follows(self) -> None:
-        script = [ok(scale_set(True, "PT10M")), instances(False, False), refused(409, "OperationNotAllowed")]
+        script = [
+            ok(scale_set(True, "PT10M")),
+            instances(False, False),
+            instances(False, False),
+            refused(409, "OperationNotAllowed"),
+        ]
         with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="409 OperationNotAllowed"):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
 
     def test_given_an_update_never_ends_then_the_time_limit_does(self) -> None:
         going_on = Step(202, None, {"Location": "{base}" + OPERATION, "Retry-After": "40"})
-        script = [ok(scale_set(True, "PT10M")), instances(False), *[going_on] * 4]
+        script = [ok(scale_set(True, "PT10M")), instances(False), instances(False), *[going_on] * 4]
         with dialogue(*script, timeout=100) as (_unused, client, time), pytest.raises(Unfinished) as error:
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
         assert "manualupgrade: Azure was not done within 100 s" in str(error.value)
@@ -508,6 +570,7 @@ class TestManualPolicy:
         script = [
             ok(scale_set(True, "PT10M")),
             instances(False, False, False),
+            instances(False, False, False),
             Step(200),
             instances(True, False, False),
         ]
@@ -520,16 +583,23 @@ class TestManualPolicy:
 
     def test_given_too_many_are_out_of_service_then_it_waits_until_some_are_back(self) -> None:
         in_trouble = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
-        script = [ok(scale_set(True, "PT10M")), in_trouble, instances(True, False), Step(200), instances(True, True)]
+        script = [
+            ok(scale_set(True, "PT10M")),
+            in_trouble,
+            in_trouble,
+            instances(True, False),
+            Step(200),
+            instances(True, True),
+        ]
         with dialogue(*script) as (arm, client, time):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
-        assert arm.lines == [GET, INSTANCES_WITH_STATE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
+        assert arm.lines == [GET, INSTANCES, INSTANCES_WITH_STATE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
         assert time.slept == [5.0]
 
     def test_given_they_never_come_back_then_the_error_says_why_it_waited(self) -> None:
         in_trouble = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
         with (
-            dialogue(ok(scale_set(True, "PT10M")), in_trouble, timeout=4) as (_unused, client, _time),
+            dialogue(ok(scale_set(True, "PT10M")), in_trouble, in_trouble, timeout=4) as (_unused, client, _time),
             pytest.raises(Unfinished, match="max_unavailable allows were out of service: web_0 within 4 s"),
         ):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
@@ -711,6 +781,32 @@ class TestInfo:
         assert arm.lines == ["GET /subscriptions/%s%s%s" % (one, group, VERSION) for one in others]
         assert len(found) == 1
 
+    REFUSED = refused(400, "OperationNotAllowed", "Operation 'VirtualMachineScaleSets.instanceView.GET' is not allowed")
+
+    def test_given_a_flexible_set_with_repairs_then_its_view_is_not_asked_for_and_the_state_is_unknown(self) -> None:
+        policy = {"enabled": True, "gracePeriod": "PT10M"}
+        rows = [flexible(automaticRepairsPolicy=policy), scale_set()]
+        with dialogue(ok({"value": rows})) as (_arm, client, _time):
+            first, second = describe_all(client, "shop", None, False)
+        assert (first["error"], first["automatic_repairs"]["state"]) == (None, "unknown")
+        assert (second["error"], second["automatic_repairs"]["state"]) == (None, "off")
+
+    def test_given_one_set_that_cannot_be_read_then_it_carries_its_error_and_the_others_are_told(self) -> None:
+        rows = {"value": [scale_set(), scale_set(True)]}
+        with dialogue(ok(rows), refused(400, "BadRequest", "broken"), instances(True)) as (_arm, client, _time):
+            broken, sound = describe_all(client, "shop")
+        assert "400 BadRequest: broken" in broken["error"]
+        assert (broken["name"], broken["terminate_notification"]["enabled"]) == ("web", False)
+        assert not {"instances", "outdated_instances"} & set(broken)
+        assert (sound["error"], [one["name"] for one in sound["instances"]]) == (None, ["web_0"])
+
+    def test_given_the_set_that_was_named_cannot_be_read_then_that_is_an_error(self) -> None:
+        with (
+            dialogue(ok(scale_set()), self.REFUSED) as (_arm, client, _time),
+            pytest.raises(ArmError, match="OperationNotAllowed"),
+        ):
+            describe_all(client, "shop", "web")
+
     @pytest.mark.parametrize(
         ("tags", "count"),
         [
@@ -793,11 +889,12 @@ class TestFlexible:
         script = [
             ok(flexible()),
             members(member("web_a"), member("web_b", None)),
+            members(member("web_a"), member("web_b", None)),
             Step(204),
             members(member("web_a"), member("web_b")),
         ]
         arm, outcome = run(script, rollout=Rollout("outdated"))
-        assert arm.lines == [GET, MEMBERS_WITH_STATE, UPGRADE, MEMBERS_WITH_STATE]
+        assert arm.lines == [GET, MEMBERS, MEMBERS_WITH_STATE, UPGRADE, MEMBERS_WITH_STATE]
         assert arm.sent("POST") == [b'{"instanceIds":["web_b"]}']
         assert (outcome.changed, outcome.updated, outcome.outdated) == (True, ("web_b",), ())
 
@@ -841,9 +938,25 @@ class TestProtected:
         _arm, outcome = run(script, rollout=Rollout("outdated"), dry_run=True)
         assert (outcome.updated, outcome.protected) == ((), ("web_1",))
 
-    def test_given_it_is_updated_by_hand_then_it_is_one_like_the_others(self) -> None:
-        script = [ok(scale_set(True, "PT10M")), self.behind(), Step(204), instances(True, True)]
-        arm, outcome = run(script, rollout=Rollout("outdated"))
+    def test_given_it_is_updated_by_hand_then_it_is_left_alone_and_named(self) -> None:
+        arm, outcome = run([ok(scale_set(True, "PT10M")), self.behind()], rollout=Rollout("outdated"))
+        assert arm.lines == [GET, INSTANCES]
+        assert (outcome.outdated, outcome.protected, outcome.changed) == ((), ("web_1",), False)
+
+    def test_given_all_shall_be_updated_by_hand_then_it_is_left_alone_and_named(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), self.behind(), Step(204), self.behind()]
+        arm, outcome = run(script, rollout=Rollout("all"))
+        assert arm.sent("POST") == [b'{"instanceIds":["0"]}']
+        assert (outcome.updated, outcome.outdated, outcome.protected) == (("web_0",), (), ("web_1",))
+
+    def test_given_check_mode_when_it_would_be_updated_by_hand_then_it_is_named(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), self.behind()]
+        _arm, outcome = run(script, rollout=Rollout("outdated"), dry_run=True)
+        assert (outcome.updated, outcome.protected, outcome.changed) == ((), ("web_1",), False)
+
+    def test_given_the_user_includes_it_then_it_is_one_like_the_others(self) -> None:
+        script = [ok(scale_set(True, "PT10M")), self.behind(), self.behind(), Step(204), instances(True, True)]
+        arm, outcome = run(script, rollout=Rollout("outdated", with_protected=True))
         assert arm.sent("POST") == [b'{"instanceIds":["1"]}']
         assert (outcome.updated, outcome.protected) == (("web_1",), ())
 

@@ -56,6 +56,8 @@ class TestViews:
     def test_given_a_member_of_a_flexible_set_then_it_is_seen_as_a_vm_only(self, cloud: Start) -> None:
         azure = cloud()
         with azure.refuses(400, "OperationNotAllowed"):
+            azure.compute.virtual_machine_scale_sets.get_instance_view("rg", "api")
+        with azure.refuses(400, "OperationNotAllowed"):
             azure.compute.virtual_machine_scale_set_vms.get_instance_view("rg", "api", "api_0a2b3c4d")
         with azure.refuses(400, "OperationNotAllowed"):
             azure.compute.virtual_machine_scale_set_vms.begin_redeploy("rg", "api", "api_0a2b3c4d")
