@@ -12,6 +12,11 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import (
+    Balancers,
+    of_host,
+    read_balancers,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import (
     BY_EVENT,
     describe_run,
@@ -53,16 +58,27 @@ def maintenance_plan(
     rest: list[Mapping[str, Any]] | None = None,
     patient: Mapping[str, float] | None = None,
     now: float | None = None,
+    asked: list[Mapping[str, Any]] | None = None,
+    planned: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Decide which hosts go when."""
     instant = time.time() if now is None else now
-    others = None if rest is None else [read_host(host) for host in rest]
+    # Each balancer is asked once a run.
+    balancers = Balancers(**planned["balancers"]) if planned else read_balancers(hosts, asked or [])
     try:
         check_alike(hosts)
-        plan = make_plan([read_host(host) for host in hosts], read_policy(policy or {}), instant, others, patient)
+        plan = make_plan(
+            [read_host(of_host(host, balancers)) for host in hosts],
+            read_policy(policy or {}),
+            instant,
+            None if rest is None else [read_host(of_host(host, balancers)) for host in rest],
+            patient,
+            read_plan(planned).events_of_hosts() if planned else None,
+        )
     except (DocumentError, PlanError, PolicyError) as error:
         raise AnsibleFilterError("maintenance_plan: %s" % plain(str(error))) from error
-    return plan_as_dict(plan, instant)
+    plan = plan._replace(remarks=(*plan.remarks, *(() if planned else balancers.remarks)))
+    return dict(plan_as_dict(plan, instant), balancers=balancers._asdict())
 
 
 def maintenance_claims(
@@ -91,9 +107,10 @@ def maintenance_reading(
     marked: bool = False,
     agent: Mapping[str, Any] | None = None,
     variables: Mapping[str, Any] | None = None,
+    found: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Note what is known of a host."""
-    return note_host(name, answer, standing or {}, tuple(traces), marked, agent or {}, policy, variables or {})
+    return note_host(name, answer, standing or {}, tuple(traces), marked, agent or {}, policy, variables or {}, found)
 
 
 def maintenance_run(playbook: str) -> dict[str, Any]:

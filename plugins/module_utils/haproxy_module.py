@@ -1,21 +1,22 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Where Ansible meets HAProxy: the arguments of haproxy_server and its way of failing."""
+"""Where Ansible meets HAProxy: the arguments of haproxy_server and haproxy_server_info, and their way of failing."""
 
 from typing import Any, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .haproxy.operations import Outcome, carry_out
+from .haproxy.operations import Outcome, carry_out, list_servers
 from .haproxy.options import (
     DEFAULT_DEADLINE,
     DEFAULT_SOCKET,
     DEFAULT_TIMEOUT,
     read_address,
     read_order,
+    read_selection,
 )
-from .haproxy.plan import STATES
+from .haproxy.plan import STATES, ServerState
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
 from .scheduled_events.errors import OptionError
 from .scheduled_events.options import read_seconds
@@ -50,6 +51,22 @@ def server_arguments() -> ArgumentSpec:
         "shutdown_sessions": {"type": "bool", "default": False},
         "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
     }
+
+
+def server_info_arguments() -> ArgumentSpec:
+    """Make the argument spec of haproxy_server_info."""
+    return {name: server_arguments()[name] for name in ("socket", "server", "backend", "timeout")}
+
+
+def run_server_info(module: AnsibleModule) -> None:
+    """Do the work of haproxy_server_info: options, run, result."""
+    try:
+        server, backends = read_selection(module.params)
+        api = RuntimeApi(read_address("socket", module.params["socket"]), read_seconds(module.params, "timeout"))
+        servers = list_servers(api, server, backends)
+    except (OptionError, HaproxyError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, servers=[_describe(found) for found in servers])
 
 
 def run_server(module: AnsibleModule) -> None:
@@ -93,24 +110,30 @@ def _after(outcome: Outcome, predicted: bool) -> Dict[str, Any]:
     return after
 
 
+def _describe(found: ServerState) -> Dict[str, Any]:
+    return {
+        "backend": found.backend,
+        "server": found.server,
+        "state": found.state,
+        "effective_state": found.effective_state,
+        "admin_state": found.admin_state,
+        "operational_state": _OPERATIONAL.get(found.operational_state, "unknown"),
+        "weight": found.weight,
+    }
+
+
 def _report(outcome: Outcome) -> Dict[str, Any]:
     """Put an outcome into words and numbers that a playbook can work with."""
     return {
         "changed": outcome.changed,
         "before": [dict(record._asdict()) for record in outcome.before],
         "servers": [
-            {
-                "backend": seen.found.backend,
-                "server": seen.found.server,
-                "state": seen.found.state,
-                "effective_state": seen.found.effective_state,
-                "admin_state": seen.found.admin_state,
-                "operational_state": _OPERATIONAL.get(seen.found.operational_state, "unknown"),
-                "weight": seen.found.weight,
-                "sessions": seen.sessions,
-                "queued": seen.queued,
-                "sessions_of_old_processes": seen.sessions_of_old_processes,
-            }
+            dict(
+                _describe(seen.found),
+                sessions=seen.sessions,
+                queued=seen.queued,
+                sessions_of_old_processes=seen.sessions_of_old_processes,
+            )
             for seen in outcome.servers
         ],
         "commands": outcome.commands,

@@ -209,6 +209,16 @@ now:
   returned: success
   type: float
   sample: 1789840812.4
+asked_at:
+  description: When the machine was asked, in seconds since the epoch by the controller's clock.
+  returned: success
+  type: float
+  sample: 1789840811.2
+answered_at:
+  description: When its answer was there, by the controller's clock. RV(now) lies between the two, if the clocks agree.
+  returned: success
+  type: float
+  sample: 1789840812.6
 present:
   description: Those of the O(paths) that are there.
   returned: success

@@ -81,6 +81,15 @@ scale_set:
   returned: success
   type: str
   sample: web
+resource_id:
+  description:
+    - The resource id of this VM in Azure, which tells it from VMs of the same name in other resource groups; empty if
+      the metadata service does not tell it.
+    - V(none) if O(vm_name) was given, because nothing was asked then.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/blue/providers/Microsoft.Compute/virtualMachines/web_0
 document_incarnation:
   description:
     - Changes whenever the events of this VM's set change.

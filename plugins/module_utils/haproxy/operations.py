@@ -101,6 +101,23 @@ def carry_out(
     return work.outcome(missing)
 
 
+def list_servers(
+    api: RuntimeApi, server: Optional[str] = None, backends: Optional[Sequence[str]] = None
+) -> List[ServerState]:
+    """Read which servers there are, and how each is, in the order of the configuration.
+
+    :param server: only those of this name; None: all
+    :param backends: only those in these; None: in all
+    :raises HaproxyError: if HAProxy cannot be asked
+    """
+    _check_alone(api, api.show("show info", read_process))
+    return [
+        found
+        for found in api.show("show servers state", read_servers)
+        if server in (None, found.server) and (backends is None or found.backend in backends)
+    ]
+
+
 def _check_alone(api: RuntimeApi, process: Process) -> None:
     """Make sure that it is always the same process that answers.
 

@@ -3,8 +3,8 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """What may a user set?
 
-The options of haproxy_server, checked before HAProxy is asked anything. Every error names the option, its value and
-the remedy.
+The options of haproxy_server and haproxy_server_info, checked before HAProxy is asked anything. Every error names the
+option, its value and the remedy.
 """
 
 import re
@@ -84,6 +84,15 @@ def read_order(options: Mapping[str, Any]) -> Order:
     )
     _check_together(order)
     return order
+
+
+def read_selection(options: Mapping[str, Any]) -> Tuple[Optional[str], Optional[Tuple[str, ...]]]:
+    """Check the options that say which servers are listed: a name, and backends; None: all.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    server = options.get("server")
+    return None if server is None else _read_name("server", server), _read_backends(options.get("backend"))
 
 
 def _check_together(order: Order) -> None:

@@ -90,6 +90,8 @@ class Identity(NamedTuple):
     vm_name: str
     scale_set: str
     """The name of its scale set; empty if it is in none."""
+    resource_id: str = ""
+    """Its id in Azure, which tells it from VMs of the same name in other resource groups; empty if it was not told."""
 
 
 class ImdsClient:
@@ -192,10 +194,11 @@ class ImdsClient:
                 error.last_outcome,
                 error.status,
             ) from None
-        name, scale_set = compute.get("name"), compute.get("vmScaleSetName")
+        name = compute.get("name")
         if not isinstance(name, str) or not name:
             raise DocumentError("IMDS at %s does not say the name of this VM: set vm_name" % self.endpoint)
-        return Identity(harmless_word(name), harmless_word(scale_set) if isinstance(scale_set, str) else "")
+        others = [compute.get(key) for key in ("vmScaleSetName", "resourceId")]
+        return Identity(harmless_word(name), *(harmless_word(one) if isinstance(one, str) else "" for one in others))
 
     def _unusable(self, error: DocumentError) -> DocumentError:
         return DocumentError("The answer of IMDS at %s cannot be used: %s" % (self.endpoint, error))

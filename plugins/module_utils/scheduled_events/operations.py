@@ -50,6 +50,8 @@ class Listing(NamedTuple):
     vm_name: str
     scale_set: Optional[str]
     """The name of its scale set, empty if it is in none; None if the VM was not asked who it is."""
+    resource_id: Optional[str]
+    """Its id in Azure, empty if the metadata service does not tell it; None if the VM was not asked who it is."""
     document_incarnation: int
     events: List[EventDict]
 
@@ -89,11 +91,12 @@ def list_events(
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
     identity, document = _read(client, connection, Deadline(connection.timeout, clocks.monotonic))
-    vm_name, scale_set = identity
+    vm_name, scale_set, resource_id = identity
     events = _choose(document, selection, vm_name)
     if vm_names:
         events = affecting_any_of(events, vm_names)
-    return Listing(vm_name, scale_set, document.incarnation, _as_dicts(events, vm_name, clocks.utc_now()))
+    listed = _as_dicts(events, vm_name, clocks.utc_now())
+    return Listing(vm_name, scale_set, resource_id, document.incarnation, listed)
 
 
 def approve_events(
@@ -120,7 +123,7 @@ def approve_events(
     :raises ImdsError, DocumentError: see `ImdsClient`
     """
     deadline = Deadline(connection.timeout, clocks.monotonic)
-    (vm_name, _scale_set), document = _read(client, connection, deadline)
+    (vm_name, _scale_set, _resource_id), document = _read(client, connection, deadline)
     chosen = _choose(document, selection, vm_name)
     judgement = judge(chosen, for_vm(vm_name), scope)
     if judgement.refused:
@@ -185,8 +188,8 @@ def approve_events(
 
 def _read(
     client: ImdsClient, connection: ConnectionOptions, deadline: Deadline
-) -> Tuple[Tuple[str, Optional[str]], Document]:
-    identity = (connection.vm_name, None) if connection.vm_name else client.read_identity(deadline)
+) -> Tuple[Tuple[str, Optional[str], Optional[str]], Document]:
+    identity = (connection.vm_name, None, None) if connection.vm_name else client.read_identity(deadline)
     return identity, client.read_document(deadline)
 
 

@@ -11,10 +11,13 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.document import Event, event_as_dict, event_from_dict
+from .clocks import ClockReading
 from .plan import Attempt, Case, Entry, Host, Plan, PlanError
 from .report import Result
 
 _PER_GROUP = ("minimum_in_service",)
+# Seconds since the epoch, in the year 5138: what is later is no time.
+_LATEST = 1e11
 
 
 def read_host(content: Mapping[str, Any]) -> Host:
@@ -33,7 +36,11 @@ def read_host(content: Mapping[str, Any]) -> Host:
         stop_seconds=float(content.get("stop_seconds") or 0),
         return_seconds=float(content.get("return_seconds") or 0),
         agent=content.get("agent") or None,
-        group=str(content.get("group") or ""),
+        groups=tuple(map(str, content["groups"])) if "groups" in content else (str(content.get("group") or ""),),
+        resource_id=str(content.get("resource_id") or ""),
+        clock=_read_clock(content["clock"]) if content.get("clock") else None,
+        left_alone=str(content.get("left_alone") or ""),
+        is_down=bool(content.get("is_down")),
         minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
         is_out=bool(content.get("is_out")),
         is_drained=bool(content.get("is_drained")),
@@ -46,6 +53,13 @@ def read_host(content: Mapping[str, Any]) -> Host:
         is_prepared=bool(content.get("is_prepared", True)),
         idle_agent=bool(content.get("idle_agent")),
     )
+
+
+def _read_clock(content: Mapping[str, Any]) -> ClockReading:
+    said = float(content["said"])
+    if not 0 <= said < _LATEST:
+        raise ValueError("its clock says %r" % (content["said"],))
+    return ClockReading(float(content["asked_at"]), float(content["answered_at"]), said)
 
 
 def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:
@@ -115,6 +129,9 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
         "turns": [list(turn) for turn in plan.turns],
         "patient": dict(plan.patient),
         "remarks": list(plan.remarks),
+        "groups": list(plan.groups),
+        "why_waiting": dict(plan.why_waiting),
+        "missed": dict(plan.missed),
     }
 
 
@@ -131,6 +148,9 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         turns=[list(turn) for turn in content["turns"]],
         patient=dict(content["patient"]),
         remarks=tuple(content["remarks"]),
+        groups=tuple(content["groups"]),
+        why_waiting=dict(content["why_waiting"]),
+        missed=dict(content["missed"]),
     )
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ...module_utils.scheduled_events.approval import UNKNOWN_VMS
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
+from .clocks import ClockReading, as_utc, why_controller_is_wrong, why_wrong
 from .treatment import (
     Policy,
     Rule,
@@ -73,14 +74,24 @@ class Host(NamedTuple):
     """How long it takes to put it back in rotation."""
     agent: AgentDict | None = None
     """What its handler agent says of itself; None without one. With one, everything is left to it."""
-    group: str = ""
-    """Those that do the same work: the minimum in service holds for each group."""
+    groups: tuple[str, ...] = ("",)
+    """Those that do the same work: the minimum in service holds for each group. None: it counts nowhere."""
+    resource_id: str = ""
+    """Its id in Azure, as it says itself; empty if it did not."""
+    clock: ClockReading | None = None
+    """What its clock said; None if that is not known."""
+    held: str = ""
+    """Why it stays in service whatever is announced, in words: what it says of itself, or of time, may be wrong."""
+    left_alone: str = ""
+    """Why it is nobody to take out of rotation, in words: it balances for the others."""
     minimum: str | None = None
     """The minimum in service of its group; None for that of the policy."""
     is_out: bool = False
     """Whether this run has taken it out and not brought it back."""
     is_drained: bool = False
     """Whether somebody else has taken it out of rotation. This run will not bring it back."""
+    is_down: bool = False
+    """Whether its balancers say that it is not in service, although nothing is known of why."""
     failed: bool = False
     """Whether a step of this run has failed on it."""
     leased: str = ""
@@ -102,7 +113,7 @@ class Host(NamedTuple):
     def is_in_service(self) -> bool:
         """Whether it does its work, as far as is known. What did not answer does not count."""
         by_agent = self.agent is not None and has_taken_out(self.agent)
-        is_away = self.is_out or self.is_drained or self.was_left or by_agent or bool(self.leased)
+        is_away = self.is_out or self.is_drained or self.was_left or by_agent or bool(self.leased) or self.is_down
         return self.vm_name is not None and not is_away
 
 
@@ -178,7 +189,17 @@ class Plan(NamedTuple):
     """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
     epoch: they were brought forward, because their event would start before a turn of their own."""
     remarks: Sequence[str] = ()
-    """What in the policies is most likely not meant, in words."""
+    """What in the policies, or of the hosts, is most likely not meant, in words."""
+    groups: Sequence[str] = ()
+    """Of each group how many are in service, and how many must stay, in words."""
+    why_waiting: Mapping[str, str] = {}
+    """Why hosts of a batch wait in it, in words, by their names."""
+    missed: Mapping[str, str] = {}
+    """What hit hosts of a batch before their turn had come, while they were in service, in words, by their names."""
+
+    def events_of_hosts(self) -> dict[str, Sequence[Event]]:
+        """What is ahead of each host in a batch, by its name."""
+        return {name: entry.events for name, entry in self.hosts.items()}
 
 
 def make_plan(
@@ -187,6 +208,7 @@ def make_plan(
     now: float,
     rest: Sequence[Host] | None = None,
     patient: Mapping[str, float] | None = None,
+    planned: Mapping[str, Sequence[Event]] | None = None,
 ) -> Plan:
     """Decide about all hosts at once, or about those of one batch.
 
@@ -196,22 +218,34 @@ def make_plan(
         for what would leave fewer in service than the minimum. Without it, batches are made
     :param patient: hosts of the batch that wait in it until there is room, and until when at most, in seconds since
         the epoch: what an earlier plan says in its `patient`
-    :raises PlanError: if two hosts are the same VM, or the minimum in service makes no sense
+    :param planned: the events that were planned for the hosts of a batch before its turn came, by their names
+    :raises PlanError: if the controller's clock is wrong, or the minimum in service makes no sense
     """
-    groups = _groups([*hosts, *(rest or ())], policy)
-    cases = _cases(hosts, policy, now, rest)
+    if rest is None:
+        wrong = why_controller_is_wrong({host.name: host.clock for host in hosts if host.clock is not None})
+        if wrong:
+            raise PlanError(wrong)
+    doubted = _hold_doubtful([*hosts, *(rest or ())])
+    hosts, others = doubted[: len(hosts)], doubted[len(hosts) :]
+    groups = _groups(doubted, policy)
+    cases = _cases(hosts, policy, now, None if rest is None else others)
     ahead = [case for case in cases if not case.left_alone]
     by_name = {host.name: host for host in hosts}
-    waiting: dict[str, float] = {}
+    units = _units(hosts, ahead, policy, now, patient or {})
+    blocked = {name: why for unit in units for name, why in _why_blocked(by_name, unit).items()}
+    units = [unit for unit in units if unit.hosts[0] not in blocked]
+    waiting: dict[str, str] = {}
     if rest is None:
-        units = _units(hosts, ahead, policy, now)
-        batches, held, brought_forward, together = _batches(by_name, units, groups, policy, now)
+        batches, held, brought_forward, together = _batches(by_name, units, blocked, groups, policy, now)
+        until = brought_forward
     else:
-        units = _units(hosts, ahead, policy, now, patient or {})
-        batches, held, waiting = _this_batch(by_name, units, groups, policy, rest, patient or {})
+        batches, held, waiting = _this_batch(by_name, units, blocked, groups, policy, others, patient or {}, now)
         brought_forward, together = {}, None
+        until = {name: unit.begins_by for unit in units for name in unit.hosts if name in waiting}
+        stop = _why_stopped(others, policy)
+        cases = [case._replace(withheld=case.withheld or stop) for case in cases]
     absent = dict.fromkeys(waiting, "waits for its turn") | held
-    if absent:
+    if absent or rest is not None:
         cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
         ahead = [case for case in cases if not case.left_alone]
     mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
@@ -221,7 +255,8 @@ def make_plan(
     entries = {name: _entry(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
     for batch in batches:
         _keep_pace([name for name in batch if name not in brought_forward], entries)
-    _make_way(by_name, entries, waiting, policy, now)
+    _make_way(by_name, entries, until if waiting else {}, policy, now)
+    missed = _missed(hosts, planned or {}, {*entries, *held, *waiting}, now)
     unanswered = [host.name for host in hosts if host.vm_name is None and not host.leased]
     return Plan(
         batches=batches,
@@ -230,11 +265,93 @@ def make_plan(
         unanswered=unanswered,
         held=held,
         shortfalls=_shortfalls(by_name, batches, entries, groups, brought_forward),
-        patient=brought_forward or waiting,
-        passed_over=_passed_over(hosts, cases, {*entries, *held, *waiting, *unanswered}, is_turn=rest is not None),
+        patient=until,
+        passed_over=_passed_over(
+            hosts, cases, {*entries, *held, *waiting, *unanswered, *missed}, is_turn=rest is not None
+        ),
         turns=_turns(batches, unanswered, together),
-        remarks=remarks_on(policy),
+        remarks=(
+            *remarks_on(policy),
+            *("%s: %s" % (host.name, host.held or host.left_alone) for host in hosts if host.held or host.left_alone),
+        ),
+        groups=tuple(group.summarize() for group in groups.values()),
+        why_waiting=waiting,
+        missed=missed,
     )
+
+
+def _hold_doubtful(hosts: Sequence[Host]) -> list[Host]:
+    """Hold hosts back whose clock is wrong, and those that say to be one VM.
+
+    Of hosts that say to be one VM, only the first counts in its groups. Two VMs may have one name in two resource
+    groups: then their ids tell them apart.
+    """
+    of_vm: dict[NameKey, list[Host]] = {}
+    for host in hosts:
+        if host.vm_name is not None:
+            of_vm.setdefault(name_key(host.vm_name), []).append(host)
+    twins: dict[str, Host] = {}
+    for same_name in of_vm.values():
+        for host in same_name if len(same_name) > 1 else ():
+            other = next((one for one in same_name if one is not host and not _are_known_to_differ(one, host)), None)
+            if other is not None:
+                twins[host.name] = other
+    found = []
+    counted: set[str] = set()
+    for host in hosts:
+        twin = twins.get(host.name)
+        if twin is not None:
+            first = min(host.name, twin.name)
+            why = (
+                "%s and %s are both the VM %s in Azure, they say: leave one of them out of handle_events_hosts, or"
+                " check that each asks its own metadata service" % (first, max(host.name, twin.name), host.vm_name)
+            )
+            host = host._replace(held=why, groups=() if twin.name in counted else host.groups)
+            counted.add(host.name)
+        elif host.clock is not None and not host.held:
+            host = host._replace(held=why_wrong(host.clock))
+        found.append(host)
+    return found
+
+
+def _are_known_to_differ(one: Host, other: Host) -> bool:
+    return bool(one.resource_id and other.resource_id) and one.resource_id.lower() != other.resource_id.lower()
+
+
+def _why_blocked(by_name: Mapping[str, Host], unit: "_Unit") -> dict[str, str]:
+    """Why the hosts of a unit stay in service, because one of them is held back."""
+    held = next((by_name[name] for name in unit.hosts if by_name[name].held), None)
+    if held is None:
+        return {}
+    return {
+        name: by_name[name].held or "its event also hits %s, which is held back: %s" % (held.name, held.held)
+        for name in unit.hosts
+    }
+
+
+def _why_stopped(rest: Sequence[Host], policy: Policy) -> str:
+    """Why nothing is begun any more that can wait, and nothing approved; empty if that is not so."""
+    failed = [host.name for host in rest if host.failed]
+    if len(failed) <= policy.max_failed:
+        return ""
+    return "steps failed on %s, and handle_events_max_failed is %d" % (", ".join(failed), policy.max_failed)
+
+
+def _missed(
+    hosts: Sequence[Host], planned: Mapping[str, Sequence[Event]], met: Container[str], now: float
+) -> dict[str, str]:
+    """Say which hosts of a batch were hit before their turn had come, and by what, in words."""
+    found = {}
+    for host in hosts:
+        if host.name in met or host.leased or (host.vm_name is not None and not host.is_in_service):
+            continue
+        listed = {name_key(event.event_id) for event in host.events}
+        for event in planned.get(host.name, ()):
+            start = start_of(event)
+            if name_key(event.event_id) not in listed and (not event.is_scheduled or (start or now) <= now):
+                at = "" if start is None else ", which was to start at %s" % as_utc(start)
+                found[host.name] = "%s %s%s, is not listed any more" % (event.event_type, event.event_id, at)
+    return found
 
 
 def _passed_over(hosts: Sequence[Host], cases: Sequence[Case], named: Container[str], is_turn: bool) -> dict[str, str]:
@@ -250,6 +367,7 @@ def _passed_over(hosts: Sequence[Host], cases: Sequence[Case], named: Container[
     }
     if is_turn:
         reasons = {host.name: "nothing is ahead any more" for host in hosts} | reasons
+    reasons |= {host.name: host.left_alone for host in hosts if host.left_alone and host.events}
     return {
         host.name: host.leased or host.left_out or reasons[host.name]
         for host in hosts
@@ -317,12 +435,23 @@ class _Group(NamedTuple):
     away: frozenset[str]
     """The hosts that are not."""
 
+    def summarize(self) -> str:
+        """Say how many there are, how many are in service, and how many must stay."""
+        return "%s: %d of %d in service, %d must stay" % (self.name or "all", self.in_service, self.size, self.minimum)
+
     def describe(self) -> str:
         """Say what stands in the way of taking one more."""
+        of_group = " of %s" % self.name if self.name else ""
+        if self.minimum > self.size:
+            return "handle_events_minimum_in_service is %d, and there are only %d hosts%s" % (
+                self.minimum,
+                self.size,
+                of_group,
+            )
         return "%d of %d hosts%s are in service, and %d must stay" % (
             self.in_service,
             self.size,
-            " of %s" % self.name if self.name else "",
+            of_group,
             self.minimum,
         )
 
@@ -330,7 +459,8 @@ class _Group(NamedTuple):
 def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
     members: dict[str, list[Host]] = {}
     for host in hosts:
-        members.setdefault(host.group, []).append(host)
+        for group in host.groups:
+            members.setdefault(group, []).append(host)
     if len(members) > 1:
         # One that did not answer may be of any group, and is out of service in each.
         lost = [host for host in members.get("", ()) if _may_be_of_any_group(host)]
@@ -349,13 +479,13 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
                 % (one, first.name, other, second.name, name)
             )
         away = frozenset(host.name for host in of_group if not host.is_in_service)
-        minimum = _minimum_in_service(next(iter(texts)), len(of_group), name)
+        minimum = _minimum_in_service(next(iter(texts)), len(of_group))
         groups[name] = _Group(name, len(of_group), minimum, len(of_group) - len(away), away)
     return groups
 
 
 def _may_be_of_any_group(host: Host) -> bool:
-    return host.vm_name is None and not host.group
+    return host.vm_name is None and host.groups == ("",)
 
 
 def read_minimum(text: str) -> tuple[int, bool]:
@@ -374,16 +504,12 @@ def read_minimum(text: str) -> tuple[int, bool]:
     return int(digits), percent
 
 
-def _minimum_in_service(text: str, count: int, group: str) -> int:
+def _minimum_in_service(text: str, count: int) -> int:
     number, percent = read_minimum(text)
     if percent:
         # Rounded up, but for 100 % a host may always go: else a fleet of one could never be maintained.
         return count if number == 100 else min(-(-number * count // 100), count - 1)
-    if number > count:
-        raise PlanError(
-            "handle_events_minimum_in_service: %d, but there are only %d hosts%s"
-            % (number, count, " in handle_events_group %s" % group if group else " in the play")
-        )
+    # One that is larger than the group holds it back, and no other.
     return number
 
 
@@ -392,20 +518,16 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Hos
     others = _Others(
         busy={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased},
         elsewhere={name_key(host.vm_name) for host in rest or () if host.vm_name is not None},
+        alone={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.left_alone},
         may_answer=rest is None and any(host.vm_name is None and not host.leased for host in hosts),
     )
-    by_vm_name: dict[NameKey, Host] = {}
+    by_vm_name: dict[NameKey, list[Host]] = {}
     order = {host.name: number for number, host in enumerate(hosts)}
     events: dict[NameKey, Event] = {}
     for host in hosts:
-        if host.vm_name is None or host.leased:
+        if host.vm_name is None or host.leased or host.left_alone:
             continue
-        other = by_vm_name.setdefault(name_key(host.vm_name), host)
-        if other is not host:
-            raise PlanError(
-                "%s and %s are both the VM %s in Azure. Leave one of them out of handle_events_hosts, or check that"
-                " each asks its own metadata service" % (other.name, host.name, host.vm_name)
-            )
+        by_vm_name.setdefault(name_key(host.vm_name), []).append(host)
         for event in host.events:
             # Two hosts are never asked at the same instant: once started for one, it has started.
             known = events.get(name_key(event.event_id))
@@ -414,15 +536,24 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Hos
     cases = []
     for event in in_order_of_urgency(events.values()):
         names = {name_key(name): name for name in event.resources}
-        hit = [by_vm_name[key] for key in names if key in by_vm_name]
+        hit = [host for key in names for host in _hit_of(by_vm_name.get(key, []), event)]
         if event.is_of_unknown_vms:
             # Shown with those that are told of it.
-            hit = [host for host in by_vm_name.values() if event in host.events]
+            hit = [host for same_name in by_vm_name.values() for host in same_name if event in host.events]
         members = sorted(hit, key=lambda member: order[member.name])
         if members:
             outsiders = {key: name for key, name in sorted(names.items()) if key not in by_vm_name}
             cases.append(_case(event, members, outsiders, others, policy, now))
     return cases
+
+
+def _hit_of(same_name: Sequence[Host], event: Event) -> Sequence[Host]:
+    """Which of the hosts with the name of a VM an event hits: where there are two such VMs, each is told of its own."""
+    return [host for host in same_name if len(same_name) == 1 or event.event_id in map(_event_id, host.events)]
+
+
+def _event_id(event: Event) -> str:
+    return event.event_id
 
 
 class _Others(NamedTuple):
@@ -432,6 +563,8 @@ class _Others(NamedTuple):
     """Another run is at work on these."""
     elsewhere: Container[NameKey]
     """These are hosts of the play, and not of the batch."""
+    alone: Container[NameKey]
+    """Nothing is ever done to these."""
     may_answer: bool
     """Whether there are hosts that have not answered, and will be asked again."""
 
@@ -495,9 +628,12 @@ def _why_withheld(
         return "its type is not known"
     busy = [name for key, name in outsiders.items() if key in others.busy]
     elsewhere = [name for key, name in outsiders.items() if key in others.elsewhere and name not in busy]
-    unknown = [name for name in outsiders.values() if name not in busy and name not in elsewhere]
+    alone = [name for key, name in outsiders.items() if key in others.alone and name not in busy]
+    unknown = [name for name in outsiders.values() if name not in busy and name not in elsewhere and name not in alone]
     if unknown:
         return "it also hits %s, not in the play or not answering" % ", ".join(unknown)
+    if alone:
+        return "it also hits %s, which is left alone" % ", ".join(alone)
     if busy:
         return "it also hits %s, where another run is at work" % ", ".join(busy)
     if elsewhere:
@@ -563,6 +699,11 @@ class _Unit(NamedTuple):
     def waits_for_answers(self) -> bool:
         """Whether it is to be planned together with those that have not answered yet, and may be."""
         return not self.does_not_wait and any(case.waits_for_answers for case in self.cases)
+
+    def begins_anyway(self, policy: Policy, now: float) -> bool:
+        """Whether one of its events begins soon, whoever approves it or not."""
+        starting = [notice_of(case.event, now) for case in self.cases if not case.event.is_advisory]
+        return any(notice is None or notice < policy.begin_within for notice in starting)
 
 
 def _units(
@@ -656,7 +797,7 @@ class _Room:
         """Count these as out."""
         for name in names:
             host = self._by_name[name]
-            for out in self._out.values() if _may_be_of_any_group(host) else [self._out[host.group]]:
+            for out in self._out.values() if _may_be_of_any_group(host) else [self._out[one] for one in host.groups]:
                 out.add(name)
 
     def shortage(self, unit: _Unit, is_empty: bool) -> _Group | None:
@@ -665,10 +806,10 @@ class _Room:
         :param is_empty: whether the unit would have the batch for itself. Then hosts that the platform takes at one
             instant may be more than there is room for, if all others are in service: no waiting would change that
         """
-        for name in sorted({self._by_name[host].group for host in unit.hosts}):
+        for name in sorted({name for host in unit.hosts for name in self._by_name[host].groups}):
             group = self._groups[name]
             room = group.size - group.minimum
-            mine = {host for host in unit.hosts if self._by_name[host].group == name}
+            mine = {host for host in unit.hosts if name in self._by_name[host].groups}
             others = len(self._out[name] - mine)
             is_beyond_all_room = is_empty and len(mine) > room > 0 and others == 0
             if not mine.issubset(self._out[name]) and others + len(mine) > room and not is_beyond_all_room:
@@ -677,7 +818,12 @@ class _Room:
 
 
 def _batches(
-    by_name: Mapping[str, Host], units: Sequence[_Unit], groups: Mapping[str, _Group], policy: Policy, now: float
+    by_name: Mapping[str, Host],
+    units: Sequence[_Unit],
+    blocked: Mapping[str, str],
+    groups: Mapping[str, _Group],
+    policy: Policy,
+    now: float,
 ) -> tuple[list[list[str]], dict[str, str], dict[str, float], int | None]:
     """Make batches: first what does not wait and what only has to be put back, then the others, as there is room.
 
@@ -687,17 +833,20 @@ def _batches(
     :returns: the batches; why hosts are in none although they are hit; until when hosts can wait that were brought
         forward to an earlier one; and in which batch those are asked again that have not answered, if in any
     """
-    waiting = {name for unit in units for name in unit.hosts}
+    waiting = {name for unit in units for name in unit.hosts}.union(blocked)
     idle_again = [host.name for host in by_name.values() if _is_to_be_put_back(host) and host.name not in waiting]
     # What is hit, or only has to be put back, is thought to come back in its batch.
     stay_away = [
-        name for group in groups.values() for name in group.away if name not in waiting and name not in idle_again
+        name
+        for group in groups.values()
+        for name in group.away
+        if name in blocked or (name not in waiting and name not in idle_again)
     ]
     first = [unit for unit in units if unit.does_not_wait]
     batches = [first] if first or idle_again else []
     room = _Room(by_name, groups, stay_away + idle_again + [name for unit in first for name in unit.hosts])
     is_open = bool(batches) and not any(unit.is_quick for unit in first)
-    held: dict[str, str] = {}
+    held = dict(blocked)
     together = _together(by_name, units, groups, stay_away, now)
     if together:
         batches.append(together)
@@ -814,14 +963,18 @@ def _end(by_name: Mapping[str, Host], unit: _Unit, begin: float, policy: Policy,
 def _this_batch(
     by_name: Mapping[str, Host],
     units: Sequence[_Unit],
+    blocked: Mapping[str, str],
     groups: Mapping[str, _Group],
     policy: Policy,
     rest: Sequence[Host],
     patient: Collection[str],
-) -> tuple[list[list[str]], dict[str, str], dict[str, float]]:
+    now: float,
+) -> tuple[list[list[str]], dict[str, str], dict[str, str]]:
     """Take the batch as it is, but for what would now leave too few in service.
 
-    :returns: the batch; why hosts are not in it although they are hit; and until when others wait for room
+    When steps have failed, what begins soon in any case is taken all the same: as there is room, it is drained.
+
+    :returns: the batch; why hosts are not in it although they are hit; and why others wait in it
     """
     everybody = dict(by_name, **{host.name: host for host in rest})
     room = _Room(everybody, groups, [name for group in groups.values() for name in group.away])
@@ -833,19 +986,19 @@ def _this_batch(
     others = [unit for unit in units if not unit.does_not_wait and unit.deadline > pressing]
     for unit in first:
         room.take(unit.hosts)
-    failed = [host.name for host in rest if host.failed]
-    held: dict[str, str] = {}
-    waiting: dict[str, float] = {}
+    stop = _why_stopped(rest, policy)
+    held = dict(blocked)
+    waiting: dict[str, str] = {}
     is_empty = not first
     is_hurried = any(unit.is_quick for unit in first)
     for unit in others:
         is_patient = set(unit.hosts).issubset(patient)
         shortage = room.shortage(unit, is_empty)
         reason = shortage.describe() if shortage is not None else ""
-        if len(failed) > policy.max_failed:
-            reason = "steps failed on %s, and handle_events_max_failed is %d" % (", ".join(failed), policy.max_failed)
+        if stop and not unit.begins_anyway(policy, now):
+            reason = stop
         if is_patient and (reason or is_hurried):
-            waiting.update(dict.fromkeys(unit.hosts, unit.begins_by))
+            waiting.update(dict.fromkeys(unit.hosts, reason or "others of the batch have no time to wait for it"))
         elif reason:
             held.update(dict.fromkeys(unit.hosts, _why_held(reason, policy)))
         else:
@@ -878,7 +1031,7 @@ def _shortfalls(
     told = []
     for number, batch in enumerate(batches, 1):
         for name, group in groups.items():
-            mine = [host for host in batch if by_name[host].group == name and entries[host].events]
+            mine = [host for host in batch if name in by_name[host].groups and entries[host].events]
             at_once = [host for host in mine if host not in brought_forward]
             later = [host for host in mine if host in brought_forward]
             # What an earlier batch has out is thought to be back.
@@ -944,7 +1097,7 @@ def _make_way(
     """
     for name, entry in entries.items():
         host = by_name[name]
-        limits = [until for other, until in waiting.items() if by_name[other].group == host.group]
+        limits = [until for other, until in waiting.items() if set(by_name[other].groups).intersection(host.groups)]
         if not limits or not entry.remove:
             continue
         stopping = min(host.stop_seconds, _LEAST_FOR_ENDING / 2)

@@ -50,13 +50,14 @@ def note_host(
     agent: Mapping[str, Any],
     policy: Mapping[str, Any],
     variables: Mapping[str, Any],
+    found: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Note what is known of a host, see `describe_reading`; of one whose answers cannot be read, that it is silent.
 
     A host that was taken over may answer anything, and must not end the run for all others.
     """
     try:
-        noted = describe_reading(name, answer, standing, traces, is_marked, agent, policy, variables)
+        noted = describe_reading(name, answer, standing, traces, is_marked, agent, policy, variables, found)
         host = read_host(noted)
         is_at_work_on(host.agent or {}, "")
         if not isinstance(host.vm_name, str | None):
@@ -77,6 +78,7 @@ def describe_reading(
     agent: Mapping[str, Any],
     policy: Mapping[str, Any],
     variables: Mapping[str, Any],
+    found: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return a host as `read_host` reads it, with its policy.
 
@@ -87,6 +89,7 @@ def describe_reading(
     :param agent: what its agent says, if it has one that takes care of the events
     :param variables: `group`, `gateway_seconds`, `services` and `before_tasks`, and those of load_balancer_removal
         without that prefix; None if not given
+    :param found: what rotation_claim returned
     """
     was_left = bool(standing.get("was_left"))
     by_others = bool(standing.get("by_others")) or bool(traces)
@@ -112,10 +115,19 @@ def describe_reading(
         "approving": standing.get("approving") or [],
         "tried": standing.get("tried") or [],
         "seen": standing.get("seen") or {},
-        "group": variables.get("group") or _pool(removal) or answer.get("scale_set") or "",
+        "group": variables.get("group") or "",
+        # Unless a balancer says more.
+        "pool": _pool(removal) or answer.get("scale_set") or "",
+        "haproxy": _haproxy(name, variables, removal),
+        "methods": list(removal["methods"]),
+        "is_confirmed": bool(variables.get("health_probe_url")),
         "minimum": policy.get("minimum_in_service"),
         "policy": policy,
         "refused": "",
+        "resource_id": answer.get("resource_id"),
+        "clock": {"asked_at": found["asked_at"], "answered_at": found["answered_at"], "said": found["now"]}
+        if found and "asked_at" in found and "now" in found
+        else {},
         **_seconds(variables, removal),
     }
 
@@ -150,11 +162,20 @@ def _seconds(variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[s
     }
 
 
-def _pool(removal: Mapping[str, Any]) -> str:
-    """Which balancer's pool the host is in, as far as its variables tell: a group unless one is given.
+def _haproxy(name: str, variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[str, Any]:
+    """Which HAProxys to ask about the host, and for what; nothing if it is behind none."""
+    hosts = variables.get("haproxy_hosts") or ()
+    if "haproxy" not in removal["methods"] or not hosts:
+        return {}
+    return {
+        "balancers": [{"name": str(host), "socket": variables.get("haproxy_socket") or ""} for host in hosts],
+        "server": variables.get("haproxy_server") or name,
+        "backends": list(removal["haproxy_backends"]),
+    }
 
-    What the role would find in Azure is not asked here: of each host, each time, that is too much.
-    """
+
+def _pool(removal: Mapping[str, Any]) -> str:
+    """Which balancer's pool the host is in, as far as its variables tell: a group unless one is given."""
     for method, kind, variable in (
         ("haproxy", "backend", "haproxy_backends"),
         ("azure_load_balancer", "pool", "azure_pools"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.document import Event
+from .clocks import as_utc
 from .plan import Case, Entry, Plan
 from .treatment import notice_of
 
@@ -75,9 +76,14 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
             )
     lines += plan.shortfalls
     lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
+    lines += [
+        "%s: waits until %s at most: %s" % (name, as_utc(plan.patient[name]), why)
+        for name, why in plan.why_waiting.items()
+    ]
+    lines += ["%s: hit while in service: %s" % (name, what) for name, what in plan.missed.items()]
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
-    return [*(lines or ["Nothing is announced for these hosts."]), *plan.remarks]
+    return [*(lines or ["Nothing is announced for these hosts."]), *plan.groups, *plan.remarks]
 
 
 def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:

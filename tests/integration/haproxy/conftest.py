@@ -200,6 +200,18 @@ class Haproxy:
             encoding="utf-8",
         )
 
+    @classmethod
+    @contextmanager
+    def of(cls, program: Path, configuration: str, servers: list[str]) -> Iterator[Haproxy]:
+        """Run one that is configured like this, with servers at these addresses."""
+        with tempfile.TemporaryDirectory() as name, WebServer("web_0") as web_0, WebServer("web_1") as web_1:
+            directory = Path(name)
+            haproxy = cls(program, directory, [web_0, web_1])
+            text = configuration.format(*servers, directory=directory)
+            (directory / "haproxy.cfg").write_text(text, encoding="utf-8")
+            with haproxy:
+                yield haproxy
+
     def __enter__(self) -> Haproxy:
         log = self.directory / "log"
         with log.open("wb") as output:

@@ -11,6 +11,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.opera
     Outcome,
     UnknownServer,
     carry_out,
+    list_servers,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import UnixAddress, read_order
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runtime_api import (
@@ -94,6 +95,23 @@ def fixture_run(haproxy: ScriptedHaproxy, time: Time) -> Run:
 
 def states(haproxy: ScriptedHaproxy, name: str = "web_0") -> List[Any]:
     return [(server.admin_state, server.weight) for server in haproxy.servers if server.name == name]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "places"),
+    [
+        ({}, ["web/web_0", "web/web_1", "api/web_0", "api/other"]),
+        ({"server": "web_0"}, ["web/web_0", "api/web_0"]),
+        ({"backends": ["api"]}, ["api/web_0", "api/other"]),
+        ({"server": "nobody"}, []),
+    ],
+)
+def test_given_servers_when_listed_then_those_that_are_meant_are_there(
+    haproxy: ScriptedHaproxy, chosen: Dict[str, Any], places: List[str]
+) -> None:
+    found = list_servers(RuntimeApi(UnixAddress(haproxy.path), PATIENCE), **chosen)
+
+    assert ["%s/%s" % (server.backend, server.server) for server in found] == places
 
 
 class TestMaintenance:

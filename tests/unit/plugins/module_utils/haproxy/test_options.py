@@ -9,6 +9,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.optio
     Order,
     read_address,
     read_order,
+    read_selection,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.plan import Record
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -29,6 +30,13 @@ def test_given_a_server_when_options_are_read_then_it_is_only_read() -> None:
 
 def test_given_a_record_when_options_are_read_then_it_is_what_will_be_restored() -> None:
     assert read(restore=[RECORD]).restore == (Record("web", "web_0", "ready", 4, 100),)
+
+
+def test_given_what_is_to_be_listed_when_options_are_read_then_nothing_means_all() -> None:
+    assert read_selection({}) == (None, None)
+    assert read_selection({"server": "web_0", "backend": ["web"]}) == ("web_0", ("web",))
+    with pytest.raises(OptionError, match=r"^server: 'a;b' is not a name"):
+        read_selection({"server": "a;b"})
 
 
 @pytest.mark.parametrize(

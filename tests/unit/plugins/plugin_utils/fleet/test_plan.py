@@ -14,6 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     Event,
     parse_listed,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading, as_utc
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Attempt,
     Host,
@@ -46,7 +47,8 @@ def fleet(*events: Event, count: int = 4, **details: Any) -> list[Host]:
 def test_given_no_events_then_nothing_is_planned(now: float) -> None:
     plan = make_plan(fleet(), Policy(), now)
 
-    assert plan == Plan(batches=[], hosts={}, cases=[], unanswered=[], held={}, shortfalls=[], turns=[])
+    groups = ("all: 4 of 4 in service, 2 must stay",)
+    assert plan == Plan(batches=[], hosts={}, cases=[], unanswered=[], held={}, shortfalls=[], turns=[], groups=groups)
 
 
 def test_given_events_that_hit_only_others_then_nothing_is_planned(event: MakeEvent, now: float) -> None:
@@ -588,9 +590,41 @@ def test_given_the_minimum_needs_all_that_are_in_service_then_what_can_wait_stay
     assert approvals(plan, ["h0", "h1"]) == {"h1": ["Preempt-vm_1"]}
 
 
-def test_given_more_hosts_than_there_are_as_minimum_then_it_is_refused(event: MakeEvent, now: float) -> None:
-    with pytest.raises(PlanError, match="handle_events_minimum_in_service: 5, but there are only 2 hosts in the play"):
-        make_plan(fleet(event(), count=2), Policy(minimum_in_service="5"), now)
+def test_given_a_group_that_is_smaller_than_its_minimum_then_it_is_held_back_and_the_others_are_maintained(
+    event: MakeEvent, now: float
+) -> None:
+    web, *db = fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 1)))
+    hosts = [web._replace(groups=("web",)), *(host._replace(groups=("db",)) for host in db)]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now)
+
+    assert plan.batches == [["h1"]]
+    assert plan.held["h0"].startswith("handle_events_minimum_in_service is 2, and there are only 1 hosts of web")
+    assert plan.groups == ("web: 1 of 1 in service, 2 must stay", "db: 3 of 3 in service, 2 must stay")
+
+
+def test_given_a_host_in_two_groups_then_it_takes_room_in_both(event: MakeEvent, now: float) -> None:
+    first, both, second = fleet(*(event(resources=(f"vm_{n}",), notice=3000 + n) for n in range(3)), count=3)
+    hosts = [
+        first._replace(groups=("web",)),
+        both._replace(groups=("web", "api")),
+        second._replace(groups=("api",)),
+    ]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
+
+    assert plan.batches == [["h0"], ["h1"], ["h2"]]
+    assert plan.groups == ("web: 2 of 2 in service, 1 must stay", "api: 2 of 2 in service, 1 must stay")
+
+
+def test_given_a_host_that_its_balancers_see_down_then_it_counts_as_out_of_service(
+    event: MakeEvent, now: float
+) -> None:
+    hit, down, other = fleet(event(resources=("vm_0",)), count=3)
+    hosts = [hit, down._replace(is_down=True), other]
+
+    assert "h0" in make_plan(hosts, Policy(minimum_in_service="2"), now).held
+    assert make_plan(hosts, Policy(minimum_in_service="1"), now).batches == [["h0"]]
 
 
 @pytest.mark.parametrize(("minimum", "is_held"), [("1", True), ("100%", True), ("50%", False), ("0", False)])
@@ -615,13 +649,13 @@ def test_given_a_shared_event_beyond_all_room_then_it_goes_alone_and_waits_for_w
 
 def test_given_groups_then_each_keeps_its_own_minimum(event: MakeEvent, now: float) -> None:
     hosts = [
-        host._replace(group="web" if number < 2 else "db")
+        host._replace(groups=("web" if number < 2 else "db",))
         for number, host in enumerate(fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 1, 2)), count=6))
     ]
 
     assert make_plan(hosts, Policy(minimum_in_service="50%"), now).batches == [["h0"], ["h1", "h2"]]
 
-    hosts = [host._replace(minimum="3" if host.group == "db" else "0") for host in hosts]
+    hosts = [host._replace(minimum="3" if host.groups == ("db",) else "0") for host in hosts]
     assert make_plan(hosts, Policy(minimum_in_service="50%"), now).batches == [["h0", "h1", "h2"]]
 
 
@@ -629,7 +663,7 @@ def test_given_groups_and_a_host_that_does_not_answer_then_it_is_out_of_service_
     event: MakeEvent, now: float
 ) -> None:
     hosts = [
-        host._replace(group="web" if number < 2 else "db")
+        host._replace(groups=("web" if number < 2 else "db",))
         for number, host in enumerate(fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 2)), count=4))
     ]
 
@@ -637,7 +671,8 @@ def test_given_groups_and_a_host_that_does_not_answer_then_it_is_out_of_service_
     plan = make_plan([*hosts, Host("h4")], Policy(minimum_in_service="2"), now)
     assert plan.batches == []
     assert plan.held["h0"].startswith("2 of 3 hosts of web are in service, and 2 must stay")
-    assert make_plan([*hosts, Host("h4", group="cache")], Policy(minimum_in_service="1"), now).batches == [["h0", "h2"]]
+    hosts.append(Host("h4", groups=("cache",)))
+    assert make_plan(hosts, Policy(minimum_in_service="1"), now).batches == [["h0", "h2"]]
 
 
 def test_given_two_minimums_in_one_group_then_both_hosts_and_values_are_named(now: float) -> None:
@@ -677,7 +712,8 @@ def test_given_an_earlier_batch_that_is_not_back_then_what_the_platform_takes_is
 def test_given_a_host_on_which_a_step_failed_then_the_next_go_only_if_so_many_may_fail(
     event: MakeEvent, now: float, max_failed: int, is_held: bool
 ) -> None:
-    first, second, third = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), count=3)
+    later = {"resources": ("vm_1",), "notice": 1200}
+    first, second, third = fleet(event(resources=("vm_0",)), event(**later), count=3)
     policy = Policy(minimum_in_service="1", max_failed=max_failed)
 
     plan = make_plan([second], policy, now, rest=[first._replace(failed=True), third])
@@ -685,6 +721,22 @@ def test_given_a_host_on_which_a_step_failed_then_the_next_go_only_if_so_many_ma
     assert ("h1" in plan.held) == is_held
     if is_held:
         assert plan.held["h1"].startswith("steps failed on h0, and handle_events_max_failed is 0")
+
+
+def test_given_steps_that_failed_when_an_event_begins_soon_anyway_then_its_host_is_drained_as_there_is_room(
+    event: MakeEvent, now: float
+) -> None:
+    broken, *others = fleet(*(event(resources=(f"vm_{n}",), notice=320) for n in range(8)), count=8)
+    rest = [broken._replace(is_out=True, failed=True)]
+    patient = {host.name: now + 200 for host in others}
+
+    plan = make_plan(others, Policy(minimum_in_service="5"), now, rest=rest, patient=patient)
+
+    assert plan.batches == [["h1", "h2"]]
+    assert {case.withheld for case in plan.cases} == {"steps failed on h0, and handle_events_max_failed is 0"}
+    assert approvals(plan, plan.batches[0]) == {}
+    assert plan.patient == {f"h{n}": now + 200 for n in range(3, 8)}
+    assert plan.why_waiting == {f"h{n}": "7 of 8 hosts are in service, and 5 must stay" for n in range(3, 8)}
 
 
 @pytest.mark.parametrize(("notice", "batches"), [(86400, 100), (30000, 50), (900, 2)])
@@ -807,15 +859,41 @@ def test_given_one_that_waits_for_its_turn_then_its_event_is_not_approved(event:
     assert approvals(plan, ["h0", "h1"]) == {"h0": ["Reboot-vm_0"]}
 
 
-def test_given_one_that_waits_when_steps_have_failed_then_it_waits_until_its_time_has_come(
+def test_given_one_that_waits_when_steps_have_failed_then_it_waits_until_its_event_begins_soon(
     event: MakeEvent, now: float
 ) -> None:
-    broken, other = at_the_same_time(event, count=2)
+    broken, other = fleet(*(event(resources=(f"vm_{n}",), notice=3000) for n in (0, 1)), count=2)
     rest = [broken._replace(events=(), failed=True)]
+    policy = Policy(minimum_in_service="1")
 
-    plan = make_plan([other], Policy(minimum_in_service="1"), now, rest=rest, patient={"h1": now + 600})
+    plan = make_plan([other], policy, now, rest=rest, patient={"h1": now + 2600})
+    soon = make_plan([other], policy, now + 1801, rest=rest, patient={"h1": now + 2600})
 
-    assert (plan.batches, plan.held, plan.patient) == ([[]], {}, {"h1": now + 600})
+    assert (plan.batches, plan.held, plan.patient) == ([[]], {}, {"h1": now + 2600})
+    assert plan.why_waiting == {"h1": "steps failed on h0, and handle_events_max_failed is 0"}
+    assert (soon.batches, approvals(soon, ["h1"])) == ([["h1"]], {})
+
+
+@pytest.mark.parametrize("later", [{"events": ()}, {"events": (), "vm_name": None}])
+def test_given_an_event_that_came_and_went_before_its_turn_then_its_host_was_hit_while_in_service(
+    event: MakeEvent, now: float, later: dict[str, Any]
+) -> None:
+    hit, other = fleet(event(resources=("vm_0",), notice=600), count=2)
+    planned = {name: entry.events for name, entry in make_plan([hit, other], Policy(), now).hosts.items()}
+    gone = hit._replace(**later)
+
+    def at_its_turn(at: float, host: Host = gone) -> Plan:
+        return make_plan([host], Policy(), at, rest=[other], planned=planned)
+
+    assert at_its_turn(now + 599).missed == {}
+    assert at_its_turn(now + 601).missed == {
+        "h0": "Reboot Reboot-vm_0, which was to start at 2026-09-19T18:10:00Z, is not listed any more"
+    }
+    assert at_its_turn(now + 601).passed_over == {}
+    assert at_its_turn(now + 601, gone._replace(leased="another run is at work")).missed == {}
+    assert at_its_turn(now + 601, hit).missed == {}
+    if gone.vm_name is not None:
+        assert at_its_turn(now + 601, gone._replace(is_drained=True)).missed == {}
 
 
 def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it(event: MakeEvent, now: float) -> None:
@@ -875,9 +953,132 @@ def test_given_an_event_that_has_started_then_a_host_that_is_still_in_service_wa
     assert plan.hosts["h0"].unprepared == unprepared
 
 
-def test_given_two_hosts_that_are_one_vm_then_both_are_named(now: float) -> None:
-    with pytest.raises(PlanError, match="h0 and h1 are both the VM web_0"):
-        make_plan([Host("h0", "WEB_0"), Host("h1", "web_0")], Policy(), now)
+BLUE = "/subscriptions/s/resourceGroups/blue/providers/Microsoft.Compute/virtualMachines/web_0"
+GREEN = BLUE.replace("blue", "green")
+
+
+@pytest.mark.parametrize("ids", [("", ""), (BLUE, ""), (BLUE, BLUE.upper())])
+def test_given_two_hosts_that_say_to_be_one_vm_then_both_are_held_back_and_the_others_go_on(
+    event: MakeEvent, now: float, ids: tuple[str, str]
+) -> None:
+    reboot, freeze = event(resources=("web_0",)), event("Freeze", ("vm_2",))
+    hosts = [
+        Host("h0", "WEB_0", (reboot,), resource_id=ids[0]),
+        Host("h1", "web_0", (reboot,), resource_id=ids[1]),
+        Host("h2", "vm_2", (freeze,)),
+        Host("h3", "vm_3"),
+    ]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now)
+
+    assert plan.batches == [["h2"]]
+    assert list(plan.held) == ["h0", "h1"]
+    assert {why.partition(" in Azure")[0] for why in plan.held.values()} == {
+        "h0 and h1 are both the VM WEB_0",
+        "h0 and h1 are both the VM web_0",
+    }
+    assert approvals(plan, ["h0", "h1", "h2"]) == {"h2": ["Freeze-vm_2"]}
+    assert plan.groups == ("all: 3 of 3 in service, 2 must stay",)
+
+
+def test_given_two_vms_of_one_name_in_two_resource_groups_then_each_is_taken_through_its_own_event(
+    event: MakeEvent, now: float
+) -> None:
+    blue = Host("h0", "web_0", (event(resources=("web_0",), event_id="A"),), resource_id=BLUE)
+    green = Host("h1", "web_0", (event(resources=("web_0",), event_id="B", notice=950),), resource_id=GREEN)
+
+    plan = make_plan([blue, green], Policy(minimum_in_service="0"), now)
+
+    assert plan.batches == [["h0", "h1"]]
+    assert approvals(plan, ["h0", "h1"]) == {"h0": ["A"], "h1": ["B"]}
+    assert approvals(plan, ["h0"]) == {"h0": ["A"]}
+    assert (plan.held, plan.remarks) == ({}, ())
+
+
+def test_given_one_vm_twice_and_nothing_announced_then_it_is_remarked_and_counts_once(now: float) -> None:
+    plan = make_plan([Host("h0", "web_0"), Host("h1", "WEB_0"), Host("h2", "vm_2")], Policy(), now)
+
+    assert [remark.partition(":")[0] for remark in plan.remarks] == ["h0", "h1"]
+    assert (plan.held, plan.groups) == ({}, ("all: 2 of 2 in service, 1 must stay",))
+
+
+def test_given_a_balancer_then_it_is_left_alone_and_counts_in_no_group(event: MakeEvent, now: float) -> None:
+    shared, own = event(resources=("vm_0", "lb"), event_id="A", notice=900), event(resources=("lb",), event_id="B")
+    hosts = [
+        Host("h0", "vm_0", (shared,)),
+        Host("h1", "vm_1"),
+        Host("lb", "lb", (shared, own), groups=(), left_alone="it balances"),
+    ]
+
+    plan = make_plan(hosts, Policy(), now)
+
+    assert plan.batches == [["h0"]]
+    assert plan.passed_over == {"lb": "it balances"}
+    assert plan.remarks == ("lb: it balances",)
+    assert plan.groups == ("all: 2 of 2 in service, 1 must stay",)
+    assert [case.withheld for case in plan.cases] == ["it also hits lb, which is left alone"]
+
+
+def clock(now: float, ahead: float) -> ClockReading:
+    """The clock of a host that answered within two seconds, and is so many seconds ahead."""
+    return ClockReading(asked_at=now, answered_at=now + 2, said=now + 1 + ahead)
+
+
+@pytest.mark.parametrize("ahead", [-700.0, -32.0, 32.0, 700.0])
+def test_given_a_clock_that_differs_from_those_of_half_of_the_hosts_then_the_run_is_refused_and_both_times_named(
+    event: MakeEvent, now: float, ahead: float
+) -> None:
+    hosts = [host._replace(clock=clock(now, ahead if number < 2 else 0)) for number, host in enumerate(fleet(event()))]
+
+    with pytest.raises(PlanError, match=r"clock is wrong: h0 .* by its clock when .* 2 of the 4 hosts") as why:
+        make_plan([*hosts, Host("h4")], Policy(), now)
+    assert as_utc(now + 1 + ahead) in str(why.value)
+
+
+@pytest.mark.parametrize("ahead", [-32.0, -700.0, 32.0])
+def test_given_one_clock_that_differs_then_its_host_is_held_back_and_the_others_go_on(
+    event: MakeEvent, now: float, ahead: float
+) -> None:
+    hosts = [
+        host._replace(clock=clock(now, 0 if number else ahead))
+        for number, host in enumerate(
+            fleet(
+                event(resources=("vm_0", "vm_1"), event_id="A"),
+                event(resources=("vm_2",), event_id="B"),
+                event(resources=("vm_3",), event_id="C", status="Started"),
+                count=5,
+            )
+        )
+    ]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
+
+    assert plan.batches == [["h3", "h2"]]
+    assert plan.held["h0"].startswith("it was %s by its clock when" % as_utc(now + 1 + ahead))
+    assert plan.held["h1"].startswith("its event also hits h0, which is held back: it was")
+    assert approvals(plan, [host.name for host in hosts]) == {"h2": ["B"]}
+    assert plan.remarks == ("h0: %s" % plan.held["h0"],)
+    again = make_plan(hosts[:3], Policy(minimum_in_service="0"), now, rest=hosts[3:])
+    assert (again.batches, list(again.held)) == ([["h2"]], ["h0", "h1"])
+
+
+@pytest.mark.parametrize("ahead", [-30.0, 0.0, 30.0])
+def test_given_clocks_that_differ_by_what_is_tolerated_then_nothing_is_said(
+    event: MakeEvent, now: float, ahead: float
+) -> None:
+    hosts = [host._replace(clock=clock(now, ahead)) for host in fleet(event())]
+
+    assert make_plan(hosts, Policy(), now).remarks == ()
+
+
+def test_given_a_host_that_is_out_when_its_clock_is_wrong_then_it_is_put_back_unless_it_is_hit(
+    event: MakeEvent, now: float
+) -> None:
+    idle = Host("h0", "vm_0", was_left=True, clock=clock(now, 700))
+    hit = Host("h1", "vm_1", (event(resources=("vm_1",)),), was_left=True, clock=clock(now, 700))
+    others = [host._replace(clock=clock(now, 0)) for host in fleet(count=6)[2:]]
+
+    assert make_plan([idle, hit, *others], Policy(), now).batches == [["h0"]]
 
 
 @pytest.mark.parametrize("minimum", ["most", "-1", "101%", "1.5", "", "%"])

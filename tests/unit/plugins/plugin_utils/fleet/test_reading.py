@@ -97,21 +97,54 @@ def test_given_traces_claims_or_a_mark_when_noted_then_it_is_drained_if_somebody
             {"methods": ["health_probe", "application_gateway"], "gateway_pools": [GATEWAY_POOL]},
             f"pool {GATEWAY_POOL.lower()}",
         ),
-        ({"methods": ["haproxy"], "haproxy_backends": ["web"], "group": "shop"}, "shop"),
     ],
 )
 def test_given_the_pools_that_a_host_leaves_when_noted_then_those_of_the_same_are_a_group(
     variables: dict[str, Any], group: str
 ) -> None:
-    assert reading(variables=variables)["group"] == group
+    assert reading(variables=variables)["pool"] == group
 
 
 def test_given_neither_group_nor_pool_when_noted_then_its_scale_set_is_its_group() -> None:
     answer = {"vm_name": "web_1", "events": [], "scale_set": "web"}
 
-    assert reading(answer=answer)["group"] == "web"
-    assert reading(answer=answer, variables={"group": ""})["group"] == "web"
+    assert reading(answer=answer)["pool"] == "web"
+    assert reading(answer=answer)["group"] == reading(answer=answer, variables={"group": ""})["group"] == ""
     assert reading(answer=answer, variables={"group": "shop"})["group"] == "shop"
+
+
+def test_given_a_host_behind_haproxy_when_noted_then_it_is_known_whom_to_ask_and_for_what() -> None:
+    behind = {"methods": ["haproxy"], "haproxy_hosts": ["lb1", "lb2"]}
+
+    assert reading(variables=behind)["haproxy"] == {
+        "balancers": [{"name": "lb1", "socket": ""}, {"name": "lb2", "socket": ""}],
+        "server": "web-1",
+        "backends": [],
+    }
+    named = {**behind, "haproxy_server": "w", "haproxy_backends": ["api"], "haproxy_socket": "/s"}
+    assert reading(variables=named)["haproxy"]["server"] == "w"
+    assert reading(variables=named)["haproxy"]["backends"] == ["api"]
+    assert reading(variables=named)["haproxy"]["balancers"][0] == {"name": "lb1", "socket": "/s"}
+    assert reading(variables={"haproxy_hosts": ["lb1"]})["haproxy"] == {}
+    assert reading(variables={"methods": ["haproxy"]})["haproxy"] == {}
+
+
+def test_given_the_clocks_of_the_round_trip_when_noted_then_they_are_kept_together() -> None:
+    found = {"asked_at": 1.0, "answered_at": 2.0, "now": 1.5, "claims": {}}
+
+    assert reading(found=found)["clock"] == {"asked_at": 1.0, "answered_at": 2.0, "said": 1.5}
+    assert reading(found={"msg": "unreachable"})["clock"] == {}
+
+
+@pytest.mark.parametrize("said", ["inf", "nan", -1, 1e12, "noon", None, [1]])
+def test_given_a_host_whose_clock_is_no_time_when_noted_then_it_counts_as_silent(said: Any) -> None:
+    answer = {"vm_name": "vm_0", "events": []}
+    found = {"asked_at": 1.0, "answered_at": 2.0, "now": said, "claims": {}}
+
+    noted = note_host("web1", answer, {}, (), False, {}, {}, {}, found)
+
+    assert (noted["vm_name"], noted["clock"]) == (None, {})
+    assert noted["refused"].startswith("its answers cannot be read")
 
 
 def test_given_an_application_gateway_when_noted_then_the_minutes_that_it_takes_are_planned_for_on_both_ways() -> None:

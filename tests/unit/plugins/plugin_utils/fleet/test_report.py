@@ -28,7 +28,7 @@ def test_given_hosts_that_were_brought_forward_when_told_then_they_are_named_wit
         for number in range(4)
     ]
 
-    assert describe_plan(make_plan(hosts, Policy(minimum_in_service="3"), now), now)[-4:] == [
+    assert describe_plan(make_plan(hosts, Policy(minimum_in_service="3"), now), now)[-5:] == [
         "Batch 1 of 2: web0",
         "Batch 2 of 2: web1, web2, web3",
         (
@@ -39,7 +39,27 @@ def test_given_hosts_that_were_brought_forward_when_told_then_they_are_named_wit
             "Batch 2 may leave 1 of 4 hosts in service, fewer than 3, because the platform takes web2 and web3 at a"
             " time of its own"
         ),
+        "all: 4 of 4 in service, 3 must stay",
     ]
+
+
+def test_given_hosts_that_wait_in_their_batch_when_told_then_each_is_named_with_the_reason_and_until_when(
+    event: MakeEvent, now: float
+) -> None:
+    first, second = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),)) for n in range(2)]
+    out = first._replace(events=(), is_out=True)
+    plan = make_plan([second], Policy(minimum_in_service="1"), now, rest=[out], patient={"web1": now + 600})
+
+    waits = "web1: waits until 2026-09-19T18:10:00Z at most: 1 of 2 hosts are in service, and 1 must stay"
+    assert waits in describe_plan(plan, now)
+
+
+def test_given_a_host_that_was_hit_before_its_turn_when_told_then_it_is_named(event: MakeEvent, now: float) -> None:
+    reboot = event(event_id="A", notice=60)
+    plan = make_plan([Host("web1", "vm_0")], Policy(), now + 61, rest=[], planned={"web1": (reboot,)})
+
+    missed = "web1: hit while in service: Reboot A, which was to start at 2026-09-19T18:01:00Z, is not listed any more"
+    assert missed in describe_plan(plan, now + 61)
 
 
 def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named(event: MakeEvent, now: float) -> None:
@@ -66,20 +86,24 @@ def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named
         "Batch 1 of 2: web3, web4, web5 (to be put back)",
         "Batch 2 of 2: web1",
         "No answer from: web6",
+        "all: 4 of 6 in service, 3 must stay",
     ]
 
 
 def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
     plan = make_plan([Host("web1", "vm_0")], Policy(), now)
 
-    assert describe_plan(plan, now) == ["Nothing is announced for these hosts."]
+    assert describe_plan(plan, now) == [
+        "Nothing is announced for these hosts.",
+        "all: 1 of 1 in service, 0 must stay",
+    ]
     assert describe_results(plan, {}) == Report(["Nothing had to be done."], [], {}, {})
 
 
 def test_given_a_policy_for_a_type_that_azure_may_add_when_told_then_it_is_pointed_out_once(now: float) -> None:
     policy = read_policy({"policies": [{"name": "moves", "match": {"event_types": ["Migrate", "Reboot"]}}]})
 
-    nothing, remark = describe_plan(make_plan([Host("web0", "vm_0")], policy, now), now)
+    nothing, _group, remark = describe_plan(make_plan([Host("web0", "vm_0")], policy, now), now)
 
     assert nothing == "Nothing is announced for these hosts."
     assert remark.startswith(
@@ -193,6 +217,7 @@ def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(ev
         "Reboot A: web1, starts in 900 s: it is left to the agent of web1",
         "Batch 1 of 1: web2 (left to its agent), web1 (left to its agent)",
         "Batch 1 leaves 0 of 2 hosts in service, fewer than 1, because the platform or an agent takes web2 and web1",
+        "all: 2 of 2 in service, 1 must stay",
     ]
     result = Result(steps=("left to its agent",), outcome="over", restored=True)
     assert describe_results(plan, {"web1": result, "web2": result}).lines == [
@@ -207,7 +232,10 @@ def test_given_a_host_that_stays_in_service_for_others_when_told_then_it_fails_t
     plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(minimum_in_service="1"), now)
 
     reason = "1 of 1 hosts are in service, and 1 must stay: stays in service until less than 300 s of notice are left"
-    assert describe_plan(plan, now) == [f"Reboot A: web1, starts in 900 s: left alone, {reason}"]
+    assert describe_plan(plan, now) == [
+        f"Reboot A: web1, starts in 900 s: left alone, {reason}",
+        "all: 1 of 1 in service, 1 must stay",
+    ]
     assert describe_results(plan, {}).failures == [f"web1: left in service: {reason}"]
 
 

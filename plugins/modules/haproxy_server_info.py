@@ -1,0 +1,125 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module haproxy_server_info."""
+
+DOCUMENTATION = r"""
+module: haproxy_server_info
+short_description: List the servers of HAProxy, and how each is
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads from the runtime API of HAProxy which servers each backend has, and which of them are in rotation. Runs on the
+    host of HAProxy, or reaches it over TCP.
+  - The playbook C(foghorn.azure_events.handle_events) learns from it which machines do the same work.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+options:
+  socket:
+    description:
+      - Where HAProxy listens for commands, its C(stats socket). The path of a socket, or host and port as
+        V(127.0.0.1:9999) or V([::1]:9999). C(level operator) is enough.
+    type: str
+    default: /run/haproxy/admin.sock
+  server:
+    description: Only servers of this name. Case matters.
+    type: str
+  backend:
+    description: Only the servers of these backends.
+    type: list
+    elements: str
+  timeout:
+    description:
+      - Seconds for one command of the runtime API. Above 0, up to 86400.
+    type: float
+    default: 10
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+    details: It changes nothing.
+  idempotent:
+    support: full
+seealso:
+  - module: foghorn.azure_events.haproxy_server
+  - name: HAProxy's management guide
+    description: The runtime API and its states.
+    link: https://docs.haproxy.org/2.6/management.html
+"""
+
+EXAMPLES = r"""
+- name: Read which servers there are
+  foghorn.azure_events.haproxy_server_info:
+  register: balancer
+
+- name: Name those of the backend web that are in rotation
+  ansible.builtin.debug:
+    msg: >-
+      {{
+        balancer.servers | selectattr('backend', 'eq', 'web') | selectattr('effective_state', 'eq', 'ready')
+        | selectattr('operational_state', 'eq', 'running') | map(attribute='server')
+      }}
+"""
+
+RETURN = r"""
+servers:
+  description: The servers, in the order of HAProxy's configuration. One that is in two backends is listed twice.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - backend: web
+      server: web_0
+      state: ready
+      effective_state: ready
+      admin_state: 0
+      operational_state: running
+      weight: 100
+  contains:
+    backend:
+      description: The backend.
+      type: str
+      returned: always
+    server:
+      description: The server.
+      type: str
+      returned: always
+    state:
+      description: What is set at the server itself, V(drain), V(maintenance) or V(ready).
+      type: str
+      returned: always
+    effective_state:
+      description: How HAProxy treats it, with what it inherits from a server that it tracks.
+      type: str
+      returned: always
+    admin_state:
+      description:
+        - The bits of C(srv_admin_state), as RV(foghorn.azure_events.haproxy_server#module:before[].admin_state) has
+          them.
+      type: int
+      returned: always
+    operational_state:
+      description: What its checks say, V(stopped), V(starting), V(running), V(stopping) or V(unknown).
+      type: str
+      returned: always
+    weight:
+      description: The weight.
+      type: int
+      returned: always
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.haproxy_module import run_server_info, server_info_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_server_info(AnsibleModule(argument_spec=server_info_arguments(), supports_check_mode=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Which hosts do the same work, and which only balance for others?
+
+HAProxy knows: the servers of a backend do the same work, and the minimum in service holds for each backend. A host may
+serve several.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...module_utils.scheduled_events.text import plain
+
+# What takes a balancer itself out of rotation, as a balancer: the file that a probe endpoint looks at is for servers.
+_WAYS_OF_A_BALANCER = ("azure_load_balancer", "application_gateway", "command")
+_UP = ("starting", "running")
+_MOST_NAMED = 3
+
+
+class Balancers(NamedTuple):
+    """What balancers say of the hosts."""
+
+    groups: Mapping[str, Sequence[str]] = {}
+    """By host, the backends that it serves, in words. Of a host that is not in it, nothing is known."""
+    down: Sequence[str] = ()
+    """Hosts that no balancer has in service, although nobody is known to have taken them out."""
+    alone: Mapping[str, str] = {}
+    """Why hosts are left alone, in words: they balance for others, and nothing says how they leave rotation."""
+    remarks: Sequence[str] = ()
+    """What is most likely not meant, in words."""
+
+
+def read_balancers(hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> Balancers:
+    """Put together what balancers say.
+
+    :param hosts: what is known of each host, as `describe_reading` returns it
+    :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in `item.name`
+    """
+    servers: dict[str, list[tuple[str, str, bool]]] = {}
+    remarks = []
+    for answer in answers:
+        balancer = str(answer["item"]["name"])
+        try:
+            servers[balancer] = [
+                (str(one["backend"]), str(one["server"]), _is_up(one)) for one in answer.get("servers") or ()
+            ]
+        except (AttributeError, LookupError, TypeError) as error:
+            answer = {"msg": "its answer cannot be read: %r" % error}
+        if not servers.get(balancer):
+            servers.pop(balancer, None)
+            remarks.append("%s: HAProxy was not asked: %s" % (balancer, plain(answer.get("msg") or "no answer")[:300]))
+    places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
+    for host in hosts:
+        asked = [one["name"] for one in (host.get("haproxy") or {}).get("balancers", ()) if one["name"] in servers]
+        if asked and not places[host["name"]]:
+            remarks.append(
+                "%s: HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server"
+                % (host["name"], " and ".join(asked), host["haproxy"]["server"])
+            )
+    served = _served_by(hosts)
+    return Balancers(
+        groups=_groups(places),
+        down=[host["name"] for host in hosts if _is_down(host, places.get(host["name"]) or {})],
+        alone={
+            host["name"]: _why_alone(served[host["name"]])
+            for host in hosts
+            if host["name"] in served and not places.get(host["name"]) and not _leaves_by_another_way(host)
+        },
+        remarks=remarks,
+    )
+
+
+def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
+    """Return what is known of a host together with what balancers say of it."""
+    name = host["name"]
+    group = host.get("group") or ""
+    groups = [group] if group else balancers.groups.get(name) or [host.get("pool") or ""]
+    return dict(
+        host,
+        groups=[] if name in balancers.alone else list(groups),
+        is_down=name in balancers.down,
+        left_alone=balancers.alone.get(name, ""),
+    )
+
+
+def _is_up(server: Mapping[str, Any]) -> bool:
+    return server["effective_state"] == "ready" and server["operational_state"] in _UP
+
+
+def _places(
+    haproxy: Mapping[str, Any], servers: Mapping[str, Sequence[tuple[str, str, bool]]]
+) -> dict[tuple[str, str], bool]:
+    """In which backends of which balancers a host is, and whether it is in service there."""
+    return {
+        (backend, one["name"]): is_up
+        for one in haproxy["balancers"]
+        for backend, server, is_up in servers.get(one["name"], ())
+        if server == haproxy["server"] and (not haproxy["backends"] or backend in haproxy["backends"])
+    }
+
+
+def _groups(places: Mapping[str, Mapping[tuple[str, str], bool]]) -> dict[str, list[str]]:
+    """Name the groups of each host: balancers, or backends, with just the same servers are one group."""
+    members: dict[tuple[str, str], list[str]] = {}
+    for name, of_host in places.items():
+        for place in of_host:
+            members.setdefault(place, []).append(name)
+    labels: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for place, names in members.items():
+        labels.setdefault(tuple(names), []).append(place)
+    # A backend with other servers on another balancer is another one.
+    sets_of: dict[str, int] = {}
+    for of_set in labels.values():
+        for backend in {backend for backend, _balancer in of_set}:
+            sets_of[backend] = sets_of.get(backend, 0) + 1
+    found: dict[str, list[str]] = {name: [] for name, of_host in places.items() if of_host}
+    for together, of_set in labels.items():
+        said = sorted(
+            {backend if sets_of[backend] == 1 else "%s on %s" % (backend, balancer) for backend, balancer in of_set}
+        )
+        for name in together:
+            found[name].append("backend " + plain(_few(said)))
+    return found
+
+
+def _is_down(host: Mapping[str, Any], places: Mapping[tuple[str, str], bool]) -> bool:
+    is_explained = host.get("was_left") or host.get("is_drained") or host.get("leased") or host.get("agent")
+    return bool(places) and not any(places.values()) and not is_explained
+
+
+def _served_by(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    served: dict[str, list[str]] = {}
+    for host in hosts:
+        for one in (host.get("haproxy") or {}).get("balancers", ()):
+            if one["name"] != host["name"]:
+                served.setdefault(one["name"], []).append(host["name"])
+    return served
+
+
+def _leaves_by_another_way(host: Mapping[str, Any]) -> bool:
+    methods = host.get("methods") or ()
+    return bool(host.get("group")) or any(
+        method in _WAYS_OF_A_BALANCER or (method == "health_probe" and host.get("is_confirmed")) for method in methods
+    )
+
+
+def _why_alone(served: Sequence[str]) -> str:
+    return (
+        "it balances for %s, and nothing says how it leaves rotation itself: set load_balancer_removal_methods for it,"
+        " to [command] for example, or leave it out of handle_events_hosts" % _few(served)
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (" and %d more" % more if more > 0 else "")

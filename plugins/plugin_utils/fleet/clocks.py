@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Does a host's clock agree with the controller's?
+
+Every deadline of a run is the controller's time, and every notice is told by a host. All instants are seconds since the
+epoch.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+TOLERANCE = 30.0
+"""Seconds by which two clocks may differ, beyond the round trip of the question."""
+
+
+class ClockReading(NamedTuple):
+    """What a host's clock said, and between which instants of the controller's clock it was asked."""
+
+    asked_at: float
+    answered_at: float
+    said: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the clocks differ by more than is tolerated and the round trip explains."""
+        return not self.asked_at - TOLERANCE <= self.said <= self.answered_at + TOLERANCE
+
+    def describe(self) -> str:
+        """Name both times."""
+        # The end of the round trip that is nearer to what the host said.
+        here = self.asked_at if self.said < self.asked_at else self.answered_at
+        return "%s by its clock when it was %s by the controller's" % (as_utc(self.said), as_utc(here))
+
+
+def as_utc(instant: float) -> str:
+    """Show an instant as Azure would."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant))
+
+
+def why_controller_is_wrong(clocks: Mapping[str, ClockReading]) -> str:
+    """Say that it is the controller's clock that is wrong; empty unless at least half of the hosts differ from it.
+
+    :param clocks: by the names of the hosts that have answered
+    """
+    wrong = [name for name, clock in clocks.items() if clock.differs]
+    if not wrong or 2 * len(wrong) < len(clocks):
+        return ""
+    return (
+        "The controller's clock is wrong: %s says it was %s, and %d of the %d hosts that answered differ by more than"
+        " %g s. Nothing was touched. Set the clock of the controller (timedatectl, chronyc makestep), and run again"
+        % (wrong[0], clocks[wrong[0]].describe(), len(wrong), len(clocks), TOLERANCE)
+    )
+
+
+def why_wrong(clock: ClockReading) -> str:
+    """Say that it is the host's clock that is wrong; empty if it is not."""
+    if not clock.differs:
+        return ""
+    return "it was %s: set its clock (timedatectl, chronyc makestep), and run again" % clock.describe()

@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook handle_events learns from a real HAProxy which hosts do the same work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible_collections.foghorn.azure_events.tests.integration.playbooks.fleet import Fleet
+
+from .conftest import Haproxy
+
+TIERS = """\
+global
+    stats socket {directory}/admin.sock mode 600 level admin
+
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+
+backend web
+    server host0 {0}
+    server host1 {1}
+
+backend app
+    server host2 {2}
+    server host3 {3} check inter 100ms
+"""
+
+
+def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_stays_and_the_balancer_is_left_alone(
+    program: Path, tmp_path: Path
+) -> None:
+    fleet = Fleet(tmp_path, 33, 5)
+    *servers, balancer = fleet.hosts
+    with fleet, Haproxy.of(program, TIERS, [f"{host.address}:{host.port}" for host in servers]) as haproxy:
+        balancer.variables = {"load_balancer_removal_methods": ["health_probe"]}
+        first, second, third, fourth = servers
+        for number, host in enumerate((first, third, second, fourth, balancer)):
+            fleet.event("Reboot", host, notice=3000 + 20 * number)
+
+        status, run = fleet.run(
+            "handle_events",
+            "--check",
+            load_balancer_removal_methods=["haproxy"],
+            load_balancer_removal_haproxy_hosts=[balancer.name],
+            load_balancer_removal_haproxy_socket=haproxy.socket,
+        )
+
+    assert status == 0, run.output
+    assert '"backend web: 2 of 2 in service, 1 must stay"' in run.output
+    assert '"backend app: 2 of 2 in service, 1 must stay"' in run.output
+    assert '"Batch 1 of 2: host0, host2"' in run.output
+    assert '"Batch 2 of 2: host1, host3"' in run.output
+    assert f"{balancer.name}: left alone: it balances for host0, host1, host2 and 1 more, and nothing says" in run.text

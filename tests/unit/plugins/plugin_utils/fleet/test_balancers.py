@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts do the same work, by what their balancers say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import of_host, read_balancers
+
+
+def web(name: str, balancers: tuple[str, ...] = ("lb1", "lb2"), **details: Any) -> dict[str, Any]:
+    """A host behind HAProxy."""
+    asked = [{"name": balancer, "socket": ""} for balancer in balancers]
+    return {
+        "name": name,
+        "haproxy": {"balancers": asked, "server": details.pop("server", name), "backends": details.pop("backends", [])},
+        "methods": ["haproxy"],
+        **details,
+    }
+
+
+def server(place: str, state: str = "ready", operational: str = "running") -> dict[str, Any]:
+    backend, name = place.split("/")
+    return {"backend": backend, "server": name, "effective_state": state, "operational_state": operational}
+
+
+def answer(balancer: str, *places: str) -> dict[str, Any]:
+    return {"item": {"name": balancer}, "servers": [server(place) for place in places]}
+
+
+def groups(hosts: list[dict[str, Any]], *answers: dict[str, Any]) -> dict[str, list[str]]:
+    balancers = read_balancers(hosts, answers)
+    return {host["name"]: of_host(host, balancers)["groups"] for host in hosts}
+
+
+def test_given_two_tiers_behind_the_same_balancers_then_they_are_two_groups() -> None:
+    hosts = [web("web1"), web("web2"), web("app1"), web("app2")]
+    places = ("web/web1", "web/web2", "app/app1", "app/app2")
+
+    assert groups(hosts, answer("lb1", *places), answer("lb2", *places)) == {
+        "web1": ["backend web"],
+        "web2": ["backend web"],
+        "app1": ["backend app"],
+        "app2": ["backend app"],
+    }
+
+
+def test_given_a_server_of_two_backends_then_its_host_counts_in_both() -> None:
+    hosts = [web("a", ("lb1",)), web("b", ("lb1",)), web("c", ("lb1",))]
+
+    found = groups(hosts, answer("lb1", "web/a", "web/b", "api/b", "api/c"))
+
+    assert found == {"a": ["backend web"], "b": ["backend web", "backend api"], "c": ["backend api"]}
+
+
+def test_given_backends_with_just_the_same_servers_then_they_are_one_group() -> None:
+    hosts = [web("a", ("lb1",)), web("b", ("lb1",))]
+    places = [f"{backend}/{name}" for backend in ("w", "x", "y", "z") for name in ("a", "b")]
+
+    assert groups(hosts, answer("lb1", *places)) == {name: ["backend w, x, y and 1 more"] for name in ("a", "b")}
+
+
+def test_given_backends_of_one_name_with_other_servers_then_they_are_two_groups() -> None:
+    hosts = [web("a", ("blue",)), web("b", ("blue",)), web("c", ("green",))]
+
+    assert groups(hosts, answer("blue", "web/a", "web/b"), answer("green", "web/c")) == {
+        "a": ["backend web on blue"],
+        "b": ["backend web on blue"],
+        "c": ["backend web on green"],
+    }
+
+
+def test_given_backends_that_a_host_names_then_only_these_count() -> None:
+    hosts = [web("a", ("lb1",), backends=["api"]), web("b", ("lb1",))]
+
+    assert groups(hosts, answer("lb1", "web/a", "api/a", "api/b"))["a"] == ["backend api"]
+
+
+def test_given_another_name_in_haproxy_then_it_is_looked_for_by_that() -> None:
+    assert groups([web("a", ("lb1",), server="A_1")], answer("lb1", "web/a", "api/A_1"))["a"] == ["backend api"]
+
+
+def test_given_a_group_of_the_operator_then_it_holds() -> None:
+    assert groups([web("a", ("lb1",), group="mine")], answer("lb1", "web/a"))["a"] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "said"),
+    [
+        ({"msg": "refused\x1b[2J", "failed": True}, r"lb1: HAProxy was not asked: refused\x1b[2J"),
+        ({"unreachable": True}, "lb1: HAProxy was not asked: no answer"),
+        ({"servers": []}, "lb1: HAProxy was not asked: no answer"),
+        ({"servers": [7]}, "lb1: HAProxy was not asked: its answer cannot be read: "),
+        ({"servers": [{"backend": "web"}]}, "lb1: HAProxy was not asked: its answer cannot be read: "),
+        ({"servers": 7}, "lb1: HAProxy was not asked: its answer cannot be read: "),
+    ],
+)
+def test_given_a_balancer_that_does_not_answer_then_it_is_named_and_what_the_others_say_counts(
+    failed: dict[str, Any], said: str
+) -> None:
+    hosts = [web("a", pool="backend web"), web("b", ("lb1",), pool="backend web")]
+
+    found = read_balancers(hosts, [{"item": {"name": "lb1"}, **failed}, answer("lb2", "api/a")])
+
+    assert found.remarks[0].startswith(said)
+    assert len(found.remarks) == 1
+    assert of_host(hosts[0], found)["groups"] == ["backend api"]
+    assert of_host(hosts[1], found)["groups"] == ["backend web"]
+
+
+def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() -> None:
+    hosts = [web("a"), web("b")]
+
+    found = read_balancers(hosts, [answer("lb1", "web/a"), answer("lb2", "web/a")])
+
+    assert found.remarks == ["b: HAProxy on lb1 and lb2 has no server b: set load_balancer_removal_haproxy_server"]
+    assert of_host(hosts[1], found)["groups"] == [""]
+
+
+@pytest.mark.parametrize(
+    ("states", "details", "is_down"),
+    [
+        ([("ready", "stopped")], {}, True),
+        ([("maintenance", "stopped")], {}, True),
+        ([("drain", "running")], {}, True),
+        ([("ready", "stopped"), ("ready", "running")], {}, False),
+        ([("ready", "starting")], {}, False),
+        ([("maintenance", "stopped")], {"was_left": True}, False),
+        ([("maintenance", "stopped")], {"is_drained": True}, False),
+        ([("maintenance", "stopped")], {"leased": "another run"}, False),
+        ([("maintenance", "stopped")], {"agent": {"in_rotation": False}}, False),
+    ],
+)
+def test_given_a_server_that_no_balancer_has_in_service_then_its_host_is_down_unless_somebody_took_it_out(
+    states: list[tuple[str, str]], details: dict[str, Any], is_down: bool
+) -> None:
+    host = web("a", **details)
+    answers = [
+        {"item": {"name": f"lb{number}"}, "servers": [server("web/a", *state)]}
+        for number, state in enumerate(states, start=1)
+    ]
+
+    assert of_host(host, read_balancers([host], answers))["is_down"] == is_down
+
+
+BALANCES = (
+    "it balances for a, b, and nothing says how it leaves rotation itself: set load_balancer_removal_methods for it, to"
+    " [command] for example, or leave it out of handle_events_hosts"
+)
+
+
+@pytest.mark.parametrize(
+    ("itself", "is_alone"),
+    [
+        ({"methods": ["health_probe"]}, True),
+        ({"methods": ["haproxy"], "haproxy": web("lb1")["haproxy"]}, True),
+        ({"methods": []}, True),
+        ({"methods": ["health_probe"], "is_confirmed": True}, False),
+        ({"methods": ["command"]}, False),
+        ({"methods": ["azure_load_balancer"]}, False),
+        ({"methods": ["health_probe"], "group": "balancers"}, False),
+    ],
+)
+def test_given_a_balancer_in_the_play_then_it_is_left_alone_unless_it_is_said_how_it_leaves_rotation(
+    itself: dict[str, Any], is_alone: bool
+) -> None:
+    hosts = [web("a"), web("b"), {"name": "lb1", "haproxy": {}, **itself}]
+
+    found = read_balancers(hosts, [answer("lb1", "web/a", "web/b")])
+
+    assert of_host(hosts[2], found)["left_alone"] == (BALANCES if is_alone else "")
+    assert (of_host(hosts[2], found)["groups"] == []) == is_alone
+
+
+def test_given_servers_that_balance_for_each_other_then_they_are_servers() -> None:
+    hosts = [web("a", ("a", "b")), web("b", ("a", "b"))]
+
+    found = read_balancers(hosts, [answer("a", "web/a", "web/b"), answer("b", "web/a", "web/b")])
+
+    assert (found.alone, found.remarks) == ({}, [])
+    assert of_host(hosts[0], found)["groups"] == ["backend web"]
+
+
+def test_given_no_balancer_then_groups_are_as_the_variables_say() -> None:
+    assert groups([{"name": "a", "pool": "pool x"}, {"name": "b", "group": "g"}, {"name": "c"}]) == {
+        "a": ["pool x"],
+        "b": ["g"],
+        "c": [""],
+    }
