@@ -77,10 +77,10 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
     lines += plan.shortfalls
     lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
     lines += [
-        "%s: waits until %s at most: %s" % (name, as_utc(plan.patient[name]), why)
+        "Waiting: %s, until %s at most: %s" % (name, as_utc(plan.patient[name]), why)
         for name, why in plan.why_waiting.items()
     ]
-    lines += ["%s: hit while in service: %s" % (name, what) for name, what in plan.missed.items()]
+    lines += ["Hit while in service: %s: %s" % (name, what) for name, what in plan.missed.items()]
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
     return [*(lines or ["Nothing is announced for these hosts."]), *plan.groups, *plan.remarks]

@@ -50,7 +50,7 @@ def test_given_hosts_that_wait_in_their_batch_when_told_then_each_is_named_with_
     out = first._replace(events=(), is_out=True)
     plan = make_plan([second], Policy(minimum_in_service="1"), now, rest=[out], patient={"web1": now + 600})
 
-    waits = "web1: waits until 2026-09-19T18:10:00Z at most: 1 of 2 hosts are in service, and 1 must stay"
+    waits = "Waiting: web1, until 2026-09-19T18:10:00Z at most: 1 of 2 hosts are in service, and 1 must stay"
     assert waits in describe_plan(plan, now)
 
 
@@ -58,7 +58,7 @@ def test_given_a_host_that_was_hit_before_its_turn_when_told_then_it_is_named(ev
     reboot = event(event_id="A", notice=60)
     plan = make_plan([Host("web1", "vm_0")], Policy(), now + 61, rest=[], planned={"web1": (reboot,)})
 
-    missed = "web1: hit while in service: Reboot A, which was to start at 2026-09-19T18:01:00Z, is not listed any more"
+    missed = "Hit while in service: web1: Reboot A, which was to start at 2026-09-19T18:01:00Z, is not listed any more"
     assert missed in describe_plan(plan, now + 61)
 
 
