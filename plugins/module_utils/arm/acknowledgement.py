@@ -31,13 +31,13 @@ from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
 from .client import POLL_INTERVAL, ArmClient, Json, Permission
 from .errors import ArmError, OutOfTime, Unfinished, UnknownVersion
-from .machines import Reference, check_unambiguous, hits_any, in_group, is_meant, subscriptions_to_read
-from .resource_graph import ListedEvent, list_events
+from .machines import Reference, check_known, check_unambiguous, hits_any, in_group, is_meant, subscriptions_to_read
+from .resource_graph import EVENTS_ROLE, ListedEvent, list_events
 
 # The newest that a cloud has is taken. A list of events is not in the oldest.
 LIST_API_VERSIONS = ("2025-11-01", "2025-10-01-preview")
 API_VERSIONS = (*LIST_API_VERSIONS, "2023-10-01-preview")
-ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", "ScheduledEventContributor")
+ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", EVENTS_ROLE)
 
 
 class Acknowledgement(NamedTuple):
@@ -73,7 +73,7 @@ def acknowledge(
     :param dry_run: decide, but approve nothing
     :raises StillScheduled: if the wait ran out
     :raises Unfinished: if Azure took the approval of some of the events, and not that of others
-    :raises OptionError: if one of the VMs may be any of several; nothing was approved then
+    :raises OptionError: if one of the VMs may be any of several, or is not known; nothing was approved then
     :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
     """
     # A name alone must not be looked for in all subscriptions that the sign-in happens to see.
@@ -83,6 +83,7 @@ def acknowledge(
     check_unambiguous(
         vms, listed, "vm_names", "Give the id of the one that is ready in place of its name, or set resource_group"
     )
+    check_known(client, subscriptions, vms, listed, resource_group, "vm_names")
     chosen = choose(listed, selection, vms)
     # The same event may be listed in several subscriptions: it is known by what it was read as.
     by_event = {id(one.event): one for one in chosen}

@@ -22,6 +22,7 @@ from .client import ArmClient, Json
 from .credentials import choose
 from .machines import (
     Reference,
+    check_known,
     check_unambiguous,
     hits_any,
     in_group,
@@ -63,9 +64,9 @@ def look_up(
     with ArmClient(sign_in, Deadline(timeout)) as client:
         given = subscriptions_of(client, places)
         subscriptions = subscriptions_to_read(given, client.known_subscription_id, references)
-        everything = list_events(client, subscriptions, finished=True)
-    listed = in_group(everything, group)
-    check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
+        listed = in_group(list_events(client, subscriptions, finished=True), group)
+        check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
+        check_known(client, subscriptions, references, listed, group, "_terms")
     # Whoever names a status asks for events that have it.
     wants_finished = options["finished"] or not FINISHED.isdisjoint(selection.event_statuses or ())
     chosen = {

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ..scheduled_events.document import same_name
 from ..scheduled_events.errors import OptionError
 from ..scheduled_events.options import read_vm_names
-from .resource_graph import ListedEvent
+from .client import ArmClient
+from .resource_graph import EVENTS_ROLE, ListedEvent, machine_ids
 
 _ID = re.compile(
     r"(?P<group>/subscriptions/[^/]+/resourceGroups/[^/]+)/providers/Microsoft\.Compute"
@@ -36,6 +37,12 @@ class Reference(NamedTuple):
 
     def __str__(self) -> str:
         return self.name if self.group_id is None else "%s in %s" % (self.name, self.group_id)
+
+    def is_same(self, other: Reference) -> bool:
+        """Whether this may be that VM, whose resource group is known."""
+        return same_name(self.name, other.name) and (
+            self.group_id is None or same_name(self.group_id, str(other.group_id))
+        )
 
     def means(self, listed: ListedEvent, name: str) -> bool:
         """Whether this is the VM of that name in the resource group of that event."""
@@ -101,6 +108,53 @@ def in_group(listed: Iterable[ListedEvent], resource_group: str | None) -> list[
     return [
         one for one in listed if resource_group is None or same_name(one.group_id.rsplit("/", 1)[-1], resource_group)
     ]
+
+
+def check_known(
+    client: ArmClient,
+    subscriptions: Sequence[str],
+    references: Iterable[Reference],
+    listed: Iterable[ListedEvent],
+    resource_group: str | None,
+    option: str,
+) -> None:
+    """Refuse a VM that Resource Graph does not know: one that is misspelt, or that the sign-in may not see.
+
+    Of such a VM there are no events, as there are none of one that is well. Asks only about VMs without any event.
+
+    :param listed: all events that are known of, those that are over as well
+    :param resource_group: the only one that is meant; None: any
+    :param option: where they were given, for the error
+    :raises OptionError: if there is one
+    :raises ArmError: if Resource Graph cannot be asked
+    """
+    listed = list(listed)
+    missing = [
+        reference
+        for reference in references
+        if not any(reference.means(one, name) for one in listed for name in one.event.resources)
+    ]
+    if not missing:
+        return
+    for found in machine_ids(client, subscriptions, [reference.name for reference in missing]):
+        if _ID.match(found) is None:
+            continue
+        known = read_reference(found)
+        group = str(known.group_id).rsplit("/", 1)[-1]
+        if resource_group is None or same_name(group, resource_group):
+            missing = [reference for reference in missing if not reference.is_same(known)]
+        if not missing:
+            return
+    raise OptionError(
+        "%s: Azure Resource Graph knows no VM %s in %s. Check the name, the resource group and the subscription; if it"
+        " is there, the sign-in may not see it: give it the role %s on the subscription or the resource group"
+        % (
+            option,
+            " and none ".join(map(str, missing)),
+            "resource group %s" % resource_group if resource_group else "subscription %s" % ", ".join(subscriptions),
+            EVENTS_ROLE,
+        )
+    )
 
 
 def check_unambiguous(references: Iterable[Reference], listed: Iterable[ListedEvent], option: str, remedy: str) -> None:

@@ -12,7 +12,7 @@ https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.document import EVENT_STATUSES, Event, parse_event, parse_listed
@@ -35,7 +35,17 @@ CANCELED = "Canceled"
 FINISHED = frozenset([COMPLETED.lower(), CANCELED.lower()])
 LISTED_STATUSES = (*EVENT_STATUSES, COMPLETED, CANCELED)
 
+# Without it a query succeeds, and has no rows. This is its name on Microsoft's pages; in the list of roles it is
+# "Scheduled Events Contributor".
+EVENTS_ROLE = "ScheduledEventContributor"
 READ = Permission("Microsoft.ResourceGraph/resources/read", "Reader")
+READ_EVENTS = Permission("Microsoft.ResourceGraph/resources/read", EVENTS_ROLE)
+
+_MACHINES_QUERY = "resources | where type =~ 'microsoft.compute/virtualmachines' and name in~ (%s) | project id"
+# Of a uniform scale set. Here a name is not always that of the VM, but the id always ends in the instance's number.
+_INSTANCES_QUERY = (
+    "computeresources | where type =~ 'microsoft.compute/virtualmachinescalesets/virtualmachines' | project id"
+)
 
 _SEPARATOR = "/providers/microsoft.maintenance/scheduledevents/"
 
@@ -73,8 +83,20 @@ def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool 
     :raises ArmError: if that fails
     """
     scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
-    events = [_read_row(row) for row in _rows(client, scope, QUERY)]
+    events = [_read_row(row) for row in _rows(client, scope, QUERY, READ_EVENTS)]
     return [one for one in events if finished or not one.is_finished]
+
+
+def machine_ids(client: ArmClient, subscriptions: Sequence[str], names: Iterable[str]) -> Iterator[str]:
+    """The ids of the VMs of these names, in whatever case; and then of all instances of uniform scale sets.
+
+    :raises ArmError: if that fails
+    """
+    scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
+    texts = ", ".join("'%s'" % name.replace("\\", "\\\\").replace("'", "\\'") for name in names)
+    for query in (_MACHINES_QUERY % texts, _INSTANCES_QUERY):
+        for row in _rows(client, scope, query, READ):
+            yield str(row.get("id"))
 
 
 def _read_row(row: Any) -> ListedEvent:
@@ -101,7 +123,7 @@ def subscriptions_of(client: ArmClient, places: Places) -> list[str]:
     scope = {"managementGroups": [places.management_group]}
     advice = "Is that its id, and has the sign-in the role Reader on it?"
     try:
-        rows = list(_rows(client, scope, SUBSCRIPTIONS_QUERY))
+        rows = list(_rows(client, scope, SUBSCRIPTIONS_QUERY, READ))
     except ArmError as error:
         if error.status != 403:
             raise
@@ -135,10 +157,10 @@ def parse_row(row: Any) -> ListedEvent:
     return ListedEvent(event, row["id"][:end], row.get("location"), tuple(row.get("zones") or ()))
 
 
-def _rows(client: ArmClient, scope: Mapping[str, Any], query: str) -> Iterator[Mapping[str, Any]]:
+def _rows(client: ArmClient, scope: Mapping[str, Any], query: str, needs: Permission) -> Iterator[Mapping[str, Any]]:
     body: Json = {**scope, "query": query}
     while True:
-        page = client.post(PATH, body, READ, API_VERSION, repeatable=True).content
+        page = client.post(PATH, body, needs, API_VERSION, repeatable=True).content
         if not isinstance(page, dict) or not isinstance(page.get("data"), list):
             raise ArmError("Resource Graph did not answer with a page of rows: %s" % _quote(page))
         yield from page["data"]

@@ -14,7 +14,7 @@ from ..events import SCHEDULED, Event
 from ..world import Change, World
 from . import versions
 from .config import ArmConfig, LimitConfig
-from .documents import show_availability_set, show_set, show_vm
+from .documents import show_availability_set, show_instance, show_set, show_vm
 from .errors import ArmError
 from .estate import Estate, enabled
 from .kusto import QueryError, run
@@ -28,6 +28,7 @@ PROVIDER = "Microsoft.ResourceGraph"
 TYPE = "microsoft.maintenance/scheduledevents"
 _EVENTS = "maintenanceresources"
 _RESOURCES = "resources"
+_INSTANCES = "computeresources"
 _CONTAINERS = "resourcecontainers"
 _MOST = 1000
 _OBJECTS_SINCE = "2021-03-01"
@@ -143,6 +144,7 @@ class Graph:
             for name, rows in (
                 (_EVENTS, self._publisher.rows.values()),
                 (_RESOURCES, self._resources()),
+                (_INSTANCES, self._instances()),
                 (_CONTAINERS, self._subscriptions()),
             )
         }
@@ -181,6 +183,12 @@ class Graph:
             shown = show_vm(machine, self._estate, newest)
             shown["properties"]["extended"] = {"instanceView": {"powerState": power_state(machine, self._estate)}}
             yield self._resource(shown)
+
+    def _instances(self) -> Iterator[dict[str, Any]]:
+        """The instances of uniform scale sets, which have a table of their own."""
+        for scale_set in self._estate.sets.values():
+            for machine in () if scale_set.flexible else scale_set.machines.values():
+                yield self._resource(show_instance(scale_set, machine, self._estate, versions.COMPUTE[-1]))
 
     def _subscriptions(self) -> Iterator[dict[str, Any]]:
         """The subscriptions themselves. Of the resource groups and management groups nothing is known here."""

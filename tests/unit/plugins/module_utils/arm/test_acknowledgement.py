@@ -80,6 +80,11 @@ def page(*rows: dict[str, Any], token: str | None = None) -> Step:
     )
 
 
+def known_as(*names: str) -> Step:
+    """What Resource Graph says of VMs that it knows."""
+    return page(*({"id": name if name.startswith("/") else web(name)} for name in names))
+
+
 def approved() -> Step:
     return ok({"value": "Successfully Approved"})
 
@@ -114,9 +119,12 @@ class TestSubscriptions:
     LIST = "GET /subscriptions?api-version=2022-12-01"
 
     def read(self, *script: Step, own: str | None, vm_names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-        with ScriptedArm(*script) as arm, client_of(arm, FakeTime(), subscription_id=own) as client:
+        known = [known_as(*vm_names)] if vm_names else []
+        with ScriptedArm(*script, *known) as arm, client_of(arm, FakeTime(), subscription_id=own) as client:
             acknowledge(client, [], ANYTHING, read_references(vm_names), "own")
-        return arm.lines, [json.loads(body)["subscriptions"] for body in arm.sent("POST")]
+        read = [json.loads(body)["subscriptions"] for body in arm.sent("POST")]
+        assert read == read[:1] * len(read)
+        return arm.lines[: len(script)], read[:1]
 
     def test_given_ids_and_no_subscription_then_theirs_are_read_and_none_is_listed(self) -> None:
         ids_of = [web().replace(SUBSCRIPTION, self.OTHER), web(), web("web_1").replace("5b2f", "5B2F")]
@@ -189,7 +197,9 @@ class TestResourceGraph:
         with (
             ScriptedArm(refused(403, "AuthorizationFailed")) as arm,
             client_of(arm, FakeTime()) as client,
-            pytest.raises(ArmError, match=r"do Microsoft\.ResourceGraph/resources/read here\. The role Reader"),
+            pytest.raises(
+                ArmError, match=r"do Microsoft\.ResourceGraph/resources/read here\. The role ScheduledEventCon"
+            ),
         ):
             list_events(client, [SUBSCRIPTION])
 
@@ -287,7 +297,7 @@ def test_given_history_when_none_is_named_then_it_is_not_even_looked_at() -> Non
 
 
 def test_given_an_unknown_id_then_it_is_left_out_with_the_reason() -> None:
-    _unused, result = run(page(), selection=Selection((C,)))
+    _unused, result = run(page(), known_as("web_0"), selection=Selection((C,)))
     assert result.not_approved == [{"event_id": C, "reason": "not listed: it has ended, was withdrawn or never was"}]
 
 
@@ -415,6 +425,41 @@ def test_given_a_cloud_without_any_of_the_versions_then_its_words_are_told() -> 
 def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
     with pytest.raises(ArmError, match="The role ScheduledEventContributor grants it"):
         run(page(row(A)), refused(403, "AuthorizationFailed"))
+
+
+class TestVmsThatResourceGraphDoesNotKnow:
+    def test_given_a_name_that_no_vm_has_then_nothing_is_approved_and_the_error_says_what_may_be_wrong(self) -> None:
+        with pytest.raises(OptionError) as error:
+            run(page(row(A)), page(), page(), vm_names=["web_0", "nosuch", web("gone")])
+        said = str(error.value)
+        assert said.startswith("vm_names: Azure Resource Graph knows no VM nosuch and none gone in /subscriptions/")
+        assert "the role ScheduledEventContributor on the subscription" in said
+
+    def test_given_a_vm_without_events_that_it_knows_then_that_is_no_error(self) -> None:
+        arm, result = run(page(), known_as("WEB_0"))
+        assert not result.changed
+        query = json.loads(arm.sent("POST")[1])["query"]
+        assert (
+            query == "resources | where type =~ 'microsoft.compute/virtualmachines' and name in~ ('web_0') | project id"
+        )
+
+    def test_given_an_instance_of_a_uniform_set_then_it_is_known_by_the_table_of_instances(self) -> None:
+        instance = GROUP + "/providers/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/3"
+        arm, result = run(page(), page(), page({"id": instance}), vm_names=["web_3"])
+        assert not result.changed
+        assert json.loads(arm.sent("POST")[2])["query"].startswith("computeresources | where type =~ 'microsoft")
+
+    def test_given_the_vm_is_in_another_group_than_the_one_that_is_meant_then_it_is_not_known(self) -> None:
+        with pytest.raises(OptionError, match="knows no VM web_0 in resource group other"):
+            run(page(), known_as("web_0"), page(), resource_group="other")
+
+    def test_given_a_name_with_a_quote_then_it_stays_a_text_of_the_query(self) -> None:
+        with pytest.raises(OptionError, match="knows no VM"):
+            run(page(), page(), page(), vm_names=["x') | take 1 //\\"])
+
+    def test_given_events_that_are_over_then_the_vm_is_known_by_them(self) -> None:
+        arm, _unused = run(page(row(A, status="Completed")))
+        assert len(arm.lines) == 1
 
 
 class TestSeveralOfWhichSomeFail:

@@ -146,6 +146,18 @@ def test_given_a_status_of_events_that_are_over_then_those_that_have_it_are_retu
     assert sorted(event["event_id"] for event in events) == found
 
 
+def test_given_a_vm_that_resource_graph_does_not_know_then_that_is_an_error_and_not_an_empty_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = {"auth_source": "msi", "timeout": 60, "finished": False, "inventory_variable": VARIABLE}
+    nothing = ok({"data": []})
+    with ScriptedArm(token(), nothing, nothing, nothing) as arm:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        given = {**options, "base_url": arm.url, "subscriptions": [SHOP]}
+        with pytest.raises(OptionError, match=r"^_terms: Azure Resource Graph knows no VM nosuch in subscription"):
+            look_up(given, Selection(), ["nosuch"], {}, pytest.fail)
+
+
 def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:
     with pytest.raises(OptionError, match="subscriptions: 'shop' is not the id of a subscription"):
         look_up({"subscriptions": ["shop"]}, Selection(), (), {}, pytest.fail)

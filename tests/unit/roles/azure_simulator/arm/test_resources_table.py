@@ -43,6 +43,16 @@ def test_given_machines_and_sets_when_asked_for_then_their_rows_have_the_ids_and
     assert (spot["name"], spot["sku"]["capacity"]) == ("spot", 2)
 
 
+def test_given_uniform_sets_when_their_instances_are_asked_for_then_they_are_in_a_table_of_their_own(
+    cloud: Start,
+) -> None:
+    kind = "microsoft.compute/virtualmachinescalesets/virtualmachines"
+    query = f"computeresources | where type =~ '{kind}' | project id, name"
+    rows = ask(cloud(), query)
+    assert [row["name"] for row in rows] == ["web_0", "web_1", "web_2", "web_3", "spot_0", "spot_1"]
+    assert rows[3]["id"].endswith("/virtualMachineScaleSets/web/virtualMachines/3")
+
+
 def test_given_machines_when_their_state_is_asked_for_then_it_is_that_of_their_views(cloud: Start) -> None:
     azure = cloud()
     azure.compute.virtual_machines.begin_deallocate("rg", "db").result()
