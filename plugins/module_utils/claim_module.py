@@ -39,6 +39,8 @@ def claim_arguments() -> ArgumentSpec:
         },
         "seconds": {"type": "float", "default": 600.0},
         "take_over": {"type": "str", "default": ""},
+        "beside": {"type": "bool", "default": False},
+        "returning": {"type": "bool", "default": False},
         "owner": {"type": "str", "default": ""},
         "reason": {"type": "str", "default": ""},
         "is_final": {"type": "bool", "default": False},
@@ -86,9 +88,9 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
     if params["state"] == RELEASED:
         return claims.release(before, run, params["owner"])
     if params["state"] == RENEWED:
-        after = claims.renew(before, run, params["seconds"], now)
+        after = claims.renew(before, run, params["seconds"], now, params["returning"])
     else:
-        after = claims.lease(before, run, params["seconds"], now, params["take_over"])
+        after = _lease(params, before, run, now)
     if not params["owner"]:
         return after
     wish = Wish(
@@ -101,6 +103,15 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
         params["seen"],
     )
     return claims.claim(after, run, wish, now)
+
+
+def _lease(params: Dict[str, Any], before: State, run: Run, now: float) -> State:
+    try:
+        return claims.lease(before, run, params["seconds"], now, params["take_over"], params["returning"])
+    except Leased:
+        if params["beside"] and claims.is_out(before, params["owner"], now):
+            return before
+        raise
 
 
 def _as_result(before: State, after: State, now: float, owner: str) -> Dict[str, Any]:

@@ -77,7 +77,9 @@ class State(NamedTuple):
     """What is known of a machine."""
 
     lease: Optional[Dict[str, Any]] = None
-    """Of the run at work on it: `id`, `playbook`, `by`, `process`, and `until`, in seconds since the epoch."""
+    """Of the run at work on it: `id`, `playbook`, `by`, `process`, `until`, in seconds since the epoch, and whether it
+    is `returning` the machine to rotation.
+    """
     claims: Mapping[str, Dict[str, Any]] = {}
     """By owner: `since`, `noted_at`, `by`, `reason`, `boot_id`, `is_final`, `starts_at`, `approving`, `left_out_at`,
     and `seen`, by the id of an event when it was first said.
@@ -145,11 +147,12 @@ def read(directory: str) -> State:
         ) from error
 
 
-def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "") -> State:
+def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "", is_returning: bool = False) -> State:
     """Begin to work on the machine, or go on.
 
     :param seconds: for so long, unless it is leased again
     :param take_over: the id of a run that is known to be dead, or `any`
+    :param is_returning: whether the run is about to put the machine back
     :raises Leased: if another run is at work on it
     """
     holder = state.holder(now)
@@ -162,11 +165,18 @@ def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "
             "by": harmless_line(run.by, _LONGEST_TEXT),
             "process": run.process,
             "until": now + seconds,
+            "returning": is_returning,
         }
     )
 
 
-def renew(state: State, run: Run, seconds: float, now: float) -> State:
+def is_out(state: State, owner: str, now: float) -> bool:
+    """Whether the run at work on the machine has it out for somebody else than this owner, and leaves it there yet."""
+    holder = state.holder(now)
+    return holder is not None and not holder.get("returning") and any(name != owner for name in state.claims)
+
+
+def renew(state: State, run: Run, seconds: float, now: float, is_returning: bool = False) -> State:
     """Go on working on the machine.
 
     :raises Leased: if it was lost: another run took it over when it had ended, and may have given it up since
@@ -177,7 +187,7 @@ def renew(state: State, run: Run, seconds: float, now: float) -> State:
             "This run's lease of the machine ended, and another run has taken it over. "
             + (describe_lease(holder) if holder else "It has ended since. Run again")
         )
-    return lease(state, run, seconds, now)
+    return lease(state, run, seconds, now, is_returning=is_returning)
 
 
 def claim(state: State, run: Run, wish: Wish, now: float) -> State:

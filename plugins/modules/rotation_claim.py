@@ -66,6 +66,17 @@ options:
       - V(any) takes over whatever lease there is. Only do so when you know that no other run is alive.
     type: str
     default: ''
+  beside:
+    description:
+      - With O(state=leased) and O(owner), whether the claim alone will do if another run is at work on the machine, has
+        it out for another owner, and is not O(returning) it yet.
+      - That run keeps its lease then, which RV(lease) shows, and leaves the machine out when it has done its work.
+    type: bool
+    default: false
+  returning:
+    description: With O(state=leased) and O(state=renewed), whether O(run) is about to put the machine back.
+    type: bool
+    default: false
   owner:
     description: Whose claim it is, for example V(by_hand).
     type: str
@@ -159,7 +170,8 @@ lease:
   description: Of the run that is at work on the machine now; V(none) if there is none.
   returned: success
   type: dict
-  sample: {id: 5c0429c8, playbook: handle_events, by: root on ctl1, process: null, until: 1789841400.1}
+  sample: {id: 5c0429c8, playbook: handle_events, by: root on ctl1, process: null, until: 1789841400.1,
+    returning: false}
   contains:
     id:
       description: What tells it from all others.
@@ -176,6 +188,9 @@ lease:
     until:
       description: When the lease ends, in seconds since the epoch by the machine's clock.
       type: float
+    returning:
+      description: Whether the run is about to put the machine back.
+      type: bool
 claims:
   description:
     - By owner, what it wants the machine out for, all instants in seconds since the epoch by the machine's clock.

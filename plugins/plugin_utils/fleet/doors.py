@@ -101,6 +101,8 @@ def read_result(content: Mapping[str, Any]) -> Result:
         failures=tuple(content.get("failures") or ()),
         remaining=tuple(content.get("remaining") or ()),
         still_out=str(content.get("still_out") or ""),
+        left_alone=bool(content.get("left_alone")),
+        is_to_return=bool(progress.get("over") and progress.get("restore")),
         predicted=bool(content.get("predicted")),
     )
 

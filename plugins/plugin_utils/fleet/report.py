@@ -37,6 +37,10 @@ class Result(NamedTuple):
     """Where connections or sessions remained when there was no more time to wait for them."""
     still_out: str = ""
     """Who else keeps it out of rotation, in words; empty if nobody does."""
+    left_alone: bool = False
+    """Whether nothing was to be done to it when its turn came."""
+    is_to_return: bool = False
+    """Whether it was to be put back."""
     predicted: bool = False
     """Whether this is what would have become of it, in check mode."""
 
@@ -52,6 +56,12 @@ class Report(NamedTuple):
     """What went wrong on each host on which anything did."""
     hosts: dict[str, dict[str, Any]]
     """The same for programs: what became of each host, by its name."""
+
+
+_CUT_SHORT = (
+    "its turn did not come, or was cut short, as by meta: end_play in a task of your own: it may still be out of"
+    " rotation, and its event approved. Run again"
+)
 
 
 def describe_plan(plan: Plan, now: float) -> list[str]:
@@ -110,6 +120,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         ids = {event.event_id.lower() for event in events}
         wrong = list(result.failures) + ([result.outcome] if result.gave_up else [])
         wrong += ["hit while in service: its event started before it was made ready"] if result.unprepared else []
+        wrong = wrong or ([_CUT_SHORT] if name in plan.hosts and _is_cut_short(result) else [])
         approved = {event_id: left for event_id, left in result.approved.items() if event_id.lower() in ids}
         refused = [why for event_id, why in result.not_approved.items() if event_id.lower() in ids]
         told = list(result.steps)
@@ -133,6 +144,13 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         by_host=by_host,
         hosts=hosts,
     )
+
+
+def _is_cut_short(result: Result) -> bool:
+    """Whether a planned host has come to no end, of which nothing that went wrong is the reason."""
+    if result.predicted or result.left_alone or result.restored or result.stays_out:
+        return False
+    return not result.outcome or result.is_to_return
 
 
 def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str]) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.block import Block
+from ansible.playbook.task import Task
 
 from ..approval_times import read_times
 from ..services import mistakes_in, read_services
@@ -180,9 +183,34 @@ def _why_no_tasks(path: str) -> str:
         return "it cannot be read: %s" % (getattr(error, "strerror", None) or error)
     except yaml.YAMLError as error:
         return "it is no YAML: %s" % " ".join(str(error).split())
-    if content is not None and not (isinstance(content, list) and all(isinstance(task, dict) for task in content)):
+    content = [] if content is None else content
+    if not _are_tasks(content):
         return "it is no list of tasks"
+    try:
+        _parse(content)
+    except AnsibleError as error:
+        return " ".join(str(error).split())
     return ""
+
+
+def _are_tasks(content: Any) -> bool:
+    return isinstance(content, list) and all(isinstance(task, dict) for task in content)
+
+
+def _parse(tasks: Sequence[dict[str, Any]]) -> None:
+    """Have Ansible parse tasks: one that it cannot would end the run when it comes to the file, with hosts out."""
+    loader = DataLoader()
+    for task in tasks:
+        if not Block.is_block(task):
+            Task.load(dict(task), loader=loader)
+            continue
+        parts = {name: task[name] for name in ("block", "rescue", "always") if task.get(name) is not None}
+        # Without what is in it, which is parsed by itself.
+        Block.load({**task, **{name: [] for name in parts}}, loader=loader)
+        for name, part in parts.items():
+            if not _are_tasks(part):
+                raise AnsibleError("%s is no list of tasks" % name)
+            _parse(part)
 
 
 class _AnyTag(yaml.SafeLoader):

@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
 from tests.integration.playbooks.fleet import Fleet, Host, Run
 
@@ -201,6 +203,30 @@ def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fa
 
     assert status == 2, run.output
     assert f"{playbook}_hosts: no host of the inventory matches hots0" in run.text
+
+
+def test_given_hosts_that_a_run_has_leased_when_drained_then_what_it_has_out_is_claimed_and_the_rest_refused(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(2)
+    out, returning = fleet.hosts
+    lease = {"id": "R", "playbook": "handle_events", "by": "bob on ctl2", "process": None, "until": time.time() + 9999}
+    for host in fleet.hosts:
+        host.claim("handle_events")
+        path = host.state / claims.FILE
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"lease": lease | {"returning": host is returning}}))
+
+    status, run = fleet.run("drain", "-e", "drain_hosts=all", "-e", "drain_reason=disk")
+
+    assert status == 2, run.output
+    state = claims.read(str(out.state))
+    assert sorted(state.claims) == ["by_hand", "handle_events"]
+    assert state.claims["by_hand"]["reason"] == "disk"
+    assert state.lease == lease | {"returning": False}
+    assert out.is_serving()
+    assert f"{out.name} is out already, or about to be: handle_events of bob on ctl2 is at work on it" in run.text
+    assert "by_hand" not in claims.read(str(returning.state)).claims
+    assert "handle_events of bob on ctl2 is at work on it" in run.text.split("fatal: ")[1]
 
 
 def test_given_an_application_that_ignores_the_file_when_drained_then_the_role_fails(make_fleet: MakeFleet) -> None:

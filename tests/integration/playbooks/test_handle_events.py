@@ -298,6 +298,27 @@ def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_pu
     assert list(left_out.claimed()) == ["handle_events"]
 
 
+def test_given_a_task_of_the_operator_that_ends_the_play_then_that_fails_by_name_and_the_next_run_goes_on_at_once(
+    make_fleet: MakeFleet, tmp_path: Path
+) -> None:
+    fleet = make_fleet(1)
+    (host,) = fleet.hosts
+    # By an earlier run.
+    host.claim("handle_events")
+    host.marker.touch()
+    (host.state / "health_probe.json").write_text(json.dumps({"means": "present", "file": str(host.marker)}) + "\n")
+    (tmp_path / "after.yml").write_text(yaml.safe_dump([{"name": "End it", "ansible.builtin.meta": "end_play"}]))
+
+    status, cut_short = fleet.run("handle_events", handle_events_after_tasks=str(tmp_path / "after.yml"))
+    assert status == 2, cut_short.output
+    assert "FAILED: its turn did not come, or was cut short" in cut_short.report(host)
+    assert list(host.claimed()) == ["handle_events"]
+
+    status, run = fleet.run("handle_events")
+    assert status == 0, run.output
+    assert host.is_back()
+
+
 def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(
     make_fleet: MakeFleet, tmp_path: Path
 ) -> None:

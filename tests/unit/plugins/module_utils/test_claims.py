@@ -128,7 +128,20 @@ def test_given_a_lease_when_another_run_wants_one_then_it_learns_whose_it_is_and
         "by": "root on ctl1",
         "process": None,
         "until": NOW + 60,
+        "returning": False,
     }
+
+
+def test_given_a_run_that_has_the_machine_out_then_somebody_else_may_count_on_that_until_it_is_put_back() -> None:
+    leased = claims.lease(State(), FIRST, 60, NOW)
+    assert not claims.is_out(leased, "by_hand", NOW), "nobody has claimed it"
+
+    out = claims.claim(leased, FIRST, Wish("handle_events"), NOW)
+    assert claims.is_out(out, "by_hand", NOW)
+    assert not claims.is_out(out, "handle_events", NOW), "that is another run for the same"
+    assert not claims.is_out(out, "by_hand", NOW + 60), "its lease has ended: nobody takes care"
+
+    assert not claims.is_out(claims.renew(out, FIRST, 60, NOW, is_returning=True), "by_hand", NOW)
 
 
 @pytest.mark.parametrize(("take_over", "later"), [("", 60), ("first", 0), ("any", 0)])

@@ -247,3 +247,25 @@ def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_
     told = describe_results(plan, {"web1": Result(outcome="over", restored=True, unprepared=True)})
 
     assert told.failures == ["web1: hit while in service: its event started before it was made ready"]
+
+
+@pytest.mark.parametrize(
+    ("result", "fails"),
+    [
+        (Result(steps=("made ready",)), True),
+        (Result(outcome="over", is_to_return=True), True),
+        (Result(outcome="over", is_to_return=True, restored=True), False),
+        (Result(outcome="over", is_to_return=True, stays_out="by hand"), False),
+        (Result(outcome="no longer listed after it had started: left out"), False),
+        (Result(steps=("left alone: it is leased",), left_alone=True), False),
+    ],
+)
+def test_given_a_planned_host_when_its_maintenance_came_to_no_end_then_it_fails_the_run(
+    event: MakeEvent, now: float, result: Result, fails: bool
+) -> None:
+    plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(), now)
+
+    told = describe_results(plan, {"web1": result})
+
+    assert bool(told.failures) == fails
+    assert all("was cut short, as by meta: end_play in a task of your own" in text for text in told.failures)

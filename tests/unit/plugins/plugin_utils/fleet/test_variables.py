@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible.errors import AnsibleError
+from ansible.utils.collection_loader import _collection_finder as finder
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
 
 PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
@@ -20,6 +21,14 @@ OWN = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__
 def host(host_name: str = "web1", /, **variables: Any) -> dict[str, Any]:
     """The variables of a host."""
     return {"inventory_hostname": host_name, "ansible_user": "azureuser", **variables}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _modules_are_found() -> Iterator[None]:
+    """As ansible-playbook finds them, for as long as these tests run."""
+    finder._AnsibleCollectionFinder()._install()
+    yield
+    finder._AnsibleCollectionFinder._remove()
 
 
 def test_given_variables_as_they_ought_to_be_then_nothing_is_said() -> None:
@@ -220,6 +229,10 @@ def test_given_a_file_of_tasks_by_a_relative_path_then_it_is_refused(name: str, 
         ("- a: [", "it is no YAML: "),
         ("hosts: all", "it is no list of tasks"),
         ("[debug]", "it is no list of tasks"),
+        ("- block: {debug: {}}", "block is no list of tasks"),
+        ("- debug: {}\n- block: [{debug: {}, wehn: x}]", "'wehn' is not a valid attribute for a Task"),
+        ("- {block: [], rescu: []}", "'rescu' is not a valid attribute for a Block"),
+        ("- no_such_module:", "couldn't resolve module/action 'no_such_module'"),
     ],
 )
 def test_given_files_that_hold_no_tasks_then_each_is_refused_before_a_host_is_asked(
