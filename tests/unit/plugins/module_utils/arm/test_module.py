@@ -73,7 +73,8 @@ def test_given_subscriptions_and_none_of_the_sign_in_then_none_is_asked_for_even
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spec = {**doors.sign_in_arguments(), **doors.acknowledgement_arguments()}
-    with ScriptedArm(token(), ok({"data": []})) as arm:
+    known = ok({"data": [{"id": COMPUTE + "/virtualMachines/web_0"}]})
+    with ScriptedArm(token(), ok({"data": []}), known) as arm:
         monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
         module = StandIn(spec, base_url=arm.url, subscriptions=[SUBSCRIPTION], vm_names=["web_0"])
@@ -139,7 +140,8 @@ def test_given_a_management_group_then_events_of_all_subscriptions_below_it_may_
 ) -> None:
     below = ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}]})
     spec = {**doors.sign_in_arguments(), **doors.acknowledgement_arguments()}
-    with ScriptedArm(token(), below, ok({"data": []})) as arm:
+    known = ok({"data": [{"id": COMPUTE + "/virtualMachines/web_0"}]})
+    with ScriptedArm(token(), below, ok({"data": []}), known) as arm:
         monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
         module = StandIn(spec, base_url=arm.url, management_group="shop", vm_names=["web_0"])
