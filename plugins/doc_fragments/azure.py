@@ -94,6 +94,21 @@ options:
       - Above 0, up to 86400.
     type: float
     default: 1800
+  api_profile:
+    description: Ignored, with a warning. Taken so that credentials can be shared with azure.azcollection.
+    type: str
+  log_mode:
+    description: Ignored, with a warning. Taken so that credentials can be shared with azure.azcollection.
+    type: str
+  log_path:
+    description: Ignored, with a warning. Taken so that credentials can be shared with azure.azcollection.
+    type: str
+  ad_user:
+    description: Refused, because Azure asks people for a second factor.
+    type: str
+  password:
+    description: Refused, as O(ad_user) is.
+    type: str
 notes:
   - All modules that ask ARM run on the controller. Delegate them to C(localhost).
   - Retries what Azure throttles (429) or answers with an error of its own (5xx), after the time that it names.

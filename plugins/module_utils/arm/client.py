@@ -152,6 +152,11 @@ class ArmClient:
         return self._subscription_id
 
     @property
+    def may_have_begun(self) -> bool:
+        """Whether Azure may be at work on what it was asked for last."""
+        return self._may_have_begun
+
+    @property
     def known_subscription_id(self) -> str | None:
         """The subscription that was set, or found out since; None: no request has needed one so far."""
         return self._subscription_id
@@ -597,6 +602,18 @@ class ArmClient:
         for secret in self.sign_in.secrets:
             text = text.replace(secret, "********")
         return _quote(text, _LONGEST_MESSAGE)
+
+
+def interrupted(client: ArmClient, done: str = "") -> str:
+    """One line for somebody who has stopped a task.
+
+    :param done: what is done, as far as is known
+    """
+    return "Interrupted at %s%s. %s. Run the task again: it looks at what is there, and continues" % (
+        client.asked or "the beginning",
+        done and ": " + done,
+        "Azure goes on with what it has accepted" if client.may_have_begun else "Azure is at work on nothing of it",
+    )
 
 
 def encode(body: Json) -> bytes:

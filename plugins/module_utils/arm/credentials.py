@@ -16,7 +16,7 @@ from __future__ import annotations
 import configparser
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -50,12 +50,21 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ad_user": ("AZURE_AD_USER",),
     "base_url": ("FOGHORN_ARM_BASE_URL",),
 }
+# Options of azure.azcollection's that come with credentials that are shared with it, and mean nothing here.
+IGNORED = ("api_profile", "log_mode", "log_path")
+# Those that would have somebody else sign in: they are refused.
+REFUSED = ("ad_user", "password")
+
 AUTH_SOURCE_VARIABLE = "ANSIBLE_AZURE_AUTH_SOURCE"
 DEFAULT_PROFILE = "default"
 
 # One of these makes a service principal of a client's id in the environment.
 _BESIDE_A_CLIENT = frozenset(["subscription_id", "secret", "x509_certificate_path", "federated_token_file"])
 _PRINCIPAL = "the credentials of a service principal"
+_EXPLAIN_PERSON = (
+    "signing in with a person's name and password is not supported, because Azure asks people for a second factor. Use"
+    " %s (client_id, secret, tenant), a managed identity (auth_source msi), or az login (auth_source cli)" % _PRINCIPAL
+)
 _CLI_TIMEOUT = 60  # seconds
 _MSI = "managed identity"
 
@@ -74,6 +83,8 @@ class SignIn(NamedTuple):
     certificate_path: str | None = None
     thumbprint: str | None = None
     federated_token_file: str | None = None
+    ignored: tuple[str, ...] = ()
+    """Options that were set and mean nothing here."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -86,9 +97,13 @@ class SignIn(NamedTuple):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What somebody should know who signs in like this, before it is done."""
+        ignored = (
+            ("%s mean nothing to this collection, and were ignored" % ", ".join(self.ignored),) if self.ignored else ()
+        )
         if self.cloud.verify:
-            return ()
+            return ignored
         return (
+            *ignored,
             "cert_validation_mode: ignore: anybody on the way to %s can read the credentials and act as you. Trust the"
             " cloud's own certificate authority (REQUESTS_CA_BUNDLE) instead" % self.cloud.arm,
         )
@@ -102,6 +117,7 @@ def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = N
     :param home: the directory that holds `.azure`; None: the user's
     :raises OptionError: if nothing usable is there, or if what is there is not complete
     """
+    _refuse_person(options)
     environment = os.environ if environment is None else environment
     source = options.get("auth_source") or environment.get(AUTH_SOURCE_VARIABLE) or AUTO
     if source not in AUTH_SOURCES:
@@ -155,10 +171,20 @@ def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = N
         certificate_path=found.get("x509_certificate_path"),
         thumbprint=found.get("thumbprint"),
         federated_token_file=found.get("federated_token_file"),
+        ignored=_set_among(IGNORED, options),
     )
     if source not in (CLI, MSI):
         _check_complete(sign_in, found.get("ad_user"))
     return sign_in
+
+
+def _refuse_person(options: Mapping[str, Any]) -> None:
+    for name in _set_among(REFUSED, options):
+        raise OptionError("%s: %s" % (name, _EXPLAIN_PERSON))
+
+
+def _set_among(names: Sequence[str], options: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(name for name in names if options.get(name) not in (None, ""))
 
 
 def make_credential(sign_in: SignIn, transport: Any, import_identity: Callable[[], Any] | None = None) -> Any:
@@ -307,11 +333,7 @@ def _check_complete(sign_in: SignIn, user: str | None) -> None:
     }
     missing = [name for name, value in given.items() if not value]
     if missing and user:
-        raise OptionError(
-            "auth_source %s: ad_user: signing in with a person's name and password is not supported, because Azure"
-            " asks people for a second factor. Use %s (client_id, secret, tenant), a managed identity"
-            " (auth_source msi), or az login (auth_source cli)" % (sign_in.source, _PRINCIPAL)
-        )
+        raise OptionError("auth_source %s: ad_user: %s" % (sign_in.source, _EXPLAIN_PERSON))
     if missing:
         raise OptionError(
             "auth_source %s: %s are not complete, missing: %s. Set them, or choose another auth_source of %s"

@@ -38,4 +38,4 @@ def _check_is_spot(client: ArmClient, target: Target, path: str) -> None:
         model = client.get(set_id, Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader"))
         properties = (model.get("properties") or {}).get("virtualMachineProfile") or {}
     if not is_spot(properties):
-        raise ArmError("%s is not a Spot machine: Azure evicts nothing else, and nothing was done" % target.name)
+        raise ArmError("%s is not a Spot machine: Azure evicts nothing else, and nothing was done" % target.words)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,7 +32,7 @@ from . import (
     update_run,
     virtual_machine,
 )
-from .client import ArmClient
+from .client import ArmClient, interrupted
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, choose
 from .errors import ArmError, MissingLibrary, Unfinished
@@ -66,6 +67,11 @@ def sign_in_arguments() -> ArgumentSpec:
         "disable_instance_discovery": {"type": "bool"},
         "cert_validation_mode": {"type": "str", "choices": list(CERT_VALIDATION_MODES)},
         "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
+        "api_profile": {"type": "str"},
+        "log_mode": {"type": "str"},
+        "log_path": {"type": "str"},
+        "ad_user": {"type": "str"},
+        "password": {"type": "str", "no_log": True},
     }
 
 
@@ -442,7 +448,7 @@ def run_eviction(module: AnsibleModule) -> None:
         if not options["confirm"]:
             raise OptionError(
                 "confirm: false, so nothing was done. This module does not pretend: Azure takes %s away, about 30"
-                " seconds after it runs. Set confirm to true to do that" % target.name
+                " seconds after it runs. Set confirm to true to do that" % target.words
             )
 
         def work(client: ArmClient) -> dict[str, Any]:
@@ -732,8 +738,28 @@ def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict
         module.no_log_values.update(sign_in.secrets)
         _warn(module, sign_in.warnings)
         with ArmClient(sign_in, Deadline(timeout)) as client:
-            result = {**work(client), **_said_by(client)}
+            try:
+                with _heard_out():
+                    result = {**work(client), **_said_by(client)}
+            except KeyboardInterrupt:
+                doubt = {"may_still_happen": True} if client.may_have_begun else {}
+                module.fail_json(msg=interrupted(client), **_said_by(client), **doubt)
     module.exit_json(**result)
+
+
+@contextmanager
+def _heard_out() -> Iterator[None]:
+    """Let SIGTERM be what Ctrl-C is: Ansible and AWX end a task with it, and somebody wants to know how far it is."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:
+        # Only the main thread hears signals.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _doubt(error: BaseException | None) -> dict[str, bool]:

@@ -131,6 +131,12 @@ def set_policy(
     def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Json, Json], Write]:
         current = policy_of(resource)
         differing = parts_to_send(wish, current)
+        owner = _scale_set_of(resource) if kind is KINDS[VIRTUAL_MACHINE] else None
+        if differing and owner is not None:
+            raise ArmError(
+                "%s is a member of the scale set %s, and Azure refuses a policy of its own there: set it on the scale"
+                " set (scale_set: %s). Nothing was written" % (name, owner, owner)
+            )
         wanted = {**as_dict(current), **as_dict_of_parts(differing)}
         found = (resource, as_dict(current), wanted)
         if not differing or dry_run:
@@ -271,6 +277,12 @@ def _describe(option: str, resource: Mapping[str, Any]) -> Json:
         "policy": as_dict(policy_of(resource)),
         "follows": _owner_of(resource),
     }
+
+
+def _scale_set_of(resource: Mapping[str, Any]) -> str | None:
+    """The name of the flexible set that a VM is a member of; None: it is in none."""
+    owner = ((resource.get("properties") or {}).get("virtualMachineScaleSet") or {}).get("id")
+    return str(owner).rsplit("/", 1)[-1] if owner else None
 
 
 def _owner_of(resource: Mapping[str, Any]) -> str | None:

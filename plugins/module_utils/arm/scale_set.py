@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.document import same_name
 from . import repairs, rolling_upgrade, virtual_machine
-from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write
+from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write, interrupted
 from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
 from .notification import (
     Notifications,
@@ -165,6 +165,8 @@ def notify(
         raise Unfinished(str(error), work.add_to(outcome)) from error
     except ArmError as error:
         raise Unfinished(str(error), work.add_to(outcome)) from error
+    except KeyboardInterrupt as error:
+        raise Unfinished(interrupted(client, work.progress), work.add_to(outcome)) from error
     outcome = work.add_to(outcome)
     if outcome.outdated:
         raise Unfinished(
@@ -305,6 +307,12 @@ class _Work:
             protected=tuple(one.name for one in behind if _is_left_alone(one, self._scale_set, self._rollout)),
             gone=tuple(name for key, name in self._meant.items() if key not in there),
         )
+
+    @property
+    def progress(self) -> str:
+        """How many are at the latest model, by what was read last."""
+        latest = sum(1 for one in self._instances if one.latest_model)
+        return "%d of %d instances are at the latest model" % (latest, len(self._instances))
 
     def read(self, with_state: bool = False) -> list[Instance]:
         """Look how far the instances are."""

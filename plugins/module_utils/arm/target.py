@@ -40,6 +40,14 @@ class Target(NamedTuple):
         match = _ID.match(self.resource_id)
         return bool(match and match["in_set"])
 
+    @property
+    def words(self) -> str:
+        """What a person calls it: an instance's number says nothing without its set."""
+        if not self.in_set:
+            return self.name
+        owner = self.scale_set or str(self.resource_id).rstrip("/").split("/")[-3]
+        return "instance %s of %s" % (self.name, owner)
+
     def path(self, client: ArmClient) -> str:
         """Its id."""
         if self.resource_id is not None:

@@ -350,6 +350,8 @@ class Compute:
             merge(profile, patch.pop("scheduledEventsProfile") or {})
             _check_profile(profile)
             _complete_profile(profile)
+        if "scheduledEventsPolicy" in patch and machine.vm.scale_set:
+            _refuse_policy_of_member(machine)
         policy = copy.deepcopy(machine.properties)
         merge(policy, patch)
         check_policy(policy.get("scheduledEventsPolicy"))
@@ -409,6 +411,19 @@ class Compute:
         current = f'"{resource.etag}"'
         if request.version >= versions.ETAGS_SINCE and given not in (None, "*", current):
             raise precondition_failed(str(given), current)
+
+
+def _refuse_policy_of_member(machine: Machine) -> None:
+    """A VM in a scale set has the set's policy, and none of its own.
+
+    Source: https://learn.microsoft.com/azure/virtual-machines/scheduled-events-resource-graph, which gives no words.
+    """
+    raise ArmError(
+        400,
+        "OperationNotAllowed",
+        f"The property 'scheduledEventsPolicy' cannot be set on VM '{machine.name}', which is in the Virtual Machine "
+        f"Scale Set '{machine.vm.scale_set}'. Set it on the Virtual Machine Scale Set.",
+    )
 
 
 def _says(request: ArmRequest, name: str) -> str | None:

@@ -144,7 +144,8 @@ class Arm:
         versions.check(provider, _resource_type(request.path), "westeurope", version, self.config.compute_version)
         request.version = version or ""
         self._check_scope(names)
-        headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller))
+        group = _operation_group(request, provider)
+        headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller, group))
         if route.method != "GET":
             verdict = self._strike(request, faults.OPERATION)
             request.wanted = verdict.plan.verdict() if verdict is not None else None
@@ -229,6 +230,28 @@ class Arm:
 
 def _target(request: ArmRequest) -> str:
     return request.path + "?" + "&".join(f"{key}={value}" for key, value in request.query.items())
+
+
+_VERBS = {"GET": "Get", "PUT": "Create", "PATCH": "Update", "DELETE": "Delete", "POST": "Post"}
+_COUNTED = (
+    ("virtualmachinescalesets/virtualmachines", "VMScaleSetVMs"),
+    ("virtualmachinescalesets", "VMScaleSet"),
+    ("virtualmachines", "VM"),
+    ("availabilitysets", "AvailabilitySet"),
+    ("locations/operations", "Operation"),
+)
+
+
+def _operation_group(request: ArmRequest, provider: str) -> str:
+    """What Compute counts a request as. Other providers tell nothing of the kind.
+
+    Source of the names: azure-cli's recording test_vmss_terminate_notification, as GetVMScaleSetSubscriptionMaximum.
+    """
+    kind = _resource_type(request.path).lower()
+    counted = next((name for prefix, name in _COUNTED if kind.startswith(prefix)), "")
+    if provider.lower() != "microsoft.compute" or not counted:
+        return ""
+    return f"Microsoft.Compute/{_VERBS[request.method]}{counted}"
 
 
 def _resource_type(path: str) -> str:

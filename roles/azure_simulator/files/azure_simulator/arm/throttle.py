@@ -43,8 +43,11 @@ class Throttle:
         self._clock = clock
         self._buckets: dict[tuple[str, str, str], Bucket] = {}
 
-    def admit(self, method: str, subscription: str, caller: str) -> Mapping[str, str]:
-        """The headers that tell what is left; refuses with 429 when nothing is."""
+    def admit(self, method: str, subscription: str, caller: str, group: str = "") -> Mapping[str, str]:
+        """The headers that tell what is left; refuses with 429 when nothing is.
+
+        ``group``: what Compute counts the request as, which it tells with every answer.
+        """
         kind = {"GET": "reads", "DELETE": "deletes"}.get(method, "writes")
         now = self._clock()
         key = (kind, subscription.lower(), caller)
@@ -61,4 +64,5 @@ class Throttle:
                 "Refer to https://aka.ms/arm-throttling for additional information.",
                 headers={"Retry-After": str(wait), header: "0"},
             )
-        return {header: str(left)}
+        counted = {"x-ms-ratelimit-remaining-resource": f"{group}SubscriptionMaximum;{left}"} if group else {}
+        return {header: str(left), **counted}

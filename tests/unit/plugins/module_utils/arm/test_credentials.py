@@ -249,6 +249,21 @@ def test_given_the_name_and_password_of_a_person_then_the_error_says_what_to_use
     assert SECRET not in str(error.value)
 
 
+@pytest.mark.parametrize("option", ["ad_user", "password"])
+def test_given_a_persons_name_or_password_in_the_task_then_it_is_refused_by_its_name(home: Path, option: str) -> None:
+    principal = {"client_id": "c", "secret": "s", "tenant": "t"}
+    with pytest.raises(OptionError, match=f"^{option}: signing in with a person's name and password is not") as error:
+        choose({**principal, option: "never-shown"}, {}, str(home))
+    assert "never-shown" not in str(error.value)
+
+
+def test_given_options_of_azcollection_that_mean_nothing_here_then_one_warning_names_them(home: Path) -> None:
+    options = {"client_id": "c", "secret": "s", "tenant": "t", "api_profile": "latest", "log_path": "/tmp/x"}
+    assert choose(options, {}, str(home)).warnings == (
+        "api_profile, log_path mean nothing to this collection, and were ignored",
+    )
+
+
 def test_given_a_person_and_a_service_principal_then_the_principal_signs_in(home: Path) -> None:
     assert signed_in({}, {**AWX, "AZURE_AD_USER": "me@example"}, home).client_id == "awx-c"
 

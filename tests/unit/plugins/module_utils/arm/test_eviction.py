@@ -57,6 +57,19 @@ def test_given_a_machine_that_is_not_spot_then_nothing_is_done(answer: Step) -> 
         run(answer)
 
 
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (Target("shop", "worker"), "worker"),
+        (Target("shop", "3", "workers"), "instance 3 of workers"),
+        (Target("", "3", None, INSTANCE + "/"), "instance 3 of workers"),
+        (Target("", "worker", None, VM), "worker"),
+    ],
+)
+def test_given_a_machine_then_it_is_called_what_a_person_calls_it(target: Target, words: str) -> None:
+    assert target.words == words
+
+
 def test_given_check_mode_then_it_only_looks() -> None:
     assert run(SPOT, dry_run=True).lines == ["GET %s%s" % (VM, VERSION)]
 

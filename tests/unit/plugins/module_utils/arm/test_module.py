@@ -5,6 +5,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +18,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     COMPUTE,
     SUBSCRIPTION,
     ScriptedArm,
+    Step,
     ok,
     token,
 )
@@ -103,6 +108,59 @@ def test_given_repairs_that_would_replace_what_is_out_of_rotation_then_info_warn
 
     assert result["scale_sets"][0]["automatic_repairs"]["state"] == "running"
     assert "Automatic repairs of web are on" in module.warnings[0]
+
+
+def stop_this_process(_out: Any) -> None:
+    """In place of an answer: what Ansible, or Ctrl-C, does to a task."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(5)
+
+
+def web_set(enable: bool) -> dict[str, Any]:
+    profile = {"terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": "PT5M"}}
+    return {
+        "id": COMPUTE + "/virtualMachineScaleSets/web",
+        "name": "web",
+        "properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("enabled", "begun", "said"),
+    [
+        (True, True, r"manualupgrade: 1 of 2 instances are at the latest model\. Azure goes on with what it has acc"),
+        (
+            False,
+            True,
+            r"^Interrupted at PATCH http.*\. Azure goes on with what it has accepted\. Run the task again: it",
+        ),
+        (None, False, r"^Interrupted at GET http.*/web\. Azure is at work on nothing of it\. Run the task again: it"),
+    ],
+)
+def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_goes_on_and_that_a_rerun_continues(
+    monkeypatch: pytest.MonkeyPatch, enabled: bool | None, begun: bool, said: str
+) -> None:
+    spec = {**doors.sign_in_arguments(), **doors.notification_arguments(), **doors.rollout_arguments()}
+    rows = [
+        {"instanceId": str(number), "name": "web_%d" % number, "properties": {"latestModelApplied": latest}}
+        for number, latest in enumerate((True, False))
+    ]
+    script = [] if enabled is None else [ok(web_set(enabled))]
+    script += [ok({"value": rows})] * 2 if enabled else []
+    before = signal.getsignal(signal.SIGTERM)
+    with ScriptedArm(token(), *script, Step(write=stop_this_process)) as arm:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
+        options = {"resource_group": "shop", "name": "web", "update_instances": "outdated"}
+        module = StandIn(spec, base_url=arm.url, subscription_id=SUBSCRIPTION, **options)
+        result = result_of(doors.run_scale_set_notification, module)
+
+    assert re.search(said, result["msg"]), result["msg"]
+    assert "\n" not in result["msg"]
+    if enabled:
+        assert result["outdated_instances"] == ["web_1"]
+    else:
+        assert result.get("may_still_happen", False) is begun
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize(

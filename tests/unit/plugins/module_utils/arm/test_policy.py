@@ -241,6 +241,14 @@ def test_given_a_vm_in_a_set_then_it_warns_that_the_set_decides(owner: str) -> N
     assert "member of owners" in outcome.warnings[0]
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_given_a_member_of_a_flexible_set_without_the_policy_then_it_is_refused_before_anything_is_written(
+    dry_run: bool,
+) -> None:
+    with pytest.raises(ArmError, match=r"it is a member of the scale set web, and Azure refuses .* \(scale_set: web\)"):
+        run(ok(resource(VM, virtualMachineScaleSet={"id": "/x/y/web"})), dry_run=dry_run)
+
+
 @pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
 class TestRefusals:
     def test_given_there_is_none_then_it_says_so(self, kind: Any) -> None:

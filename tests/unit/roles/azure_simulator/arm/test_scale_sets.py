@@ -148,6 +148,29 @@ def test_given_the_policy_in_a_patch_when_sent_then_it_is_refused_as_the_model_h
     assert "Could not find member 'scheduledEventsPolicy'" in answer.json["error"]["message"]
 
 
+def test_given_the_policy_of_a_member_of_a_flexible_set_when_sent_then_it_is_refused(cloud: Start) -> None:
+    azure = cloud()
+    body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": True}}}}
+    answer = azure.raw("PATCH", azure.path("virtualMachines/api_0a2b3c4d?api-version=2026-04-01"), body)
+    assert (answer.status, answer.code) == (400, "OperationNotAllowed")
+    assert azure.raw("PATCH", azure.path("virtualMachines/db?api-version=2026-04-01"), body).status == 200
+
+
+def test_given_any_request_to_compute_then_the_answer_says_what_is_left_of_its_kind(cloud: Start) -> None:
+    azure = cloud()
+    version = "api-version=2026-04-01"
+    for method, tail, group in (
+        ("GET", "virtualMachineScaleSets/web", "GetVMScaleSet"),
+        ("GET", "virtualMachineScaleSets/web/virtualMachines", "GetVMScaleSetVMs"),
+        ("GET", "virtualMachines/nosuch", "GetVM"),
+        ("PATCH", "virtualMachineScaleSets/web", "UpdateVMScaleSet"),
+    ):
+        answer = azure.raw(method, azure.path(f"{tail}?{version}"), notification(True) if method == "PATCH" else None)
+        left = answer.headers["x-ms-ratelimit-remaining-resource"]
+        name, _sign, count = left.partition(";")
+        assert (name, count.isdecimal()) == (f"Microsoft.Compute/{group}SubscriptionMaximum", True)
+
+
 def test_given_the_policy_in_a_put_with_the_right_etag_when_sent_then_it_is_kept(cloud: Start) -> None:
     sets = cloud().compute.virtual_machine_scale_sets
     found = sets.get("rg", "web")
