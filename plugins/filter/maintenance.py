@@ -59,12 +59,13 @@ def maintenance_plan(
     patient: Mapping[str, float] | None = None,
     now: float | None = None,
     asked: list[Mapping[str, Any]] | None = None,
+    azure: Mapping[str, Any] | None = None,
     planned: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Decide which hosts go when."""
     instant = time.time() if now is None else now
     # Each balancer is asked once a run.
-    balancers = Balancers(**planned["balancers"]) if planned else read_balancers(hosts, asked or [])
+    balancers = Balancers(**planned["balancers"]) if planned else read_balancers(hosts, asked or [], azure)
     try:
         check_alike(hosts)
         plan = make_plan(

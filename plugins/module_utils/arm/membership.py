@@ -25,7 +25,7 @@ from .errors import ArmError
 # Old enough for clouds that lag behind, and it knows adminState (since 2021-08-01).
 NETWORK_API_VERSION = "2024-05-01"
 # The interfaces of a scale set's instances are Compute's, in versions of Network's; this is their last.
-_INSTANCE_INTERFACES_API_VERSION = "2018-10-01"
+INSTANCE_INTERFACES_API_VERSION = "2018-10-01"
 
 MEMBERSHIP, ADMIN_STATE = "membership", "admin_state"
 METHODS = (MEMBERSHIP, ADMIN_STATE)
@@ -52,7 +52,7 @@ _COMPUTE_ROLE = "Virtual Machine Contributor"
 _READ_VM = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 _READ_INSTANCE = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
 _WRITE_INSTANCE = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write", _COMPUTE_ROLE)
-_READ_INTERFACE = Permission("Microsoft.Network/networkInterfaces/read", "Reader")
+READ_INTERFACE = Permission("Microsoft.Network/networkInterfaces/read", "Reader")
 _WRITE_INTERFACE = Permission("Microsoft.Network/networkInterfaces/write", _NETWORK_ROLE)
 _READ_POOL = Permission("Microsoft.Network/loadBalancers/backendAddressPools/read", "Reader")
 _WRITE_POOL = Permission("Microsoft.Network/loadBalancers/backendAddressPools/write", _NETWORK_ROLE)
@@ -219,8 +219,8 @@ def find_seats(client: ArmClient, vm_id: str) -> Iterator[Seat]:
         return
     profile = (client.get(vm_id, _READ_VM).get("properties") or {}).get("networkProfile") or {}
     for reference in profile.get("networkInterfaces") or []:
-        interface = client.get(str(reference["id"]), _READ_INTERFACE, NETWORK_API_VERSION)
-        for configuration in _configurations(interface):
+        interface = client.get(str(reference["id"]), READ_INTERFACE, NETWORK_API_VERSION)
+        for configuration in configurations_of(interface):
             properties = configuration.get("properties") or {}
             yield Seat(
                 INTERFACE,
@@ -228,22 +228,22 @@ def find_seats(client: ArmClient, vm_id: str) -> Iterator[Seat]:
                 "",
                 str(configuration.get("name")),
                 str(properties.get("privateIPAddress") or ""),
-                _pools_of(configuration, ON_BALANCERS),
-                _pools_of(configuration, ON_GATEWAYS),
+                pools_of(configuration, ON_BALANCERS),
+                pools_of(configuration, ON_GATEWAYS),
             )
 
 
 def _seats_of_instance(instance: Json, vm_id: str) -> Iterator[Seat]:
     for interface in _interfaces_of_model(instance):
-        for configuration in _configurations(interface):
+        for configuration in configurations_of(interface):
             yield Seat(
                 INSTANCE,
                 vm_id,
                 str(interface.get("name")),
                 str(configuration.get("name")),
                 "",
-                _pools_of(configuration, ON_BALANCERS),
-                _pools_of(configuration, ON_GATEWAYS),
+                pools_of(configuration, ON_BALANCERS),
+                pools_of(configuration, ON_GATEWAYS),
             )
 
 
@@ -252,11 +252,13 @@ def _interfaces_of_model(instance: Json) -> list[Json]:
     return list(network.get("networkInterfaceConfigurations") or [])
 
 
-def _configurations(interface: Json) -> list[Json]:
+def configurations_of(interface: Json) -> list[Json]:
+    """The IP configurations of an interface, as Network or Compute shows it."""
     return list((interface.get("properties") or {}).get("ipConfigurations") or [])
 
 
-def _pools_of(configuration: Json, where: str) -> tuple[str, ...]:
+def pools_of(configuration: Json, where: str) -> tuple[str, ...]:
+    """The ids of the pools that an IP configuration names, `ON_BALANCERS` or `ON_GATEWAYS`."""
     properties = configuration.get("properties") or {}
     return tuple(str(pool["id"]) for pool in properties.get(where) or [])
 
@@ -265,11 +267,11 @@ def find_addresses(client: ArmClient, vm_id: str, seats: Sequence[Seat]) -> set[
     """The private addresses of the machine."""
     if not INSTANCE_ID.match(vm_id):
         return {seat.address for seat in seats if seat.address}
-    listed = client.list_all(vm_id + "/networkInterfaces", _READ_INTERFACE, _INSTANCE_INTERFACES_API_VERSION)
+    listed = client.list_all(vm_id + "/networkInterfaces", READ_INTERFACE, INSTANCE_INTERFACES_API_VERSION)
     return {
         str((configuration.get("properties") or {}).get("privateIPAddress"))
         for interface in listed
-        for configuration in _configurations(interface)
+        for configuration in configurations_of(interface)
         if (configuration.get("properties") or {}).get("privateIPAddress")
     }
 
@@ -379,7 +381,7 @@ def edit(
 ) -> bool:
     """Read, change and write a resource; False if it was as it should be."""
     read, write, api_version = {
-        INTERFACE: (_READ_INTERFACE, _WRITE_INTERFACE, NETWORK_API_VERSION),
+        INTERFACE: (READ_INTERFACE, _WRITE_INTERFACE, NETWORK_API_VERSION),
         INSTANCE: (_READ_INSTANCE, _WRITE_INSTANCE, COMPUTE_API_VERSION),
         "pool": (_READ_POOL, _WRITE_POOL, NETWORK_API_VERSION),
     }[kind]
@@ -470,7 +472,7 @@ def _find_configurations(document: Json, record: Json) -> list[Json]:
     found = [
         configuration
         for interface in interfaces
-        for configuration in _configurations(interface)
+        for configuration in configurations_of(interface)
         if configuration.get("name") == record.get("ip_configuration")
     ]
     for configuration in found:

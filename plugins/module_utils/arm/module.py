@@ -25,6 +25,7 @@ from . import (
     maintenance,
     membership,
     policy,
+    pools,
     protection,
     repairs,
     rolling_upgrade,
@@ -256,6 +257,11 @@ def membership_arguments() -> ArgumentSpec:
 def address_arguments() -> ArgumentSpec:
     """Options that name a VM, and say where it is reached."""
     return {"vm_id": {"type": "str", "required": True}, "host": {"type": "str"}}
+
+
+def pool_arguments() -> ArgumentSpec:
+    """The option that names VMs whose pools are looked up."""
+    return {"vm_ids": {"type": "list", "elements": "str", "required": True}}
 
 
 def gateway_arguments() -> ArgumentSpec:
@@ -657,6 +663,24 @@ def run_address_info(module: AnsibleModule) -> None:
             found = address.look_up(client, question)
             held = found.is_held if module.params["host"] else None
             return {"changed": False, "addresses": found.private, "held": held, "scale_set": found.scale_set}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_pool_info(module: AnsibleModule) -> None:
+    """Do the work of vm_pool_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        vm_ids = pools.read_vm_ids(module.params)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            found = pools.find_pools(client, vm_ids)
+            return {
+                "changed": False,
+                "vms": [{"vm_id": vm_id, "pools": of_vm} for vm_id, of_vm in zip(vm_ids, found, strict=True)],
+            }
 
         return work
 

@@ -3,8 +3,8 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Which hosts do the same work, and which only balance for others?
 
-HAProxy knows: the servers of a backend do the same work, and the minimum in service holds for each backend. A host may
-serve several.
+HAProxy and Azure know: the servers of a backend or pool do the same work, and the minimum in service holds for each. A
+host may serve several.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class Balancers(NamedTuple):
     """What balancers say of the hosts."""
 
     groups: Mapping[str, Sequence[str]] = {}
-    """By host, the backends that it serves, in words. Of a host that is not in it, nothing is known."""
+    """By host, the backends and pools that it serves, in words. Of a host that is not in it, nothing is known."""
     down: Sequence[str] = ()
     """Hosts that no balancer has in service, although nobody is known to have taken them out."""
     alone: Mapping[str, str] = {}
@@ -31,11 +31,21 @@ class Balancers(NamedTuple):
     """What is most likely not meant, in words."""
 
 
-def read_balancers(hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> Balancers:
+def pool_group(pool: str) -> str:
+    """Name the group of a pool in Azure by its id, which means the same in any case."""
+    return "pool " + plain(pool.lower())
+
+
+def read_balancers(
+    hosts: Sequence[Mapping[str, Any]],
+    answers: Sequence[Mapping[str, Any]],
+    azure: Mapping[str, Any] | None = None,
+) -> Balancers:
     """Put together what balancers say.
 
     :param hosts: what is known of each host, as `describe_reading` returns it
     :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in `item.name`
+    :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked
     """
     servers: dict[str, list[tuple[str, str, bool]]] = {}
     remarks = []
@@ -58,9 +68,19 @@ def read_balancers(hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping
                 "%s: HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server"
                 % (host["name"], " and ".join(asked), host["haproxy"]["server"])
             )
+    groups = _groups(places)
+    if azure is not None:
+        try:
+            pools = {str(one["vm_id"]): [pool_group(str(pool)) for pool in one["pools"]] for one in azure["vms"]}
+        except (AttributeError, LookupError, TypeError):
+            pools = {}
+            remarks.append("Azure was not asked which pools hosts are in: %s" % plain(azure.get("msg") or "no answer"))
+        for host in hosts:
+            of_vm = pools.get((host.get("azure") or {}).get("vm_id", ""), [])
+            groups.setdefault(host["name"], []).extend(of_vm)
     served = _served_by(hosts)
     return Balancers(
-        groups=_groups(places),
+        groups=groups,
         down=[host["name"] for host in hosts if _is_down(host, places.get(host["name"]) or {})],
         alone={
             host["name"]: _why_alone(served[host["name"]])
@@ -75,7 +95,7 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
     """Return what is known of a host together with what balancers say of it."""
     name = host["name"]
     group = host.get("group") or ""
-    groups = [group] if group else balancers.groups.get(name) or [host.get("pool") or ""]
+    groups = [group] if group else balancers.groups.get(name) or host.get("pools") or [""]
     return dict(
         host,
         groups=[] if name in balancers.alone else list(groups),

@@ -469,6 +469,7 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
         if answered:
             members[""] = [*answered, *lost]
     groups = {}
+    names = {name: {host.name for host in of_group} for name, of_group in members.items()}
     for name, of_group in members.items():
         texts = {str(policy.minimum_in_service if host.minimum is None else host.minimum): host for host in of_group}
         if len(texts) > 1:
@@ -479,7 +480,8 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
                 % (one, first.name, other, second.name, name)
             )
         away = frozenset(host.name for host in of_group if not host.is_in_service)
-        minimum = _minimum_in_service(next(iter(texts)), len(of_group))
+        is_part = any(len(other) > len(of_group) and names[name] <= names[of] for of, other in members.items())
+        minimum = _minimum_in_service(next(iter(texts)), len(of_group), is_part)
         groups[name] = _Group(name, len(of_group), minimum, len(of_group) - len(away), away)
     return groups
 
@@ -504,13 +506,17 @@ def read_minimum(text: str) -> tuple[int, bool]:
     return int(digits), percent
 
 
-def _minimum_in_service(text: str, count: int) -> int:
+def _minimum_in_service(text: str, count: int, is_part: bool) -> int:
+    """So many of a group stay in service.
+
+    :param is_part: whether another group has all its hosts, and more. A number is meant for that one
+    """
     number, percent = read_minimum(text)
     if percent:
         # Rounded up, but for 100 % a host may always go: else a fleet of one could never be maintained.
         return count if number == 100 else min(-(-number * count // 100), count - 1)
     # One that is larger than the group holds it back, and no other.
-    return number
+    return min(number, count - 1) if is_part else number
 
 
 def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None) -> list[Case]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...module_utils.scheduled_events.text import plain
 from .agent import is_at_work_on
+from .balancers import pool_group
 from .doors import read_host
 
 REMOVAL: Mapping[str, Any] = {
@@ -117,7 +118,8 @@ def describe_reading(
         "seen": standing.get("seen") or {},
         "group": variables.get("group") or "",
         # Unless a balancer says more.
-        "pool": _pool(removal) or answer.get("scale_set") or "",
+        "pools": _pools(removal) or [answer.get("scale_set") or ""],
+        "azure": _azure(variables, removal, answer),
         "haproxy": _haproxy(name, variables, removal),
         "methods": list(removal["methods"]),
         "is_confirmed": bool(variables.get("health_probe_url")),
@@ -174,15 +176,30 @@ def _haproxy(name: str, variables: Mapping[str, Any], removal: Mapping[str, Any]
     }
 
 
-def _pool(removal: Mapping[str, Any]) -> str:
-    """Which balancer's pool the host is in, as far as its variables tell: a group unless one is given."""
-    for method, kind, variable in (
-        ("haproxy", "backend", "haproxy_backends"),
-        ("azure_load_balancer", "pool", "azure_pools"),
-        ("application_gateway", "pool", "gateway_pools"),
-    ):
-        names = removal[variable]
-        if method in removal["methods"] and names:
-            # Ids in Azure mean the same in any case.
-            return "%s %s" % (kind, ", ".join(sorted(names if kind == "backend" else map(str.lower, names))))
-    return ""
+def _azure(variables: Mapping[str, Any], removal: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, str]:
+    """Which VM to look up in Azure, and from where, to know its pools; nothing if the operator names them.
+
+    What a host says of itself is good enough to count it: to change anything, the role asks Azure whether it is true.
+    """
+    vm_id = variables.get("azure_vm_id") or answer.get("resource_id")
+    is_asked = any(
+        method in removal["methods"] and not removal[named]
+        for method, named in (("azure_load_balancer", "azure_pools"), ("application_gateway", "gateway_pools"))
+    )
+    if not is_asked or not vm_id or variables.get("group"):
+        return {}
+    return {"vm_id": vm_id, "host": variables.get("azure_host") or "localhost"}
+
+
+def _pools(removal: Mapping[str, Any]) -> list[str]:
+    """Which balancers' pools the host is in, as far as its variables tell: its groups unless more is known."""
+    return [
+        "backend " + name if method == "haproxy" else pool_group(name)
+        for method, variable in (
+            ("haproxy", "haproxy_backends"),
+            ("azure_load_balancer", "azure_pools"),
+            ("application_gateway", "gateway_pools"),
+        )
+        if method in removal["methods"]
+        for name in removal[variable]
+    ]

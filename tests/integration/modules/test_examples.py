@@ -184,6 +184,7 @@ MODULES = [
     "maintenance_window_info",
     "vm_address_info",
     "vm_maintenance",
+    "vm_pool_info",
     "vm_redeploy",
     "vmss_terminate_notification",
     "vmss_terminate_notification_info",

@@ -33,6 +33,7 @@ GROUPS = {
         "update_run_cancel",
         "vm_address_info",
         "vm_maintenance",
+        "vm_pool_info",
         "vm_redeploy",
         "vm_terminate_notification",
         "vmss_automatic_repairs",

@@ -100,7 +100,7 @@ def test_given_a_group_of_the_operator_then_it_holds() -> None:
 def test_given_a_balancer_that_does_not_answer_then_it_is_named_and_what_the_others_say_counts(
     failed: dict[str, Any], said: str
 ) -> None:
-    hosts = [web("a", pool="backend web"), web("b", ("lb1",), pool="backend web")]
+    hosts = [web("a", pools=["backend web"]), web("b", ("lb1",), pools=["backend web"])]
 
     found = read_balancers(hosts, [{"item": {"name": "lb1"}, **failed}, answer("lb2", "api/a")])
 
@@ -184,8 +184,44 @@ def test_given_servers_that_balance_for_each_other_then_they_are_servers() -> No
 
 
 def test_given_no_balancer_then_groups_are_as_the_variables_say() -> None:
-    assert groups([{"name": "a", "pool": "pool x"}, {"name": "b", "group": "g"}, {"name": "c"}]) == {
+    assert groups([{"name": "a", "pools": ["pool x"]}, {"name": "b", "group": "g"}, {"name": "c"}]) == {
         "a": ["pool x"],
         "b": ["g"],
         "c": [""],
     }
+
+
+POOL = "/subscriptions/s/resourceGroups/Shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web"
+
+
+def test_given_what_azure_says_then_the_members_of_a_pool_are_a_group_beside_the_backends() -> None:
+    hosts = [
+        {"name": "a", "azure": {"vm_id": "/a", "host": "localhost"}},
+        {"name": "b", "azure": {"vm_id": "/b", "host": "localhost"}, "pools": ["set"]},
+        web("c", ("lb1",), azure={"vm_id": "/c", "host": "localhost"}),
+    ]
+    azure = {"vms": [{"vm_id": "/a", "pools": [POOL]}, {"vm_id": "/b", "pools": []}, {"vm_id": "/c", "pools": [POOL]}]}
+
+    found = read_balancers(hosts, [answer("lb1", "web/c")], azure)
+
+    assert [of_host(host, found)["groups"] for host in hosts] == [
+        ["pool " + POOL.lower()],
+        ["set"],
+        ["backend web", "pool " + POOL.lower()],
+    ]
+    assert found.remarks == []
+
+
+@pytest.mark.parametrize(
+    ("azure", "said"),
+    [({"msg": "no rights", "failed": True}, "no rights"), ({"vms": 7}, "no answer"), ({"vms": [{}]}, "no answer")],
+)
+def test_given_azure_that_does_not_say_then_it_is_remarked_and_groups_are_as_the_variables_say(
+    azure: dict[str, Any], said: str
+) -> None:
+    host = {"name": "a", "azure": {"vm_id": "/a", "host": "localhost"}, "pools": ["set"]}
+
+    found = read_balancers([host], [], azure)
+
+    assert found.remarks == ["Azure was not asked which pools hosts are in: " + said]
+    assert of_host(host, found)["groups"] == ["set"]

@@ -617,6 +617,18 @@ def test_given_a_host_in_two_groups_then_it_takes_room_in_both(event: MakeEvent,
     assert plan.groups == ("web: 2 of 2 in service, 1 must stay", "api: 2 of 2 in service, 1 must stay")
 
 
+def test_given_a_backend_with_some_of_the_servers_of_another_then_the_number_is_meant_for_the_larger(
+    event: MakeEvent, now: float
+) -> None:
+    first, *others = fleet(*(event(resources=(f"vm_{n}",)) for n in range(4)), count=4)
+    hosts = [first._replace(groups=("web", "long")), *(host._replace(groups=("web",)) for host in others)]
+
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now)
+
+    assert plan.groups == ("web: 4 of 4 in service, 2 must stay", "long: 1 of 1 in service, 0 must stay")
+    assert plan.batches == [["h0", "h1"], ["h2", "h3"]]
+
+
 def test_given_a_host_that_its_balancers_see_down_then_it_counts_as_out_of_service(
     event: MakeEvent, now: float
 ) -> None:

@@ -83,32 +83,54 @@ def test_given_traces_claims_or_a_mark_when_noted_then_it_is_drained_if_somebody
 
 
 @pytest.mark.parametrize(
-    ("variables", "group"),
+    ("variables", "groups"),
     [
-        ({}, ""),
-        ({"methods": ["haproxy"], "haproxy_backends": ["web", "api"]}, "backend api, web"),
-        ({"methods": ["haproxy"]}, ""),
-        ({"methods": ["azure_load_balancer"], "azure_pools": [POOL, OTHER]}, f"pool {OTHER.lower()}, {POOL.lower()}"),
-        # Found by the role itself when it takes the host out.
-        ({"methods": ["azure_load_balancer"], "azure_pools": []}, ""),
+        ({}, [""]),
+        ({"methods": ["haproxy"], "haproxy_backends": ["web", "api"]}, ["backend web", "backend api"]),
+        ({"methods": ["haproxy"]}, [""]),
+        (
+            {"methods": ["azure_load_balancer"], "azure_pools": [POOL, OTHER]},
+            ["pool " + POOL.lower(), "pool " + OTHER.lower()],
+        ),
+        # Asked of Azure, if a host is hit.
+        ({"methods": ["azure_load_balancer"], "azure_pools": []}, [""]),
         # Not in use.
-        ({"azure_pools": [POOL]}, ""),
+        ({"azure_pools": [POOL]}, [""]),
         (
             {"methods": ["health_probe", "application_gateway"], "gateway_pools": [GATEWAY_POOL]},
-            f"pool {GATEWAY_POOL.lower()}",
+            ["pool " + GATEWAY_POOL.lower()],
         ),
     ],
 )
 def test_given_the_pools_that_a_host_leaves_when_noted_then_those_of_the_same_are_a_group(
-    variables: dict[str, Any], group: str
+    variables: dict[str, Any], groups: list[str]
 ) -> None:
-    assert reading(variables=variables)["pool"] == group
+    assert reading(variables=variables)["pools"] == groups
+
+
+@pytest.mark.parametrize(
+    ("variables", "said", "asked"),
+    [
+        ({"methods": ["azure_load_balancer"], "azure_vm_id": "/a"}, "/b", {"vm_id": "/a", "host": "localhost"}),
+        ({"methods": ["application_gateway"], "azure_host": "jump"}, "/b", {"vm_id": "/b", "host": "jump"}),
+        ({"methods": ["azure_load_balancer"]}, "", {}),
+        ({"methods": ["azure_load_balancer"], "azure_pools": [POOL]}, "/b", {}),
+        ({"methods": ["azure_load_balancer"], "group": "web"}, "/b", {}),
+        ({"methods": ["haproxy"]}, "/b", {}),
+    ],
+)
+def test_given_pools_that_only_azure_knows_when_noted_then_it_is_known_which_vm_to_ask_for(
+    variables: dict[str, Any], said: str, asked: dict[str, str]
+) -> None:
+    answer = {"vm_name": "web_1", "events": [], "resource_id": said}
+
+    assert reading(answer=answer, variables=variables)["azure"] == asked
 
 
 def test_given_neither_group_nor_pool_when_noted_then_its_scale_set_is_its_group() -> None:
     answer = {"vm_name": "web_1", "events": [], "scale_set": "web"}
 
-    assert reading(answer=answer)["pool"] == "web"
+    assert reading(answer=answer)["pools"] == ["web"]
     assert reading(answer=answer)["group"] == reading(answer=answer, variables={"group": ""})["group"] == ""
     assert reading(answer=answer, variables={"group": "shop"})["group"] == "shop"
 

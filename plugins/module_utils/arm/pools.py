@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""In which pools of load balancers and application gateways is each of many VMs?
+
+One list of interfaces answers for all VMs of a resource group, and one for all instances of a uniform scale set. Pools
+that name an address, and no interface, are not seen from here.
+
+Source: https://learn.microsoft.com/rest/api/virtualnetwork/network-interfaces/list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..scheduled_events.errors import OptionError
+from .client import ArmClient, Json
+from .membership import (
+    INSTANCE_ID,
+    INSTANCE_INTERFACES_API_VERSION,
+    NETWORK_API_VERSION,
+    ON_BALANCERS,
+    ON_GATEWAYS,
+    READ_INTERFACE,
+    VM_ID,
+    configurations_of,
+    find_seats,
+    pools_of,
+)
+
+
+def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
+    """Check the option `vm_ids`.
+
+    :raises OptionError: on the first that is no id of a VM
+    """
+    for vm_id in options["vm_ids"]:
+        if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
+            raise OptionError(
+                "vm_ids: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/"
+                "Microsoft.Compute/virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
+            )
+    return list(options["vm_ids"])
+
+
+def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> list[list[str]]:
+    """The ids of the pools that each VM is in.
+
+    :returns: one list for each of the VMs, in their order
+    :raises ArmError: if Azure does not say
+    """
+    found: dict[str, list[str]] = {}
+    for path, version in _lists(vm_ids):
+        for interface in client.list_all(path, READ_INTERFACE, version):
+            owner = ((interface.get("properties") or {}).get("virtualMachine") or {}).get("id")
+            if owner:
+                found.setdefault(str(owner).lower(), []).extend(_pools_of(interface))
+    for vm_id in vm_ids:
+        # Its interfaces may be in another resource group.
+        if vm_id.lower() not in found:
+            seats = find_seats(client, vm_id)
+            found[vm_id.lower()] = [pool for seat in seats for pool in (*seat.pools, *seat.gateway_pools)]
+    return [list(dict.fromkeys(found[vm_id.lower()])) for vm_id in vm_ids]
+
+
+def _lists(vm_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The lists in which the interfaces of the VMs are, with their version, each once."""
+    seen = set()
+    for vm_id in vm_ids:
+        if INSTANCE_ID.match(vm_id):
+            path, version = vm_id.rpartition("/virtualMachines/")[0], INSTANCE_INTERFACES_API_VERSION
+        else:
+            path = "/".join(vm_id.split("/")[:5]) + "/providers/Microsoft.Network"
+            version = NETWORK_API_VERSION
+        if path.lower() not in seen:
+            seen.add(path.lower())
+            yield path + "/networkInterfaces", version
+
+
+def _pools_of(interface: Json) -> Iterator[str]:
+    for configuration in configurations_of(interface):
+        for where in (ON_BALANCERS, ON_GATEWAYS):
+            yield from pools_of(configuration, where)

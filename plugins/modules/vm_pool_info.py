@@ -1,0 +1,101 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vm_pool_info."""
+
+DOCUMENTATION = r"""
+module: vm_pool_info
+short_description: Look up which pools of load balancers and application gateways many VMs are in
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads which pools the network interfaces of VMs, and of instances of uniform scale sets, name. One request answers
+    for all VMs of a resource group, and one for all instances of a scale set.
+  - Pools that name the addresses of their members, and no interface, are not found.
+  - The playbook C(foghorn.azure_events.handle_events) learns from it which machines do the same work.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  vm_ids:
+    description: The ids of the VMs, or of instances, as C(compute.resourceId) of the metadata service has them.
+    type: list
+    elements: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+seealso:
+  - module: foghorn.azure_events.load_balancer_member
+  - module: foghorn.azure_events.application_gateway_member
+"""
+
+EXAMPLES = r"""
+- name: Look up which pools a machine is in
+  foghorn.azure_events.vm_pool_info:
+    vm_ids: ["{{ web_3_id }}"]
+  delegate_to: localhost
+  register: azure
+"""
+
+RETURN = r"""
+vms:
+  description: The VMs, in the order of O(vm_ids).
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_id:
+      description: The id of the VM, as it was given.
+      type: str
+      returned: always
+    pools:
+      description: The ids of its pools, of load balancers and of application gateways.
+      type: list
+      elements: str
+      returned: always
+  sample:
+    - vm_id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
+      pools:
+        - >-
+          /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was set. Null if none was, because ids name theirs.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import pool_arguments, run_pool_info, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_pool_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **pool_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

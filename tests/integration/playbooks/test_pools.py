@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook handle_events learns from Azure which hosts are in one pool, and asks once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.playbooks.fleet import Fleet
+
+SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-131313131313"
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourcegroups/rg/providers"
+POOLS = f"{GROUP}/microsoft.network/loadbalancers/front/backendaddresspools"
+
+
+def test_given_two_tiers_in_two_pools_that_are_not_named_when_all_are_hit_then_half_of_each_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    balancer = {"name": "front", "pools": {"web": ["vm_0", "vm_1"], "app": ["vm_2", "vm_3"]}}
+    with Fleet(tmp_path, 59, 4, arm={"subscription_id": SUBSCRIPTION, "load_balancers": [balancer]}) as fleet:
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["vm_0"])
+        monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
+        for number, host in enumerate(fleet.hosts[index] for index in (0, 2, 1, 3)):
+            host.variables["id"] = f"{GROUP}/Microsoft.Compute/virtualMachines/{host.vm.lower()}"
+            fleet.event("Reboot", host, notice=3000 + 20 * number)
+
+        status, run = fleet.run("handle_events", "--check", load_balancer_removal_methods=["azure_load_balancer"])
+
+    assert status == 0, run.output
+    assert f'"pool {POOLS}/web: 2 of 2 in service, 1 must stay"' in run.output
+    assert f'"pool {POOLS}/app: 2 of 2 in service, 1 must stay"' in run.output
+    assert '"Batch 1 of 2: host0, host2"' in run.output
+    assert '"Batch 2 of 2: host1, host3"' in run.output
