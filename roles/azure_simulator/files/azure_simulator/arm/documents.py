@@ -51,6 +51,8 @@ def show_instance(
         "timeCreated": iso(world.clock.wall(machine.created)),
         **copy.deepcopy(machine.properties),
     }
+    if vm.spot:
+        properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
     if with_view:
         properties["instanceView"] = instance_view(machine, estate)
     shown: dict[str, Any] = {

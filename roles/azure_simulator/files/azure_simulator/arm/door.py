@@ -192,7 +192,7 @@ class Arm:
         if operation.status == IN_PROGRESS:
             return ArmAnswer(202, None, {"Location": f"{request.base}{_target(request)}", **again})
         if operation.status == SUCCEEDED:
-            return ArmAnswer(204) if operation.result is None else ArmAnswer(200, operation.result)
+            return ArmAnswer(200, operation.result)
         error = operation.error or ArmError(409, operation.status, f"The operation ended as {operation.status}.")
         return ArmAnswer(409 if operation.status == FAILED else error.status, error.body())
 

@@ -39,8 +39,7 @@ class Who:
         raise ArmError(
             404,
             "NotFound",
-            f"The entity was not found in this Azure location: instance '{request.names['instance']}' of "
-            f"'{scale_set.name}'.",
+            "The entity was not found in this Azure location.",
         )
 
     def vms(self) -> list[Machine]:

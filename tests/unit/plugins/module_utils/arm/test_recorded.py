@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What do the modules make of answers that Azure was recorded to give?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import eviction, repairs
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notifications, Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
+    Rollout,
+    ScaleSetChange,
+    describe_all,
+    notify,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
+from ansible_collections.foghorn.azure_events.tests import recorded
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
+    COMPUTE,
+    FakeTime,
+    ScriptedArm,
+    Step,
+    client_of,
+    ok,
+)
+
+SET = COMPUTE + "/virtualMachineScaleSets/web"
+
+
+def played(name: str) -> list[Step]:
+    """The recorded answers, with links that lead back here."""
+    return [
+        Step(
+            one["status"],
+            one["body"],
+            {key: value.replace("{operation}", "{base}/operation?p=1") for key, value in one["headers"].items()},
+        )
+        for one in recorded.answers(name)
+    ]
+
+
+def web(enable: bool = True, mode: str = "Uniform", **more: Any) -> Step:
+    profile = {"terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": "PT5M"}}
+    model = {"scheduledEventsProfile": profile}
+    return ok(
+        {"id": SET, "name": "web", "properties": {"orchestrationMode": mode, "virtualMachineProfile": model, **more}}
+    )
+
+
+def set_notification(*script: Step, enable: bool = True, which: str = "none") -> tuple[ScaleSetChange, FakeTime]:
+    time = FakeTime()
+    with ScriptedArm(*script) as arm, client_of(arm, time) as client:
+        return notify(client, "shop", "web", Wish(enable), Rollout(which)), time
+
+
+def test_given_the_notification_is_off_when_it_is_turned_off_then_that_is_what_was_wanted() -> None:
+    (off,) = played("notification_off")
+    outcome, _time = set_notification(web(), off, enable=False)
+    assert (outcome.changed, outcome.after) == (True, Notifications())
+
+
+def test_given_a_flexible_set_when_its_repairs_are_suspended_then_the_refusal_of_its_view_is_no_end() -> None:
+    (refused,) = played("flexible_set_view")
+    found = web(mode="Flexible", automaticRepairsPolicy={"enabled": True})
+    with ScriptedArm(refused, found, Step(200)) as arm, client_of(arm, FakeTime()) as client:
+        assert repairs.set_state(client, "shop", "web", repairs.SUSPENDED).before == repairs.UNKNOWN
+
+
+def test_given_an_instance_is_scaled_in_when_it_is_updated_then_it_is_gone() -> None:
+    rows = ok({"value": [{"instanceId": "857", "name": "web_857", "properties": {"latestModelApplied": False}}]})
+    outcome, _time = set_notification(web(), rows, rows, *played("scaled_in"), rows, which="outdated")
+    assert (outcome.gone, outcome.outdated) == (("web_857",), ())
+
+
+def test_given_suspend_is_answered_with_both_links_then_it_is_followed_to_its_end() -> None:
+    running = ok({"orchestrationServices": [{"serviceName": "AutomaticRepairs", "serviceState": "Running"}]})
+    with ScriptedArm(running, *played("suspend_repairs")) as arm, client_of(arm, FakeTime()) as client:
+        change = repairs.set_state(client, "shop", "web", repairs.SUSPENDED)
+    assert (change.changed, change.after) == (True, repairs.SUSPENDED)
+    assert arm.lines[2:4] == ["GET /operation?p=1", "GET /operation?p=1&monitor=true"]
+
+
+def test_given_a_spot_instance_when_it_is_evicted_then_no_content_is_the_answer() -> None:
+    instance, evicted, _gone = played("eviction")
+    with ScriptedArm(instance, evicted) as arm, client_of(arm, FakeTime()) as client:
+        eviction.evict(client, Target("shop", "1", "spot"))
+
+
+@pytest.mark.parametrize("name", ["linked_authorization_failed", "policy_refused"])
+def test_given_a_refusal_that_no_role_of_ours_would_lift_then_azures_message_is_told_whole(name: str) -> None:
+    (answer,) = recorded.answers(name)
+    with pytest.raises(ArmError) as error:
+        set_notification(web(False), *played(name))
+    assert answer["body"]["error"]["message"] in str(error.value)
+
+
+def test_given_too_many_requests_without_an_envelope_then_it_waits_as_long_as_it_is_told() -> None:
+    _outcome, time = set_notification(*played("too_many_requests"), web())
+    assert time.slept == [7.0]
+
+
+def test_given_a_list_of_sets_with_a_flexible_one_then_nothing_is_asked_that_azure_refuses() -> None:
+    flexible = web(mode="Flexible", automaticRepairsPolicy={"enabled": True}).content
+    with ScriptedArm(ok({"value": [flexible]})) as arm, client_of(arm, FakeTime()) as client:
+        (found,) = describe_all(client, "shop", None, False)
+    assert found["error"] is None

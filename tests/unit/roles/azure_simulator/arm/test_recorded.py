@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Does the simulator answer as Azure was recorded to?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.tests import recorded
+
+Start = Callable[..., Any]
+
+HEALTH = {"extensions": [{"name": "health", "properties": {"type": "ApplicationHealthLinux"}}]}
+SETS = [
+    {"name": "web", "terminate_notification": "PT5M"},
+    {
+        "name": "repaired",
+        "properties": {
+            "automaticRepairsPolicy": {"enabled": True},
+            "virtualMachineProfile": {"extensionProfile": HEALTH},
+        },
+    },
+]
+VMS = [
+    {"name": "web_{0..1}", "address": "127.0.78.0/28", "scale_set": "web"},
+    {"name": "repaired_0", "address": "127.0.78.16", "scale_set": "repaired"},
+    {"name": "api_0a2b3c4d", "address": "127.0.78.32", "scale_set": "api"},
+    {"name": "spot_{0..1}", "address": "127.0.78.64/28", "scale_set": "spot", "spot": True},
+]
+VERSION = "api-version=2026-04-01"
+
+
+@pytest.mark.parametrize("name", recorded.NAMES)
+def test_given_a_request_that_was_recorded_when_it_is_made_here_then_the_answer_has_the_recorded_form(
+    cloud: Start, name: str
+) -> None:
+    fixture = recorded.read(name)
+    azure = cloud(vms=VMS, arm={"scale_sets": SETS, "operation_seconds": 0})
+    if name == "notification_off":
+        off = {"terminateNotificationProfile": {"enable": False, "notBeforeTimeout": "PT5M"}}
+        body = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": off}}}
+        azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", body).result()
+    if "fault" in fixture:
+        azure.azure.arm_fault(**fixture["fault"], count=1)
+    operation = ""
+    for exchange in fixture["exchanges"]:
+        request, wanted = exchange["request"], exchange["answer"]
+        path = request["path"]
+        if path.startswith("{operation}"):
+            path = path.replace("{operation}", operation)
+        else:
+            scale_set, _brace, tail = path[1:].partition("}")
+            path = azure.path(f"virtualMachineScaleSets/{scale_set}{tail}?{VERSION}")
+        answer = azure.raw(request["method"], path, request.get("body"))
+        assert answer.status == wanted["status"], answer
+        assert {header.lower() for header in wanted["headers"]} <= {header.lower() for header in answer.headers}
+        if wanted["body"] is None:
+            assert answer.body == b""
+        else:
+            assert recorded.differences(wanted["body"], answer.json) == []
+        operation = answer.headers.get("Azure-AsyncOperation", operation).removeprefix(azure.azure.arm)
+
+
+@pytest.mark.parametrize("name", recorded.NAMES)
+def test_given_a_recording_then_it_says_in_one_line_where_it_is_from(name: str) -> None:
+    source = recorded.read(name)["source"]
+    assert "\n" not in source
+    assert "Azure/azure-cli" in source or "https://" in source or "cloud-provider-azure" in source
