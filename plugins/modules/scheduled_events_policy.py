@@ -49,7 +49,9 @@ options:
     type: bool
   publish_api_version:
     description:
-      - The version in which events are published.
+      - The version in which events are published, V(2020-07-01) or V(2024-07-09). A cloud that does not have it
+        refuses it, and the error says so.
+      - Only with V(2024-07-09) Azure publishes C(SpotRebalanceRecommendation).
       - If not set, the present version stays; where there is none, it becomes V(2020-07-01).
     type: str
   wait:

@@ -70,6 +70,21 @@ location:
   returned: success
   type: str
   sample: westeurope
+priority:
+  description: V(Spot) or V(Regular).
+  returned: success
+  type: str
+  sample: Regular
+eviction_policy:
+  description: What becomes of it when Azure takes it back, V(Delete) or V(Deallocate); V(none) if it is not Spot.
+  returned: success
+  type: str
+  sample: null
+can_announce:
+  description: Whether a terminate notification can exist on it. It cannot on Spot.
+  returned: success
+  type: bool
+  sample: true
 before:
   description: >-
     The VM's notifications before the task, with the keys of

@@ -92,6 +92,10 @@ scale_sets:
       orchestration_mode: Uniform
       upgrade_mode: Manual
       spot: false
+      priority: Regular
+      eviction_policy: null
+      spot_restore_policy: null
+      can_announce: true
       has_model: true
       terminate_notification: {enabled: true, not_before_timeout: PT10M}
       os_image_notification: {enabled: false, not_before_timeout: null}
@@ -101,6 +105,8 @@ scale_sets:
         - instance_id: "0"
           name: web_0
           latest_model: true
+          priority: Regular
+          eviction_policy: null
           terminate: {announced: true, not_before_timeout: PT10M, reason: null}
       outdated_instances: []
       protected_instances: []
@@ -131,6 +137,26 @@ scale_sets:
       returned: always
     spot:
       description: Whether the instances, or some of them in a mixed set, are Spot and so have no such notification.
+      type: bool
+      returned: always
+    priority:
+      description: V(Spot) or V(Regular), by the set's model. In a mixed set, each instance says its own.
+      type: str
+      returned: always
+    eviction_policy:
+      description: What becomes of Spot instances that Azure takes back, V(Delete) or V(Deallocate), else V(none).
+      type: str
+      returned: always
+    spot_restore_policy:
+      description:
+        - Whether Azure tries to bring evicted Spot instances back (C(enabled)), and for how long
+          (C(restore_timeout), in ISO 8601). V(none) where the set says nothing.
+      type: dict
+      returned: always
+    can_announce:
+      description: >-
+        Whether a terminate notification can exist on any of its instances. It cannot on Spot, which announces an
+        eviction as V(Preempt).
       type: bool
       returned: always
     has_model:
@@ -184,6 +210,14 @@ scale_sets:
               Azure does not say this of the VMs in a flexible set. For these it says whether the VM has the
               notifications of the set's model, or is Spot and would not be told anyway.
           type: bool
+          returned: always
+        priority:
+          description: V(Spot) or V(Regular).
+          type: str
+          returned: always
+        eviction_policy:
+          description: V(Delete) or V(Deallocate); V(none) if it is not Spot.
+          type: str
           returned: always
         terminate:
           description:

@@ -359,6 +359,7 @@ def run_vm_notification(module: AnsibleModule) -> None:
                 "name": outcome.resource.get("name"),
                 "resource_group": group,
                 "location": outcome.resource.get("location"),
+                **virtual_machine.describe(outcome.resource),
                 **_before_and_after(module, as_dict(outcome.before), as_dict(outcome.after)),
             }
 

@@ -43,6 +43,7 @@ PUBLISHED_SINCE = "2025-04-01"
 """The first that knows every field of publishing."""
 DEFAULT_EVENTS_VERSION = "2020-07-01"
 
+_EVENTS_VERSION_FIELD = "scheduledeventsapiversion"
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -152,7 +153,18 @@ def set_policy(
         whole = with_policy(resource, differing)
         return found, lambda: client.write("PUT", path, whole, etag, kind.write, wait)
 
-    (resource, before, wanted), answer = client.edit(path, kind.read, plan)
+    try:
+        (resource, before, wanted), answer = client.edit(path, kind.read, plan)
+    except ArmError as error:
+        if error.status != 400 or _EVENTS_VERSION_FIELD not in str(error).lower():
+            raise
+        raise ArmError(
+            "publish_api_version: this cloud does not publish events in the version %s. Set one that it has, as %s, in"
+            " which no SpotRebalanceRecommendation is published. %s"
+            % (wish.events_version or DEFAULT_EVENTS_VERSION, DEFAULT_EVENTS_VERSION, error),
+            error.status,
+            error.code,
+        ) from None
     after = wanted
     if answer is not None and wait:
         content = answer.content

@@ -49,6 +49,8 @@ class Instance(NamedTuple):
     terminate: Mapping[str, Any] | None = None
     """The `scheduledEventsProfile` of the instance itself, where Azure shows it."""
     spot: bool = False
+    eviction_policy: str | None = None
+    """What becomes of it when Azure takes it back, where it shows that."""
     protected: bool = False
     """Its owner protects it from the set's actions: Azure brings it to no new model by itself."""
 
@@ -90,6 +92,7 @@ def parse_instance(content: Mapping[str, Any]) -> Instance:
         leaving=provisioning == "deleting",
         terminate=properties.get("scheduledEventsProfile"),
         spot=is_spot(properties),
+        eviction_policy=properties.get("evictionPolicy"),
         protected=(properties.get("protectionPolicy") or {}).get("protectFromScaleSetActions") is True,
     )
 
@@ -97,6 +100,17 @@ def parse_instance(content: Mapping[str, Any]) -> Instance:
 def is_spot(properties: Mapping[str, Any]) -> bool:
     """Whether a VM, an instance or a set's profile with these properties is Spot, once called low priority."""
     return str(properties.get("priority", "")).lower() in ("spot", "low")
+
+
+def describe_spot(properties: Mapping[str, Any], spot: bool | None = None) -> dict[str, str | None]:
+    """What a VM, an instance or a set's profile is, as the modules return it.
+
+    :param spot: whether it is Spot, where that is known from elsewhere
+    """
+    is_one = is_spot(properties) if spot is None else spot
+    # What Azure does where the policy does not say.
+    policy = str(properties.get("evictionPolicy") or "Deallocate")
+    return {"priority": "Spot" if is_one else "Regular", "eviction_policy": policy if is_one else None}
 
 
 def to_update(instances: Sequence[Instance], which: str, updated: Collection[str]) -> list[Instance]:

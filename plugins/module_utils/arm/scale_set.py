@@ -39,6 +39,7 @@ from .rollout import (
     OUTDATED,
     Care,
     Instance,
+    describe_spot,
     is_spot,
     next_batch,
     parse_instance,
@@ -74,6 +75,8 @@ class ScaleSet(NamedTuple):
     notifications: Notifications
     spot: bool
     """Whether its model is Spot: all instances are then, unless it mixes."""
+    eviction_policy: str | None
+    """What becomes of Spot instances that Azure takes back, where its model says it."""
     mixes: bool
     """Whether part of the instances is Spot and part is not (`priorityMixPolicy`)."""
     has_model: bool
@@ -229,6 +232,7 @@ def parse_scale_set(resource: Mapping[str, Any]) -> ScaleSet:
         upgrade_mode=str((properties.get("upgradePolicy") or {}).get("mode", MANUAL)),
         notifications=parse_profile(model.get("scheduledEventsProfile")),
         spot=is_spot(model),
+        eviction_policy=model.get("evictionPolicy"),
         mixes=bool(properties.get("priorityMixPolicy")),
         has_model=bool(model),
     )
@@ -483,6 +487,7 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool, is_alone:
         "orchestration_mode": scale_set.orchestration_mode,
         "upgrade_mode": scale_set.upgrade_mode,
         "spot": scale_set.spot,
+        **_describe_spot(scale_set, resource),
         "has_model": scale_set.has_model,
         **as_dict(scale_set.notifications),
         "error": None,
@@ -501,6 +506,20 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool, is_alone:
     return result
 
 
+def _describe_spot(scale_set: ScaleSet, resource: Mapping[str, Any]) -> Json:
+    properties = resource.get("properties") or {}
+    restore = properties.get("spotRestorePolicy")
+    return {
+        **describe_spot(properties.get("virtualMachineProfile") or {}),
+        "spot_restore_policy": (
+            {"enabled": restore.get("enabled") is True, "restore_timeout": restore.get("restoreTimeout")}
+            if isinstance(restore, dict)
+            else None
+        ),
+        "can_announce": not scale_set.spot or scale_set.mixes,
+    }
+
+
 def _describe_instances(scale_set: ScaleSet, instances: Sequence[Instance]) -> Json:
     return {
         "instances": [_describe_instance(scale_set, one) for one in instances],
@@ -514,14 +533,21 @@ def _describe_instance(scale_set: ScaleSet, instance: Instance) -> Json:
         "instance_id": instance.key,
         "name": instance.name,
         "latest_model": instance.latest_model,
+        **describe_spot(
+            {"evictionPolicy": instance.eviction_policy or scale_set.eviction_policy}, _is_spot(scale_set, instance)
+        ),
         "terminate": _terminate_of(scale_set, instance),
     }
 
 
+def _is_spot(scale_set: ScaleSet, instance: Instance) -> bool:
+    # A uniform instance does not always show its priority, and is what its set's model is.
+    return instance.spot or (scale_set.spot and not scale_set.is_flexible)
+
+
 def _terminate_of(scale_set: ScaleSet, instance: Instance) -> Json:
     """What a deletion would announce on an instance: its own model decides, which lags behind the set's."""
-    # A uniform instance does not always show its priority, and is what its set's model is.
-    if instance.spot or (scale_set.spot and not scale_set.is_flexible):
+    if _is_spot(scale_set, instance):
         return {"announced": False, "not_before_timeout": None, "reason": "there is none on Spot instances"}
     if instance.terminate is not None or scale_set.is_flexible:
         terminate = parse_profile(instance.terminate).terminate

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .client import ArmClient, Json, Permission, Write
 from .errors import ArmError, NotFound
 from .notification import Notifications, Wish, as_dict, differ, parse_profile, profile_to_send, settle
-from .rollout import is_spot
+from .rollout import describe_spot, is_spot
 
 KIND = "virtualMachines"
 
@@ -74,6 +74,12 @@ def notify(
                 % (name, as_dict(after), as_dict(wanted))
             )
     return MachineChange(wanted != before, resource, before, after, _warnings(resource, wish))
+
+
+def describe(resource: Json) -> Json:
+    """Whether it is Spot, what becomes of it then, and whether there can be a terminate notification on it."""
+    found = describe_spot(resource.get("properties") or {})
+    return {**found, "can_announce": found["priority"] != "Spot"}
 
 
 def _parse(resource: Json) -> Notifications:

@@ -34,10 +34,13 @@ _DURATION_SINCE = "2020-07-01"
 
 def render(feed: Feed, version: str) -> bytes:
     """The document's JSON, as one of :data:`VERSIONS` has it."""
-    events = [
-        _event(notice, version) for notice in feed.notices if version >= _TYPE_SINCE.get(notice.event_type, PREVIEW)
-    ]
+    events = [_event(notice, version) for notice in feed.notices if knows_type(notice.event_type, version)]
     return json.dumps({"DocumentIncarnation": feed.incarnation, "Events": events}, separators=(",", ":")).encode()
+
+
+def knows_type(event_type: str, version: str) -> bool:
+    """Whether a version has events of this type."""
+    return version >= _TYPE_SINCE.get(event_type, PREVIEW)
 
 
 def _event(notice: Notice, version: str) -> dict[str, Any]:

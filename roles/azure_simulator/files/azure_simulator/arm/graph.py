@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from email.utils import formatdate
 from typing import Any, Callable
 
-from ..events import SCHEDULED, Event
+from ..documents import knows_type
+from ..events import RECOMMENDATION, SCHEDULED, Event
 from ..world import Change, World
 from . import versions
 from .config import ArmConfig, LimitConfig
@@ -18,6 +19,7 @@ from .documents import show_availability_set, show_instance, show_set, show_vm
 from .errors import ArmError
 from .estate import Estate, enabled
 from .kusto import QueryError, run
+from .policies import PUBLISHED
 from .routing import ArmAnswer, ArmRequest, Router
 from .throttle import Bucket
 from .views import power_state
@@ -62,7 +64,7 @@ class Publisher:
             return
         vm = self._world.vms[event.resources[0]].config
         kind, name, properties = self._estate.policy_owner(vm)
-        if not _publishes(properties):
+        if not _publishes(properties, event):
             return
         self.rows[event.event_id] = self._row(event, kind, name)
         machines = {f"/virtualmachines/{resource}".lower() for resource in self._world.names(event)}
@@ -95,7 +97,7 @@ class Publisher:
     def _properties(self, event: Event) -> dict[str, Any]:
         """The event in the field names of IMDS; its status may also be Completed or Canceled."""
         wall = self._world.clock.wall(event.not_before)
-        return {
+        shown = {
             "EventId": event.event_id,
             "EventStatus": event.status,
             "EventType": event.event_type,
@@ -106,12 +108,17 @@ class Publisher:
             "EventSource": event.life.source,
             "DurationInSeconds": event.life.duration,
         }
+        if event.event_type == RECOMMENDATION:
+            # Documented for what starts only.
+            del shown["NotBefore"], shown["DurationInSeconds"]
+        return shown
 
 
-def _publishes(properties: dict[str, Any]) -> bool:
+def _publishes(properties: dict[str, Any], event: Event) -> bool:
     policy = properties.get("scheduledEventsPolicy") or {}
-    targets = policy.get("scheduledEventsAdditionalPublishingTargets") or {}
-    return enabled((targets.get("eventGridAndResourceGraph") or {}).get("enable"))
+    target = (policy.get("scheduledEventsAdditionalPublishingTargets") or {}).get("eventGridAndResourceGraph") or {}
+    version = target.get("scheduledEventsApiVersion") or PUBLISHED[0]
+    return enabled(target.get("enable")) and knows_type(event.event_type, version)
 
 
 class Graph:

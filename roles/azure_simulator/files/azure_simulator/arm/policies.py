@@ -9,6 +9,9 @@ from typing import Any
 from .errors import invalid
 from .estate import enabled
 
+PUBLISHED = ("2020-07-01", "2024-07-09")
+"""The versions in which events are published."""
+
 
 def check_policy(policy: object) -> None:
     """Refuse a scheduledEventsPolicy whose switches are not booleans."""
@@ -20,6 +23,12 @@ def check_policy(policy: object) -> None:
     targets = policy.get("scheduledEventsAdditionalPublishingTargets") or {}
     if isinstance(targets.get("eventGridAndResourceGraph"), dict):
         check_switch(targets["eventGridAndResourceGraph"], "enable", "eventGridAndResourceGraph")
+        version = targets["eventGridAndResourceGraph"].get("scheduledEventsApiVersion")
+        if version is not None and version not in PUBLISHED:
+            raise invalid(
+                "eventGridAndResourceGraph.scheduledEventsApiVersion",
+                f"The value '{version}' of parameter 'eventGridAndResourceGraph.scheduledEventsApiVersion' is invalid.",
+            )
 
 
 def check_switch(owner: dict[str, Any], name: str, path: str) -> None:

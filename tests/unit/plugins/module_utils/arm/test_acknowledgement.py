@@ -427,6 +427,12 @@ def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
         run(page(row(A)), refused(403, "AuthorizationFailed"))
 
 
+def test_given_a_recommendation_to_leave_a_spot_vm_then_it_is_never_acknowledged() -> None:
+    arm, result = run(page(row(A, kind="SpotRebalanceRecommendation")), scope="any")
+    assert (len(arm.lines), result.changed) == (1, False)
+    assert result.not_approved[0]["event_id"] == A
+
+
 class TestVmsThatResourceGraphDoesNotKnow:
     def test_given_a_name_that_no_vm_has_then_nothing_is_approved_and_the_error_says_what_may_be_wrong(self) -> None:
         with pytest.raises(OptionError) as error:

@@ -249,6 +249,29 @@ def test_given_a_member_of_a_flexible_set_without_the_policy_then_it_is_refused_
         run(ok(resource(VM, virtualMachineScaleSet={"id": "/x/y/web"})), dry_run=dry_run)
 
 
+def test_given_the_version_with_rebalance_recommendations_then_it_is_sent_and_read_back() -> None:
+    wanted = json.loads(json.dumps(PUBLISHED).replace("2020-07-01", "2024-07-09"))
+    arm, outcome = run(
+        ok(resource(VM, PUBLISHED)),
+        ok(resource(VM, wanted)),
+        wish=PolicyWish(publish=True, events_version="2024-07-09"),
+    )
+    assert b'"scheduledEventsApiVersion":"2024-07-09"' in arm.sent("PATCH")[0]
+    assert outcome.after["publish_api_version"] == "2024-07-09"
+
+
+def test_given_a_cloud_that_refuses_the_version_then_the_error_names_the_option_the_value_and_one_that_there_is() -> (
+    None
+):
+    refusal = refused(400, "InvalidParameter", "The value '2024-07-09' of scheduledEventsApiVersion is invalid.")
+    with pytest.raises(ArmError) as error:
+        run(ok(resource(VM)), refusal, wish=PolicyWish(publish=True, events_version="2024-07-09"))
+    said = str(error.value)
+    assert said.startswith("publish_api_version: this cloud does not publish events in the version 2024-07-09. Set")
+    assert "2020-07-01" in said
+    assert "400 InvalidParameter" in said
+
+
 @pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
 class TestRefusals:
     def test_given_there_is_none_then_it_says_so(self, kind: Any) -> None:

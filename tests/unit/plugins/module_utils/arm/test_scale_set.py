@@ -754,6 +754,24 @@ class TestInfo:
             (found,) = describe_all(client, "shop", "web")
         assert found["instances"][0]["terminate"] == {"announced": True, "not_before_timeout": "PT7M", "reason": None}
 
+    def test_given_spot_then_what_becomes_of_it_is_told_and_that_nothing_can_be_announced(self) -> None:
+        resource = scale_set(True, priority="Spot")
+        resource["properties"]["virtualMachineProfile"]["evictionPolicy"] = "Delete"
+        resource["properties"]["spotRestorePolicy"] = {"enabled": True, "restoreTimeout": "PT1H"}
+        with dialogue(ok(resource), instances(True)) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert (found["priority"], found["eviction_policy"], found["can_announce"]) == ("Spot", "Delete", False)
+        assert found["spot_restore_policy"] == {"enabled": True, "restore_timeout": "PT1H"}
+        (one,) = found["instances"]
+        assert (one["priority"], one["eviction_policy"]) == ("Spot", "Delete")
+
+    def test_given_a_regular_set_then_there_is_nothing_to_evict_and_a_deletion_can_be_announced(self) -> None:
+        with dialogue(ok(scale_set(True)), instances(True)) as (_unused, client, _time):
+            (found,) = describe_all(client, "shop", "web")
+        assert (found["priority"], found["eviction_policy"], found["can_announce"]) == ("Regular", None, True)
+        assert found["spot_restore_policy"] is None
+        assert (found["instances"][0]["priority"], found["instances"][0]["eviction_policy"]) == ("Regular", None)
+
     def test_given_spot_then_no_terminate_is_announced(self) -> None:
         with dialogue(ok(scale_set(True, priority="Spot")), instances(True)) as (_unused, client, _time):
             (found,) = describe_all(client, "shop", "web")
@@ -880,6 +898,8 @@ class TestFlexible:
             (found,) = describe_all(client, "shop", "web")
         assert [one["terminate"]["announced"] for one in found["instances"]] == [True, False, True]
         assert found["outdated_instances"] == []
+        assert found["can_announce"]
+        assert [one["eviction_policy"] for one in found["instances"]] == [None, "Deallocate", None]
 
     def test_given_a_mixed_set_then_the_warning_is_of_some_of_its_instances(self) -> None:
         _unused, outcome = run([ok(flexible(priority="Spot", priorityMixPolicy=MIX))])

@@ -14,7 +14,11 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
     OutOfTime,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notification, Wish
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_machine import MachineChange, notify
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_machine import (
+    MachineChange,
+    describe,
+    notify,
+)
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     VERSION,
@@ -162,6 +166,21 @@ def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
 def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
     with pytest.raises(ArmError, match="accepted the change of db, but then shows"):
         run(ok(vm()), ok(vm(True, "PT9M")))
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ({}, ("Regular", None, True)),
+        ({"priority": "Spot"}, ("Spot", "Deallocate", False)),
+        ({"priority": "Spot", "evictionPolicy": "Delete"}, ("Spot", "Delete", False)),
+    ],
+)
+def test_given_a_vm_then_its_priority_and_whether_anything_can_be_announced_are_told(
+    properties: dict[str, Any], told: tuple[str, str | None, bool]
+) -> None:
+    found = describe(vm(**properties))
+    assert (found["priority"], found["eviction_policy"], found["can_announce"]) == told
 
 
 def test_given_a_spot_vm_then_it_warns() -> None:

@@ -179,6 +179,14 @@ class TestScheduledEvents:
         ]
         assert result[1] == {"body": other, "meta": {"x": 1}}
 
+    def test_given_a_recommendation_to_leave_a_spot_vm_then_it_is_announced_without_a_time(self) -> None:
+        item = scheduled(EventType="SpotRebalanceRecommendation", Resources=["web_0"])
+        properties = item["data"]["resourceInfo"]["properties"]
+        del properties["NotBefore"], properties["DurationInSeconds"]
+        seen = only(translator().translate(item))
+        assert (seen["kind"], seen["event_type"]) == ("scheduled_event", "SpotRebalanceRecommendation")
+        assert (seen["resources"], seen["not_before"]) == (["web_0"], None)
+
     def test_given_the_same_again_or_late_then_nothing_goes_on(self) -> None:
         one = translator()
         assert only(one.translate({"body": scheduled("Started")}))["event_status"] == "Started"

@@ -66,6 +66,33 @@ def test_given_a_vm_when_its_event_is_published_then_the_row_belongs_to_whose_po
     assert f"/Microsoft.Compute/{owner}/providers/" in ask_graph(azure)["data"][0]["id"]
 
 
+@pytest.mark.parametrize(("version", "rows"), [("2020-07-01", 0), (None, 0), ("2024-07-09", 1)])
+def test_given_a_recommendation_to_leave_a_spot_vm_then_it_is_published_in_the_version_that_has_it_alone(
+    cloud: Start, version: str | None, rows: int
+) -> None:
+    target = {"enable": True, **({"scheduledEventsApiVersion": version} if version else {})}
+    policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
+    azure = cloud(arm={"scale_sets": [{"name": "spot", "properties": {"scheduledEventsPolicy": policy}}]})
+    azure.azure.event("SpotRebalanceRecommendation", "spot_0")
+    listed = ask_graph(azure)["data"]
+    assert len(listed) == rows
+    for row in listed:
+        assert row["properties"]["EventType"] == "SpotRebalanceRecommendation"
+        assert not {"NotBefore", "DurationInSeconds"} & set(row["properties"])
+
+
+def test_given_a_version_that_events_are_not_published_in_when_it_is_set_then_it_is_refused_by_its_name(
+    cloud: Start,
+) -> None:
+    azure = cloud()
+    target = {"enable": True, "scheduledEventsApiVersion": "2023-01-01"}
+    policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
+    body = {"properties": {"scheduledEventsPolicy": policy}}
+    answer = azure.raw("PATCH", azure.path("virtualMachines/db?api-version=2026-04-01"), body)
+    assert (answer.status, answer.code) == (400, "InvalidParameter")
+    assert "scheduledEventsApiVersion" in answer.json["error"]["message"]
+
+
 def test_given_no_policy_when_an_event_happens_then_there_is_no_row_and_it_cannot_be_acknowledged(cloud: Start) -> None:
     azure = cloud()
     event = azure.azure.event("Freeze", "db")
