@@ -74,17 +74,17 @@ priority:
   description: V(Spot) or V(Regular).
   returned: success
   type: str
-  sample: Regular
+  sample: Spot
 eviction_policy:
   description: What becomes of it when Azure takes it back, V(Delete) or V(Deallocate); V(none) if it is not Spot.
   returned: success
   type: str
-  sample: null
+  sample: Delete
 can_announce:
   description: Whether a terminate notification can exist on it. It cannot on Spot.
   returned: success
   type: bool
-  sample: true
+  sample: false
 before:
   description: >-
     The VM's notifications before the task, with the keys of
