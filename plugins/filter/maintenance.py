@@ -49,6 +49,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatme
     read_policy,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import ROLES, mistakes
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.tags import mistakes_in_tags
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 
@@ -135,8 +136,9 @@ def maintenance_mistakes(
     roles: Iterable[str] = ROLES,
     alike: Iterable[str] = (),
 ) -> list[str]:
-    """Name what is wrong with the variables of hosts."""
+    """Name what is wrong with the variables of hosts, and with the tags of the run."""
     found = mistakes(list(hosts), dict(arguments or {}), tuple(prefixes), tuple(roles), tuple(alike))
+    found += mistakes_in_tags()
     return [plain(mistake) for mistake in found]
 
 

@@ -585,14 +585,34 @@ def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_h
     assert fleet.looks(fleet.hosts[0]) == 0
 
 
-@pytest.mark.parametrize("options", [["--syntax-check"], ["--tags", "of_another_play"]], ids=" ".join)
-def test_given_that_nothing_of_the_playbooks_is_to_be_run_then_it_is_no_error(
-    tmp_path: Path, options: list[str]
+@pytest.mark.parametrize(("tag", "status"), [("of_another_play", 0), ("mistyped", 2)])
+def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is_refused(
+    tmp_path: Path, tag: str, status: int
 ) -> None:
+    (tmp_path / "hosts").write_text("localhost\n")
+    task = {"ansible.builtin.debug": {"msg": "another play"}, "tags": ["of_another_play"]}
+    plays = [
+        {"hosts": "localhost", "gather_facts": False, "tasks": [task]},
+        *({"import_playbook": f"foghorn.azure_events.{name}"} for name in ("handle_events", "redeploy_early")),
+    ]
+    (tmp_path / "site.yml").write_text(yaml.safe_dump(plays))
+
+    run = subprocess.run(
+        ["ansible-playbook", "--tags", tag, "-i", str(tmp_path / "hosts"), str(tmp_path / "site.yml")],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == status, run.stdout
+    assert ("no task of this run is chosen" in run.stdout) == (status == 2)
+
+
+def test_given_a_mere_check_of_the_syntax_then_it_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("localhost\n")
     subprocess.run(
         [
-            *("ansible-playbook", *options, "-e", "redeploy_early_hosts=all", "-i", str(tmp_path / "hosts")),
+            *("ansible-playbook", "--syntax-check", "-e", "redeploy_early_hosts=all", "-i", str(tmp_path / "hosts")),
             *("foghorn.azure_events.handle_events", "foghorn.azure_events.redeploy_early"),
         ],
         check=True,
