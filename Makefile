@@ -21,6 +21,7 @@ POLICY := plugins/module_utils/maintenance_policy
 AGENT := roles/handler_agent
 HANDLER ?= on
 BALANCER ?= azure
+SPEED ?=
 LAB ?= foghorn
 
 # Tools find each other on PATH, and the collection at its place; nobody's home is touched.
@@ -55,8 +56,8 @@ STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-a
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
-demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy)
-	@$(BIN)/python demo/demo.py --handler $(HANDLER) --balancer $(BALANCER)
+demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy; SPEED=5)
+	@$(BIN)/python demo/demo.py --handler $(HANDLER) --balancer $(BALANCER) $(if $(SPEED),--speed $(SPEED))
 
 test: $(VENV)/.gates ## lint, unit and integration tests, without root, on one Python and one ansible-core
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)

@@ -459,12 +459,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def with_handler(demo: Demo, waves: Waves) -> None:
-    """Announce one wave after the other, and run the playbook for each."""
+def with_handler(demo: Demo, waves: Waves, ping: Callable[[], float]) -> None:
+    """Announce one wave after the other, as early as this machine needs it then, and run the playbook for each.
+
+    :param ping: says how many seconds Ansible's shortest run takes now: other things may have begun to run here
+    """
     for wave in waves:
         demo.pause()
+        needed = NOTICE_IN_PINGS * ping() * demo.speed
         for maintenance in wave:
-            demo.announce(maintenance)
+            demo.announce(maintenance._replace(notice=max(maintenance.notice, needed)))
         demo.handle()
         demo.settle(wave)
 
@@ -481,19 +485,21 @@ def without_handler(demo: Demo, waves: Waves) -> None:
     demo.settle(waves[-1])
 
 
-def speed_for_this_machine() -> float:
-    """How fast Azure's clock may run, so that a machine that is busy with other things is ready in time.
+def speed_for(ping: float) -> float:
+    """How fast Azure's clock may run, so that a machine that is busy with other things is ready in time."""
+    shortest_notice = min(maintenance.notice for wave in WAVES for maintenance in wave)
+    return min(SPEED, max(1.0, shortest_notice / NOTICE_IN_PINGS // ping))
 
-    Raises DemoError when Ansible does not work at all.
-    """
+
+def seconds_of_a_ping() -> float:
+    """How long Ansible's shortest run takes. Raises DemoError when Ansible does not work at all."""
     begun = time.monotonic()
     command = [sys.executable, "-m", "ansible", "adhoc", "all", "-i", "localhost,", "-c", "local"]
     command += ["-e", json.dumps({"ansible_python_interpreter": sys.executable}), "-m", "ansible.builtin.ping"]
     ping = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ping.returncode != 0:
         raise DemoError(f"{' '.join(command)} ended with status {ping.returncode}:\n{ping.stdout}{ping.stderr}")
-    shortest_notice = min(maintenance.notice for wave in WAVES for maintenance in wave)
-    return min(SPEED, max(1.0, shortest_notice / NOTICE_IN_PINGS // (time.monotonic() - begun)))
+    return time.monotonic() - begun
 
 
 @contextlib.contextmanager
@@ -530,7 +536,10 @@ def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint, progra
             demo.start()
             try:
                 demo.watch(CALM)
-                (with_handler if handler else without_handler)(demo, waves)
+                if handler:
+                    with_handler(demo, waves, seconds_of_a_ping)
+                else:
+                    without_handler(demo, waves)
                 demo.watch(CALM)
             except FAILURES as error:
                 found.append(str(error))
@@ -542,6 +551,9 @@ def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint, progra
             found.append(str(error))
         for complaint in found:
             print(paint(f"NOT AS IT SHOULD BE: {complaint}", "red"))
+        if found and handler:
+            slower = max(1, int(speed) // 2)
+            print(f"If this computer is busy, give it more time: make demo SPEED={slower}, or --speed {slower}")
         demo.keep_directory = bool(found)
         return 1 if found else 0
 
@@ -574,7 +586,7 @@ def main() -> int:
         return 1
     paint = colour if sys.stdout.isatty() else plain
     try:
-        speed = options.speed or (speed_for_this_machine() if handler else SPEED)
+        speed = options.speed or (speed_for(seconds_of_a_ping()) if handler else SPEED)
         return run(handler, [wave for wave in chosen if wave], speed, paint, program)
     except DemoError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much time the demo gives a machine that is busy with other things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import demo
+
+
+class _Azure:
+    """Stands for a demo whose Azure runs ten times as fast as a real one."""
+
+    speed = 10.0
+
+    def __init__(self) -> None:
+        self.notices: list[float] = []
+
+    def announce(self, maintenance: demo.Maintenance) -> None:
+        self.notices.append(maintenance.notice)
+
+    def pause(self) -> None:
+        """Do nothing."""
+
+    handle = pause
+
+    def settle(self, _wave: Any) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(("ping", "speed"), [(0.5, 15), (4.0, 9), (1000.0, 1)])
+def test_given_a_slow_machine_when_the_demo_begins_then_azures_clock_is_slower_and_never_slower_than_a_real_one(
+    ping: float, speed: float
+) -> None:
+    assert demo.speed_for(ping) == speed
+
+
+def test_given_a_machine_that_gets_busy_meanwhile_then_what_is_announced_from_then_on_leaves_it_the_time_it_needs() -> (
+    None
+):
+    azure = _Azure()
+    pings = iter([1.0, 8.0, 1.0])
+
+    demo.with_handler(azure, demo.WAVES, lambda: next(pings))  # type: ignore[arg-type]
+
+    assert azure.notices == [900, 900, 2000, 900]
