@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from .agent import has_taken_out
 from .plan import Attempt, describe_attempt
+from .silence import explain
 
 BY_EVENT = "handle_events"
 BY_HAND = "by_hand"
@@ -118,7 +119,7 @@ def describe_status(
     :param traces: paths that say that somebody has taken it out, if they are there
     """
     if found.get("claims") is None:
-        return ["%s: nothing is known: %s" % (name, found.get("msg") or "it could not be reached")]
+        return ["%s: nothing is known: %s" % (name, explain(str(found.get("msg") or "it could not be reached")))]
     stands = standing(found)
     lines = ["%s: out %s" % (name, claim) for claim in stands.claimed]
     if agent and has_taken_out(agent):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ...module_utils.scheduled_events.document import Event
 from .clocks import as_utc
 from .plan import Case, Entry, Plan
+from .silence import explain
 from .treatment import notice_of
 
 
@@ -118,7 +119,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         result = results.get(name) or Result(failures=("lost on the way: it may still be out of rotation. Run again",))
         events = plan.hosts[name].events if name in plan.hosts else ()
         ids = {event.event_id.lower() for event in events}
-        wrong = list(result.failures) + ([result.outcome] if result.gave_up else [])
+        wrong = [explain(text) for text in result.failures] + ([result.outcome] if result.gave_up else [])
         wrong += ["hit while in service: its event started before it was made ready"] if result.unprepared else []
         wrong = wrong or ([_CUT_SHORT] if name in plan.hosts and _is_cut_short(result) else [])
         approved = {event_id: left for event_id, left in result.approved.items() if event_id.lower() in ids}

@@ -12,6 +12,7 @@ import re
 from ...module_utils.scheduled_events.text import harmless_line
 
 _LONGEST = 200
+_CONNECTING = "Failed to connect to the host via ssh: "
 
 _ADDRESS = r"(?P<address>\[[A-Za-z0-9.:_-]+\]:[0-9]+|[A-Za-z0-9][A-Za-z0-9.:_-]*)"
 _CHANGED_KEY = re.compile(r"[Hh]ost key for %s has changed" % _ADDRESS)
@@ -34,6 +35,15 @@ def words_of(error: object) -> str:
         return ""
     telling = [line for line in lines[:-1] if _CHANGED_KEY.search(line)][-1:]
     return harmless_line(" ".join([*telling, lines[-1]]), _LONGEST)
+
+
+def explain(failure: str) -> str:
+    """A failure in words; of one to connect SSH's last, with the remedy."""
+    before, mark, words = failure.partition(_CONNECTING)
+    if not mark:
+        return failure
+    told = [words_of(words), remedy_for(words)]
+    return "%s%s%s" % (before, mark, "; ".join(filter(None, told)))
 
 
 def remedy_for(words: str) -> str:

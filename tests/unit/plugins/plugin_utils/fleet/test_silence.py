@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import remedy_for, words_of
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import explain, remedy_for, words_of
 
 CHANGED = """Failed to connect to the host via ssh: @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
 @    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
@@ -54,3 +54,12 @@ def test_given_words_that_are_long_and_would_move_the_cursor_then_they_are_cut_a
 
 def test_given_no_words_then_none_are_told() -> None:
     assert words_of("") == ""
+
+
+def test_given_a_failure_to_connect_then_its_step_is_told_with_the_last_words_and_the_remedy() -> None:
+    assert explain("Read the events: " + CHANGED) == (
+        "Read the events: Failed to connect to the host via ssh: Host key for [10.0.0.4]:2222 has changed and you have"
+        " requested strict checking. Host key verification failed.; another machine answers there, or this one has a"
+        " new host key, as after a redeployment: see which it is, then ssh-keygen -R '[10.0.0.4]:2222'"
+    )
+    assert explain("Stop it: cannot write: Permission denied") == "Stop it: cannot write: Permission denied"
