@@ -115,9 +115,9 @@ def maintenance_reading(
     return note_host(name, answer, standing or {}, tuple(traces), marked, agent or {}, policy, variables or {}, found)
 
 
-def maintenance_run(playbook: str) -> dict[str, Any]:
+def maintenance_run(playbook: str, job: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Tell this run from all others."""
-    return describe_run(playbook)
+    return describe_run(playbook, job)
 
 
 def maintenance_status(hosts: list[Mapping[str, Any]]) -> list[str]:

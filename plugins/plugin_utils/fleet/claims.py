@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...module_utils.scheduled_events.text import plain
 from .agent import has_taken_out
 from .plan import Attempt, describe_attempt
 from .silence import explain
@@ -24,6 +25,8 @@ BY_HAND = "by_hand"
 _IN_WORDS = {BY_EVENT: "for maintenance", BY_HAND: "by hand"}
 
 Found = Mapping[str, Any]
+
+_LONGEST_NAME = 100  # characters
 
 
 class Standing(NamedTuple):
@@ -49,14 +52,25 @@ class Standing(NamedTuple):
     """By the id of an event in lower case, how many seconds ago a run has first taken the machine out for it."""
 
 
-def describe_run(playbook: str) -> dict[str, Any]:
-    """Tell this run from all others, as rotation_claim takes it."""
+def describe_run(playbook: str, job: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Tell this run from all others, as rotation_claim takes it.
+
+    :param job: of an automation controller: its `id`, its `template` and its `user`, each as far as it is known
+    """
     return {
         "id": str(uuid.uuid4()),
         "playbook": playbook,
-        "by": "%s on %s" % (_user(), socket.gethostname()),
+        "by": _describe_job(job) if job and job.get("id") else "%s on %s" % (_user(), socket.gethostname()),
         "process": _process(_controller()),
     }
+
+
+def _describe_job(job: Mapping[str, Any]) -> str:
+    """Name a job as its operators do: in its container every user is root, and the host a random name."""
+    # A schedule launches without a user.
+    user = plain(job.get("user") or "nobody")[:_LONGEST_NAME]
+    template = " (%s)" % plain(job["template"])[:_LONGEST_NAME] if job.get("template") else ""
+    return "%s, job %s%s" % (user, plain(job["id"])[:_LONGEST_NAME], template)
 
 
 def is_dead(lease: Mapping[str, Any]) -> bool:

@@ -40,6 +40,8 @@ class _ByHand(NamedTuple):
     """By host after it was drained: whether its marker is there, and whether it is serving."""
     back: dict[str, tuple[bool, bool]]
     """The same after it was restored."""
+    drained_by: str
+    """Who had a host out after it was drained, by its claim."""
 
     def host(self, number: int) -> Host:
         return self.fleet.hosts[number]
@@ -93,6 +95,8 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_ByHand]:
                     for verb in ("drain", "restore")
                     for name, value in (("hosts", "all:!host2"), ("serial", 5))
                 }
+                # As a controller passes them to its jobs.
+                | {"awx_job_id": 16, "awx_job_template_name": "Drain", "awx_user_name": "alice"}
             ),
         ]
 
@@ -101,13 +105,26 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_ByHand]:
         out = seen(fleet) | {
             host.name: ((host.directory / "healthy").exists(), host.is_serving()) for host in hosts[4:]
         }
+        drained_by = hosts[0].claimed()["by_hand"]["by"]
         second, drained_again = fleet.run("drain", *chosen)
         third, restored = fleet.run("restore", *chosen)
         back = seen(fleet)
         fourth, restored_again = fleet.run("restore", *chosen)
         yield _ByHand(
-            fleet, drained, drained_again, restored, restored_again, [first, second, third, fourth], out, back
+            fleet,
+            drained,
+            drained_again,
+            restored,
+            restored_again,
+            [first, second, third, fourth],
+            out,
+            back,
+            drained_by,
         )
+
+
+def test_given_a_job_of_a_controller_when_it_drains_then_the_claim_names_it(by_hand: _ByHand) -> None:
+    assert by_hand.drained_by == "alice, job 16 (Drain)"
 
 
 def test_given_chosen_hosts_when_drained_and_restored_then_all_is_as_before(by_hand: _ByHand) -> None:

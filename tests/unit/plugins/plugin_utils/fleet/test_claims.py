@@ -65,6 +65,19 @@ def test_given_a_lease_of_this_run_then_it_is_no_obstacle() -> None:
     assert standing(found(lease_of(run)), run_id=run["id"]) == Standing()
 
 
+@pytest.mark.parametrize(
+    ("job", "by"),
+    [
+        ({"id": 16, "template": "Handle events", "user": "alice"}, "alice, job 16 (Handle events)"),
+        ({"id": "16", "template": "", "user": ""}, "nobody, job 16"),
+        ({"id": 7, "user": "eve\x1b[2J" + 200 * "e"}, r"eve\x1b[2J" + 90 * "e" + ", job 7"),
+    ],
+)
+def test_given_a_job_of_a_controller_then_the_run_is_named_like_it(job: dict[str, Any], by: str) -> None:
+    assert describe_run("handle_events", job)["by"] == by
+    assert describe_run("handle_events", {"id": ""})["by"] == describe_run("handle_events")["by"]
+
+
 def test_given_a_lease_of_a_run_that_is_alive_then_it_is_said_whose_and_until_when() -> None:
     stands = standing(found(lease_of(describe_run("handle_events"))), run_id="another")
 
