@@ -151,7 +151,11 @@ def check_known(
         % (
             option,
             " and none ".join(map(str, missing)),
-            "resource group %s" % resource_group if resource_group else "subscription %s" % ", ".join(subscriptions),
+            "resource group %s" % resource_group
+            if resource_group
+            else "subscription %s" % ", ".join(subscriptions)
+            if subscriptions
+            else "any subscription that the sign-in sees",
             EVENTS_ROLE,
         )
     )
