@@ -44,13 +44,14 @@ def read_balancers(
     """Put together what balancers say.
 
     :param hosts: what is known of each host, as `describe_reading` returns it
-    :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in `item.name`
+    :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in
+        `__balancer.name`
     :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked
     """
     servers: dict[str, list[tuple[str, str, bool]]] = {}
     remarks = []
     for answer in answers:
-        balancer = str(answer["item"]["name"])
+        balancer = str(answer["__balancer"]["name"])
         try:
             servers[balancer] = [
                 (str(one["backend"]), str(one["server"]), _is_up(one)) for one in answer.get("servers") or ()

@@ -31,6 +31,8 @@ PINNED = {
     "__checked_prefix": "a literal of the playbook that includes the file",
     "__chosen": "looked up before the first contact",
     "__beside": "looked up before the first contact",
+    "__asked": "from the hosts' variables, which ask.yml leaves out where a host has set them",
+    "__balancer": "from the hosts' variables, which ask.yml leaves out where a host has set them",
     "item": "an item of a list that stands in the file",
 }
 BEFORE_CONTACT = {

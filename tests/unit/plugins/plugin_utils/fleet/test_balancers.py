@@ -27,7 +27,7 @@ def server(place: str, state: str = "ready", operational: str = "running") -> di
 
 
 def answer(balancer: str, *places: str) -> dict[str, Any]:
-    return {"item": {"name": balancer}, "servers": [server(place) for place in places]}
+    return {"__balancer": {"name": balancer}, "servers": [server(place) for place in places]}
 
 
 def groups(hosts: list[dict[str, Any]], *answers: dict[str, Any]) -> dict[str, list[str]]:
@@ -102,7 +102,7 @@ def test_given_a_balancer_that_does_not_answer_then_it_is_named_and_what_the_oth
 ) -> None:
     hosts = [web("a", pools=["backend web"]), web("b", ("lb1",), pools=["backend web"])]
 
-    found = read_balancers(hosts, [{"item": {"name": "lb1"}, **failed}, answer("lb2", "api/a")])
+    found = read_balancers(hosts, [{"__balancer": {"name": "lb1"}, **failed}, answer("lb2", "api/a")])
 
     assert found.remarks[0].startswith(said)
     assert len(found.remarks) == 1
@@ -138,7 +138,7 @@ def test_given_a_server_that_no_balancer_has_in_service_then_its_host_is_down_un
 ) -> None:
     host = web("a", **details)
     answers = [
-        {"item": {"name": f"lb{number}"}, "servers": [server("web/a", *state)]}
+        {"__balancer": {"name": f"lb{number}"}, "servers": [server("web/a", *state)]}
         for number, state in enumerate(states, start=1)
     ]
 

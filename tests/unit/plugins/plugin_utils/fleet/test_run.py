@@ -1,0 +1,537 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run on a fleet in memory, which is killed at every order, and whose answers are lost at every order."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
+    Order,
+    Report,
+    Run,
+    Step,
+    advance,
+    begin,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .conftest import NOW, make_event
+
+MakeEvent = Callable[..., Event]
+
+LASTS = 300.0  # seconds for which an event stays listed after its start
+LOOKS_EVERY = 60.0
+MOST_ORDERS = 2000
+
+
+class Machine:
+    """What is kept on a host, and how it is."""
+
+    def __init__(self) -> None:
+        self.in_rotation = True
+        self.serving = True
+        self.lease: object = None
+        self.claim: set[str] | None = None
+        """The ids whose approval may have been sent; None: it is not claimed."""
+        self.tried: dict[str, str] = {}
+        self.by_hand = False
+        self.breaks_at: set[Step] = set()
+        self.unplugged = False
+
+
+class World:
+    """Azure, and the machines of a fleet."""
+
+    def __init__(self, now: float, count: int, events: Iterable[Event], minimum: int = 2) -> None:
+        self.now = now
+        self.policy = Policy(minimum_in_service=str(minimum), approve_within=86400)
+        self.machines = {f"h{number}": Machine() for number in range(count)}
+        self.events = {event.event_id: event for event in events}
+        self.ends: dict[str, float] = {}
+        self.approvals: list[str] = []
+        self.hit_in_service: list[str] = []
+        self.least = count
+        self.orders: list[tuple[str, Step]] = []
+        self.happens: dict[tuple[str, Step], Callable[[], None]] = {}
+        """What happens right before an order is first carried out."""
+
+    def hosts_of(self, event: Event) -> list[str]:
+        return [name.replace("vm_", "h") for name in event.resources]
+
+    def is_out(self, name: str) -> bool:
+        return not self.machines[name].in_rotation
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        for event in list(self.events.values()):
+            if event.event_id in self.ends:
+                if self.now >= self.ends[event.event_id]:
+                    del self.events[event.event_id]
+            elif event.not_before is not None and event.not_before.timestamp() <= self.now:
+                self.start(event)
+
+    def start(self, event: Event) -> None:
+        self.events[event.event_id] = event._replace(event_status="Started", not_before=None)
+        self.ends[event.event_id] = self.now + LASTS
+        self.hit_in_service += [name for name in self.hosts_of(event) if not self.is_out(name)]
+
+    def withdraw(self, event_id: str) -> None:
+        del self.events[event_id]
+
+    def approve(self, event_id: str) -> None:
+        event = self.events[event_id]
+        for name in self.hosts_of(event):
+            machine = self.machines[name]
+            assert self.is_out(name), f"{event_id} is approved while {name} serves"
+            assert event.event_type == "Freeze" or not machine.serving, f"{name} is not stopped"
+            assert machine.claim is not None, f"nothing tells the next run of the approval on {name}"
+            assert event_id in machine.claim
+        self.approvals.append(event_id)
+        self.start(event)
+
+    def listed(self, name: str) -> list[Event]:
+        return [event for event in self.events.values() if name in self.hosts_of(event)]
+
+    def read(self, name: str, run_id: object) -> Host:
+        machine = self.machines[name]
+        if machine.unplugged:
+            return Host(name)
+        leased = "another run" if machine.lease not in (None, run_id) else ""
+        return Host(
+            name,
+            name.replace("h", "vm_"),
+            tuple(self.listed(name)),
+            was_left=machine.claim is not None,
+            is_drained=machine.by_hand,
+            leased=leased,
+            approving=tuple(machine.claim or ()),
+        )
+
+    def carry_out(self, order: Order, run_id: object) -> Report:
+        """Do what is ordered, and say what became of it."""
+        self.happens.pop((order.host, order.do), lambda: None)()
+        self.orders.append((order.host, order.do))
+        self.least = min(self.least, sum(one.in_rotation for one in self.machines.values()))
+        machine = self.machines[order.host]
+        if order.do is Step.ASK:
+            return Report(order.host, order.do, reading=self.read(order.host, run_id))
+        if order.do is Step.WATCH:
+            assert order.progress is not None
+            seen = None if machine.unplugged else self.listed(order.host)
+            return Report(order.host, order.do, progress=watch(order.progress, seen, self.policy, self.now, 5))
+        if machine.unplugged or order.do in machine.breaks_at:
+            return Report(order.host, order.do, failure=f"{order.do.value}: it broke")
+        act: Callable[..., dict[str, Any]] = getattr(self, f"_{order.do.value}")
+        return Report(order.host, order.do, **act(machine, order, run_id))
+
+    def _lease(self, machine: Machine, _order: Order, run_id: object) -> dict[str, Any]:
+        if machine.lease not in (None, run_id):
+            return {"refused": "another run"}
+        machine.lease, machine.claim = run_id, machine.claim or set()
+        return {}
+
+    def _drain(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
+        machine.in_rotation = False
+        return {"listed": self.listed(order.host)}
+
+    def _stop(self, machine: Machine, _order: Order, _run_id: object) -> dict[str, Any]:
+        machine.serving = False
+        return {}
+
+    def _note(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
+        assert machine.claim is not None
+        machine.claim |= set(order.event_ids)
+        return {}
+
+    def _approve(self, _machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
+        for event_id in order.event_ids:
+            self.approve(event_id)
+        return {"approved": dict.fromkeys(order.event_ids, 100)}
+
+    def _put_back(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
+        if machine.by_hand:
+            return {"refused": "by hand"}
+        assert all(event.event_status == "Scheduled" for event in self.listed(order.host))
+        machine.serving = machine.in_rotation = True
+        machine.lease = machine.claim = None
+        machine.tried = {event_id: why for event_id, why in order.tried.items() if why}
+        return {}
+
+    def _release(self, machine: Machine, _order: Order, _run_id: object) -> dict[str, Any]:
+        machine.lease = None
+        return {}
+
+    def _wait(self, *_: object) -> dict[str, Any]:
+        return {}
+
+    _after_batch = _see_back = _wait
+
+    def is_as_before(self) -> bool:
+        """Whether all is in service, and nothing is left to be undone."""
+        return all(
+            machine.in_rotation and machine.serving and machine.claim is None and machine.lease is None
+            for machine in self.machines.values()
+        )
+
+
+class Killed(Exception):
+    """The controller is gone."""
+
+
+def play(world: World, kill_at: int = 0, lose_at: int = 0, has_more: bool = False) -> Mapping[str, Result]:
+    """Take the fleet through a whole run.
+
+    :param kill_at: which order is the last that is carried out; nobody hears what became of it
+    :param lose_at: the answer to which order is lost
+    """
+    run_id = object()
+    run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now, has_more)
+    reports: list[Report] = []
+    given = 0
+    while True:
+        run, orders = advance(run, reports, world.now)
+        if not orders:
+            assert run.is_over, {name: host.step for name, host in run.hosts.items()}
+            return run.results()
+        if all(order.do in (Step.WATCH, Step.WAIT) for order in orders):
+            world.pass_time(LOOKS_EVERY)
+        reports = []
+        for order in orders:
+            given += 1
+            assert given < MOST_ORDERS, world.orders[-20:]
+            report = world.carry_out(order, run_id)
+            world.pass_time(1)
+            if given == kill_at:
+                raise Killed
+            reports.append(_lost(report, world) if given == lose_at else report)
+
+
+def _lost(report: Report, world: World) -> Report:
+    """The same, where nobody has heard of it."""
+    if report.did is Step.ASK:
+        return Report(report.host, report.did, reading=Host(report.host))
+    if report.did is Step.WATCH:
+        assert report.progress is not None
+        return report._replace(progress=watch(report.progress, None, world.policy, world.now, 5))
+    return Report(report.host, report.did, failure="its answer was lost")
+
+
+def end_leases(world: World) -> None:
+    """What is known to be dead is taken over."""
+    for machine in world.machines.values():
+        machine.lease = None
+
+
+@pytest.fixture
+def make_world(event: MakeEvent, now: float) -> Callable[[], World]:
+    """Five hosts, of which two share a reboot, one is frozen, one is rebooted, and one redeployed later."""
+
+    def make() -> World:
+        return World(
+            now,
+            5,
+            [
+                event(resources=("vm_0", "vm_1"), event_id="shared", notice=3000),
+                event("Freeze", ("vm_2",), event_id="freeze", notice=3100, duration=60),
+                event(resources=("vm_3",), event_id="own", notice=3200),
+                event("Redeploy", ("vm_4",), event_id="later", notice=3300),
+            ],
+        )
+
+    return make
+
+
+def test_given_a_fleet_when_nothing_goes_wrong_then_every_event_is_approved_once_and_all_are_back(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+
+    results = play(world)
+
+    assert world.is_as_before()
+    assert sorted(world.approvals) == ["freeze", "later", "own", "shared"]
+    assert (world.hit_in_service, world.least) == ([], 2)
+    assert {name: (result.restored, result.failures) for name, result in results.items()} == {
+        f"h{number}": (True, ()) for number in range(5)
+    }
+    assert ("h2", Step.STOP) not in world.orders
+
+
+def test_given_a_fleet_when_the_controller_is_killed_at_any_order_then_the_next_run_brings_all_through(
+    make_world: Callable[[], World],
+) -> None:
+    count = 1
+    while True:
+        world = make_world()
+        try:
+            play(world, kill_at=count)
+            break
+        except Killed:
+            end_leases(world)
+            play(world)
+        assert world.is_as_before(), count
+        assert (world.hit_in_service, len(world.approvals), world.least) == ([], 4, 2), count
+        count += 1
+    assert count > 40
+
+
+def test_given_a_fleet_when_any_answer_is_lost_then_nothing_is_approved_too_soon_and_further_runs_bring_all_through(
+    make_world: Callable[[], World],
+) -> None:
+    whole = make_world()
+    play(whole)
+    for lost in range(1, len(whole.orders) + 1):
+        world = make_world()
+        first = play(world, lose_at=lost)
+        end_leases(world)
+        host, step = world.orders[lost - 1]
+        if step not in (Step.WATCH, Step.WAIT, Step.RELEASE, Step.ASK):
+            assert "its answer was lost" in first[host].failures, (lost, step)
+        for _run in range(5):
+            world.pass_time(2000)
+            play(world)
+        assert world.is_as_before(), (lost, step, host)
+        assert world.least >= 2, (lost, step, host)
+
+
+def test_given_hosts_that_share_an_event_when_a_step_fails_on_one_then_it_is_never_approved(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.machines["h1"].breaks_at = {Step.STOP}
+
+    results = play(world)
+
+    assert "shared" not in world.approvals
+    assert results["h1"].failures == ("stop: it broke",)
+    assert results["h0"].restored
+
+
+def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_said(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.happens["h3", Step.WATCH] = lambda: setattr(world.machines["h3"], "by_hand", True)
+
+    result = play(world)["h3"]
+
+    assert (result.stays_out, result.restored, result.failures) == ("by hand", False, ())
+    assert world.machines["h3"].lease is None
+
+
+def test_given_a_host_that_another_run_leases_first_then_it_is_left_alone_and_nothing_of_it_is_approved(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    run_id = object()
+    run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now)
+    world.machines["h0"].lease = "another"
+
+    run, orders = advance(run, [], world.now)
+    assert {order.do for order in orders} == {Step.LEASE}
+    reports = [world.carry_out(order, run_id) for order in orders]
+    run, _orders = advance(run, reports, world.now)
+
+    assert run.hosts["h0"].step is Step.DONE
+    assert run.results()["h0"].steps == ("left alone: another run",)
+    assert run.results()["h0"].failures == ()
+
+
+def test_given_an_event_that_is_withdrawn_while_its_host_is_drained_then_no_service_is_stopped_and_it_is_back(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.happens["h3", Step.DRAIN] = lambda: world.withdraw("own")
+
+    result = play(world)["h3"]
+
+    assert ("h3", Step.STOP) not in world.orders
+    assert (result.restored, result.outcome) == (True, "withdrawn while it was drained: no service was stopped")
+
+
+def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_each_host_when_all_are_back(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+
+    play(world, has_more=True)
+
+    after = [place for place, (_host, step) in enumerate(world.orders) if step is Step.AFTER_BATCH]
+    assert len(after) == 5
+    assert world.is_as_before()
+
+
+def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back(event: MakeEvent, now: float) -> None:
+    events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
+    world = World(now, 4, events, minimum=3)
+
+    results = play(world)
+
+    assert any(step is Step.WAIT for _host, step in world.orders)
+    assert world.hit_in_service == []
+    assert world.is_as_before()
+    assert all(result.restored for result in results.values())
+
+
+@pytest.mark.parametrize(
+    ("later", "failures", "steps"),
+    [
+        (0.0, (), ("left alone: nothing is ahead any more",)),
+        (9000.0, ("hit while in service: Reboot e1, which was to start at",), ()),
+    ],
+)
+def test_given_an_event_that_is_gone_when_its_turn_comes_then_it_is_said_whether_it_has_hit_the_host(
+    event: MakeEvent, now: float, later: float, failures: tuple[str, ...], steps: tuple[str, ...]
+) -> None:
+    events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=notice) for n, notice in ((0, 3000), (1, 9000))]
+    world = World(now, 3, events, minimum=2)
+
+    def gone() -> None:
+        world.withdraw("e1")
+        world.now += later
+
+    world.happens["h0", Step.PUT_BACK] = gone
+    result = play(world)["h1"]
+
+    assert tuple(text.partition(" 2026")[0] for text in result.failures) == failures
+    assert result.steps == steps
+
+
+def test_given_a_step_that_failed_when_later_hosts_can_wait_then_they_stay_in_service(
+    event: MakeEvent, now: float
+) -> None:
+    events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=9000) for n in (0, 1)]
+    world = World(now, 3, events, minimum=2)
+    world.machines["h0"].breaks_at = {Step.STOP}
+
+    results = play(world)
+
+    assert results["h1"].failures[0].startswith("left in service: steps failed on h0")
+    assert ("h1", Step.LEASE) not in world.orders
+    assert world.is_as_before()
+
+
+def test_given_a_host_that_is_lost_after_its_approval_then_the_run_ends_and_says_so(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.happens["h3", Step.WATCH] = lambda: setattr(world.machines["h3"], "unplugged", True)
+
+    result = play(world)["h3"]
+
+    assert result.gave_up
+    assert result.outcome.startswith("has not answered for")
+    assert not result.restored
+
+
+def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_run(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.machines["h4"].unplugged = True
+
+    assert play(world)["h4"].failures == ("Read the events: no answer",)
+    assert ("h4", Step.ASK) in world.orders
+
+
+def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
+    world = World(now, 3, [])
+
+    assert play(world) == {}
+    assert world.orders == []
+
+
+def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: Callable[[], World]) -> None:
+    world = make_world()
+    run: Run = begin([world.read(name, None) for name in world.machines], world.policy, world.now)
+
+    with pytest.raises(ValueError, match="h0 reports APPROVE, and is at"):
+        advance(run, [Report("h0", Step.APPROVE)], world.now)
+
+
+def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_ordered(
+    event: MakeEvent, now: float
+) -> None:
+    agent = {"in_rotation": True, "events": []}
+    reboot = event(resources=("vm_0",), notice=600)
+    run = begin([Host("h0", "vm_0", (reboot,), agent=agent), Host("h1", "vm_1")], Policy(), now)
+
+    run, (order,) = advance(run, [], now)
+    assert (order.host, order.do) == ("h0", Step.WATCH)
+    assert order.progress is not None
+    over = watch(order.progress, [], Policy(), now + 700, 5)
+    run, (order,) = advance(run, [Report("h0", Step.WATCH, progress=over)], now + 700)
+    assert order.do is Step.SEE_BACK
+    run, orders = advance(run, [Report("h0", Step.SEE_BACK, failure="its agent has not put it back")], now + 700)
+
+    assert (orders, run.is_over) == ([], True)
+    assert run.results()["h0"].failures == ("its agent has not put it back",)
+    assert not run.results()["h0"].restored
+
+
+def test_given_a_host_that_another_run_has_taken_over_then_it_is_left_to_that(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    run_id = object()
+    run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now)
+    reports: list[Report] = []
+    while not any(report.did is Step.WATCH for report in reports):
+        run, orders = advance(run, reports, world.now)
+        reports = [world.carry_out(order, run_id) for order in orders]
+    run, _orders = advance(run, [report._replace(refused="another run has it") for report in reports], world.now)
+
+    assert {run.hosts[report.host].step for report in reports} <= {Step.DONE, Step.AFTER_BATCH}
+    assert all("another run has it" in run.hosts[report.host].result.failures for report in reports)
+
+
+@given(
+    members=st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=4),
+    types=st.lists(st.sampled_from(["Reboot", "Redeploy", "Freeze"]), min_size=4, max_size=4),
+    notices=st.lists(st.integers(400, 9000), min_size=4, max_size=4),
+    minimum=st.integers(0, 4),
+    broken=st.dictionaries(
+        st.integers(0, 4), st.sampled_from([Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE, Step.APPROVE]), max_size=2
+    ),
+    kill_at=st.integers(1, 60),
+)
+def test_given_any_fleet_when_steps_break_and_the_controller_is_killed_then_nothing_is_approved_unprepared(
+    members: list[set[int]],
+    types: list[str],
+    notices: list[int],
+    minimum: int,
+    broken: dict[int, Step],
+    kill_at: int,
+) -> None:
+    events = [
+        make_event(kind, tuple(f"vm_{number}" for number in sorted(hit)), event_id=f"e{index}", notice=notice)
+        for index, (hit, kind, notice) in enumerate(zip(members, types, notices, strict=False))
+    ]
+    world = World(NOW, 5, events, minimum)
+    for number, step in broken.items():
+        world.machines[f"h{number}"].breaks_at = {step}
+
+    # The world itself refuses an approval for a host that serves, or of which the next run would not know.
+    with contextlib.suppress(Killed):
+        play(world, kill_at)
+    end_leases(world)
+    for machine in world.machines.values():
+        machine.breaks_at = set()
+    for _run in range(3):
+        play(world)
+        end_leases(world)
+        world.pass_time(9000)
+    play(world)
+
+    assert world.is_as_before()
+    assert len(world.approvals) == len(set(world.approvals))
