@@ -81,7 +81,7 @@ class Order(NamedTuple):
     """What is remembered of events that it was taken out for: why in vain, by id; empty where it was not."""
 
 
-class Report(NamedTuple):
+class OrderReport(NamedTuple):
     """What became of an order. An answer that was lost is a failure."""
 
     host: str
@@ -181,7 +181,7 @@ def begin(hosts: Sequence[Host], policy: Policy, now: float, has_more: bool = Fa
     return Run(policy, plan, {host.name: HostRun(host, at[host.name]) for host in hosts}, has_more=has_more)
 
 
-def advance(run: Run, reports: Iterable[Report], now: float) -> tuple[Run, list[Order]]:
+def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, list[Order]]:
     """Take reports into account, and give the next orders.
 
     :param reports: of orders that were given, in any order, each once
@@ -206,7 +206,7 @@ def advance(run: Run, reports: Iterable[Report], now: float) -> tuple[Run, list[
     return run._replace(hosts={**run.hosts, **given}), orders
 
 
-def _take_in(host: HostRun, report: Report, policy: Policy, now: float) -> HostRun:
+def _take_in(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
     """What a report changes for its host."""
     if host.step is not report.did or not host.is_given:
         raise ValueError("%s reports %s, and is at %s" % (report.host, report.did.name, host.step.name))
@@ -217,16 +217,16 @@ def _take_in(host: HostRun, report: Report, policy: Policy, now: float) -> HostR
     return _AFTER[report.did](host, report)
 
 
-def _after_ask(host: HostRun, report: Report) -> HostRun:
+def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
     known = report.reading or host.reading._replace(vm_name=None)
     return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed))
 
 
-def _after_wait(host: HostRun, _report: Report) -> HostRun:
+def _after_wait(host: HostRun, _report: OrderReport) -> HostRun:
     return host.at(Step.ASK)
 
 
-def _after_lease(host: HostRun, report: Report) -> HostRun:
+def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
     entry = _entry(host)
     if report.refused or report.failure:
         reading = host.reading._replace(leased=report.refused or report.failure)
@@ -238,7 +238,7 @@ def _after_lease(host: HostRun, report: Report) -> HostRun:
     return host._replace(reading=reading, result=result).at(Step.DRAIN if entry.remove else Step.PREPARED)
 
 
-def _after_drain(host: HostRun, report: Report, policy: Policy, now: float) -> HostRun:
+def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
     """Connections take minutes to end, and services are not stopped for what is not ahead any more."""
     entry = look_again(_entry(host), report.listed, policy, now)
     is_ready = not report.failure and not entry.withdrawn
@@ -247,15 +247,15 @@ def _after_drain(host: HostRun, report: Report, policy: Policy, now: float) -> H
     return host.at(Step.STOP if entry.stop and not report.failure else Step.PREPARED)
 
 
-def _after_stop(host: HostRun, report: Report) -> HostRun:
+def _after_stop(host: HostRun, report: OrderReport) -> HostRun:
     return host._replace(is_ready=host.is_ready and not report.failure).at(Step.PREPARED)
 
 
-def _after_note(host: HostRun, report: Report) -> HostRun:
+def _after_note(host: HostRun, report: OrderReport) -> HostRun:
     return host._replace(is_ready=host.is_ready and not report.failure).at(Step.NOTED)
 
 
-def _after_approve(host: HostRun, report: Report) -> HostRun:
+def _after_approve(host: HostRun, report: OrderReport) -> HostRun:
     approved = dict(report.approved)
     if report.failure:
         # The request may have arrived, and only its answer been lost.
@@ -264,7 +264,7 @@ def _after_approve(host: HostRun, report: Report) -> HostRun:
     return host._replace(result=result).at(Step.APPROVED)
 
 
-def _after_watch(host: HostRun, report: Report) -> HostRun:
+def _after_watch(host: HostRun, report: OrderReport) -> HostRun:
     if report.refused:
         return host.failing(report.refused)._replace(entry=None).at(Step.DONE)
     return _followed(host._replace(progress=report.progress or host.progress))
@@ -283,7 +283,7 @@ def _followed(host: HostRun) -> HostRun:
     return host._replace(reading=reading).at(Step.RELEASE if host.is_ours else Step.DONE)
 
 
-def _after_return(host: HostRun, report: Report) -> HostRun:
+def _after_return(host: HostRun, report: OrderReport) -> HostRun:
     is_back = not report.failure and not report.refused
     reading = host.reading
     if is_back:
@@ -293,11 +293,11 @@ def _after_return(host: HostRun, report: Report) -> HostRun:
     return host.at(Step.DONE if is_back or report.did is Step.SEE_BACK else Step.RELEASE)
 
 
-def _after_all(host: HostRun, _report: Report) -> HostRun:
+def _after_all(host: HostRun, _report: OrderReport) -> HostRun:
     return host.at(Step.DONE)
 
 
-_AFTER: Mapping[Step, Callable[[HostRun, Report], HostRun]] = {
+_AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
     Step.ASK: _after_ask,
     Step.WAIT: _after_wait,
     Step.LEASE: _after_lease,

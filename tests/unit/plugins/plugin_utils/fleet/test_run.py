@@ -15,7 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progres
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Order,
-    Report,
+    OrderReport,
     Run,
     Step,
     advance,
@@ -117,22 +117,22 @@ class World:
             approving=tuple(machine.claim or ()),
         )
 
-    def carry_out(self, order: Order, run_id: object) -> Report:
+    def carry_out(self, order: Order, run_id: object) -> OrderReport:
         """Do what is ordered, and say what became of it."""
         self.happens.pop((order.host, order.do), lambda: None)()
         self.orders.append((order.host, order.do))
         self.least = min(self.least, sum(one.in_rotation for one in self.machines.values()))
         machine = self.machines[order.host]
         if order.do is Step.ASK:
-            return Report(order.host, order.do, reading=self.read(order.host, run_id))
+            return OrderReport(order.host, order.do, reading=self.read(order.host, run_id))
         if order.do is Step.WATCH:
             assert order.progress is not None
             seen = None if machine.unplugged else self.listed(order.host)
-            return Report(order.host, order.do, progress=watch(order.progress, seen, self.policy, self.now, 5))
+            return OrderReport(order.host, order.do, progress=watch(order.progress, seen, self.policy, self.now, 5))
         if machine.unplugged or order.do in machine.breaks_at:
-            return Report(order.host, order.do, failure=f"{order.do.value}: it broke")
+            return OrderReport(order.host, order.do, failure=f"{order.do.value}: it broke")
         act: Callable[..., dict[str, Any]] = getattr(self, f"_{order.do.value}")
-        return Report(order.host, order.do, **act(machine, order, run_id))
+        return OrderReport(order.host, order.do, **act(machine, order, run_id))
 
     def _lease(self, machine: Machine, _order: Order, run_id: object) -> dict[str, Any]:
         if machine.lease not in (None, run_id):
@@ -196,7 +196,7 @@ def play(world: World, kill_at: int = 0, lose_at: int = 0, has_more: bool = Fals
     """
     run_id = object()
     run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now, has_more)
-    reports: list[Report] = []
+    reports: list[OrderReport] = []
     given = 0
     while True:
         run, orders = advance(run, reports, world.now)
@@ -216,14 +216,14 @@ def play(world: World, kill_at: int = 0, lose_at: int = 0, has_more: bool = Fals
             reports.append(_lost(report, world) if given == lose_at else report)
 
 
-def _lost(report: Report, world: World) -> Report:
+def _lost(report: OrderReport, world: World) -> OrderReport:
     """The same, where nobody has heard of it."""
     if report.did is Step.ASK:
-        return Report(report.host, report.did, reading=Host(report.host))
+        return OrderReport(report.host, report.did, reading=Host(report.host))
     if report.did is Step.WATCH:
         assert report.progress is not None
         return report._replace(progress=watch(report.progress, None, world.policy, world.now, 5))
-    return Report(report.host, report.did, failure="its answer was lost")
+    return OrderReport(report.host, report.did, failure="its answer was lost")
 
 
 def end_leases(world: World) -> None:
@@ -456,7 +456,7 @@ def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: C
     run: Run = begin([world.read(name, None) for name in world.machines], world.policy, world.now)
 
     with pytest.raises(ValueError, match="h0 reports APPROVE, and is at"):
-        advance(run, [Report("h0", Step.APPROVE)], world.now)
+        advance(run, [OrderReport("h0", Step.APPROVE)], world.now)
 
 
 def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_ordered(
@@ -470,9 +470,9 @@ def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_order
     assert (order.host, order.do) == ("h0", Step.WATCH)
     assert order.progress is not None
     over = watch(order.progress, [], Policy(), now + 700, 5)
-    run, (order,) = advance(run, [Report("h0", Step.WATCH, progress=over)], now + 700)
+    run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=over)], now + 700)
     assert order.do is Step.SEE_BACK
-    run, orders = advance(run, [Report("h0", Step.SEE_BACK, failure="its agent has not put it back")], now + 700)
+    run, orders = advance(run, [OrderReport("h0", Step.SEE_BACK, failure="its agent has not put it back")], now + 700)
 
     assert (orders, run.is_over) == ([], True)
     assert run.results()["h0"].failures == ("its agent has not put it back",)
@@ -485,7 +485,7 @@ def test_given_a_host_that_another_run_has_taken_over_then_it_is_left_to_that(
     world = make_world()
     run_id = object()
     run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now)
-    reports: list[Report] = []
+    reports: list[OrderReport] = []
     while not any(report.did is Step.WATCH for report in reports):
         run, orders = advance(run, reports, world.now)
         reports = [world.carry_out(order, run_id) for order in orders]
