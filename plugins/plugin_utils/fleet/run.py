@@ -313,7 +313,8 @@ _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
 
 
 def _entry(host: HostRun) -> Entry:
-    assert host.entry is not None
+    if host.entry is None:
+        raise LookupError("%s: nothing is planned for it" % host.reading.name)
     return host.entry
 
 
@@ -322,8 +323,8 @@ def _go_on(run: Run, now: float) -> Run:
     if run.is_over:
         return run
     here = {name: run.hosts[name] for name in run.plan.turns[run.turn]}
-    if run.taken:
-        return _go_on_together(run, {name: run.hosts[name] for name in run.taken}, now)
+    if run.taken and run.batch is not None:
+        return _go_on_together(run, run.batch, {name: run.hosts[name] for name in run.taken}, now)
     undecided = [name for name, host in here.items() if host.step is Step.ASKED]
     # Who is about to be back makes room.
     pending = (Step.ASK, Step.WAIT, Step.PUT_BACK, Step.SEE_BACK)
@@ -374,19 +375,18 @@ def _decided(host: HostRun, batch: Plan) -> HostRun:
     return host.failing("Read the events: no answer").at(Step.DONE)
 
 
-def _go_on_together(run: Run, taken: Mapping[str, HostRun], now: float) -> Run:
+def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:
     """Go on with hosts that move together: an event is approved once all of its hosts are ready."""
-    assert run.batch is not None
     steps = {host.step for host in taken.values()}
     ready = [name for name, host in taken.items() if host.is_ready and host.step is not Step.DONE]
     if Step.PREPARED in steps and steps <= {Step.PREPARED, Step.DONE}:
-        of_host = _approved_on(run.batch, approvals(run.batch, ready))
+        of_host = _approved_on(batch, approvals(batch, ready))
         return _move(run, taken, {name: (Step.NOTE, of_host[name]) for name in of_host}, Step.NOTED)
     if Step.NOTED in steps and steps <= {Step.NOTED, Step.DONE}:
-        of_host = {name: tuple(ids) for name, ids in approvals(run.batch, ready).items()}
+        of_host = {name: tuple(ids) for name, ids in approvals(batch, ready).items()}
         return _move(run, taken, {name: (Step.APPROVE, of_host[name]) for name in of_host}, Step.APPROVED)
     if steps <= {Step.APPROVED, Step.DONE}:
-        return _begin_to_watch(run, taken, now)
+        return _begin_to_watch(run, batch, taken, now)
     return run
 
 
@@ -410,12 +410,11 @@ def _move(run: Run, taken: Mapping[str, HostRun], to: Mapping[str, tuple[Step, t
     return run._replace(hosts={**run.hosts, **moved})
 
 
-def _begin_to_watch(run: Run, taken: Mapping[str, HostRun], now: float) -> Run:
-    assert run.batch is not None
+def _begin_to_watch(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:
     approved = {event_id: left for host in taken.values() for event_id, left in host.result.approved.items()}
     refused = {event_id: why for host in taken.values() for event_id, why in host.result.not_approved.items()}
     failures = {name: host.result.failures for name, host in taken.items()}
-    tried = attempts(run.batch, failures, approved)
+    tried = attempts(batch, failures, approved)
     moved = {}
     for name, host in taken.items():
         if host.step is Step.DONE:
