@@ -40,7 +40,7 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
-VERSIONS := integration-oldest -- sanity-oldest sanity-newest integration-newest -- unit-other-pythons
+VERSIONS := integration-oldest -- sanity-oldest sanity-newest -- unit-other-pythons integration-newest
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
