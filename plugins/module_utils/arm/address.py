@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .client import ArmClient, Permission
-from .membership import INSTANCE_ID, VM_ID, find_addresses, find_seats
+from .membership import INSTANCE_ID, check_vm_id, find_addresses, find_seats
 
 _READ_VM = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 
@@ -45,11 +45,7 @@ def read_question(options: Mapping[str, Any]) -> Question:
     :raises OptionError: if one cannot be meant, or the name is not known
     """
     vm_id, host = options["vm_id"], options.get("host")
-    if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
-        raise OptionError(
-            "vm_id: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
-            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
-        )
+    check_vm_id("vm_id", vm_id)
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
     except (OSError, UnicodeError) as error:

@@ -43,8 +43,8 @@ from .membership import (
     INSTANCE_ID,
     INTERFACE,
     INTERFACE_ID,
-    VM_ID,
     by_resource,
+    check_vm_id,
     edit,
     find_addresses,
     find_seats,
@@ -126,11 +126,8 @@ def read_order(options: Mapping[str, Any]) -> GatewayOrder:
     vm_id, pools = options.get("vm_id"), options.get("pools")
     addresses = tuple(one.lower() for one in options.get("addresses") or ())
     remove, restore = options.get("remove"), options.get("restore")
-    if vm_id is not None and not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
-        raise OptionError(
-            "vm_id: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
-            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
-        )
+    if vm_id is not None:
+        check_vm_id("vm_id", vm_id)
     if pools is not None and not pools:
         raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
     for pool in pools or ():

@@ -98,11 +98,8 @@ def read_order(options: Mapping[str, Any]) -> Order:
     :raises OptionError: on the first that cannot be meant
     """
     vm_id, pools, restore = options.get("vm_id"), options.get("pools"), options.get("restore")
-    if vm_id is not None and not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
-        raise OptionError(
-            "vm_id: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
-            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
-        )
+    if vm_id is not None:
+        check_vm_id("vm_id", vm_id)
     if pools is not None and not pools:
         raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
     for pool in pools or ():
@@ -139,6 +136,18 @@ def carry_out(client: ArmClient, order: Order, dry_run: bool = False) -> Members
     if order.remove and not dry_run:
         _remove(client, before)
     return MembershipChange(bool(order.remove and before), before)
+
+
+def check_vm_id(option: str, vm_id: str) -> None:
+    """Refuse what is no id of a VM, or of an instance of a uniform scale set.
+
+    :raises OptionError: if it is none
+    """
+    if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
+        raise OptionError(
+            "%s: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
+            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % (option, vm_id)
+        )
 
 
 def _check_pool(option: str, pool: Any) -> None:

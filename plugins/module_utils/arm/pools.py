@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..scheduled_events.errors import OptionError
 from .client import ArmClient, Json
 from .membership import (
     INSTANCE_ID,
@@ -23,7 +22,7 @@ from .membership import (
     ON_BALANCERS,
     ON_GATEWAYS,
     READ_INTERFACE,
-    VM_ID,
+    check_vm_id,
     configurations_of,
     find_seats,
     pools_of,
@@ -36,11 +35,7 @@ def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
     :raises OptionError: on the first that is no id of a VM
     """
     for vm_id in options["vm_ids"]:
-        if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
-            raise OptionError(
-                "vm_ids: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/"
-                "Microsoft.Compute/virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % vm_id
-            )
+        check_vm_id("vm_ids", vm_id)
     return list(options["vm_ids"])
 
 

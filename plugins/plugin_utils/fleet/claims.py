@@ -10,13 +10,13 @@ import getpass
 import multiprocessing
 import os
 import socket
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
 from .agent import has_taken_out
+from .clocks import as_utc
 from .plan import Attempt, describe_attempt
 from .silence import explain
 
@@ -162,7 +162,7 @@ def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:
     reason = claim.get("reason")
     return "%s since %s, by %s%s" % (
         _IN_WORDS.get(owner, "for %s" % owner),
-        _as_time(claim["since"]),
+        as_utc(float(claim["since"])),
         claim.get("by") or "nobody knows whom",
         ": %s" % reason if reason else "",
     )
@@ -172,12 +172,8 @@ def _describe_lease(lease: Mapping[str, Any]) -> str:
     return "%s of %s is at work on it, and leased it until %s by its clock" % (
         lease.get("playbook") or "a run",
         lease.get("by") or "nobody knows whom",
-        _as_time(lease["until"]),
+        as_utc(float(lease["until"])),
     )
-
-
-def _as_time(instant: Any) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(instant)))
 
 
 def _user() -> str:

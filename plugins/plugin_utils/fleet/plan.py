@@ -245,9 +245,8 @@ def make_plan(
         stop = _why_stopped(others, policy)
         cases = [case._replace(withheld=case.withheld or stop) for case in cases]
     absent = dict.fromkeys(waiting, "waits for its turn") | held
-    if absent or rest is not None:
-        cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
-        ahead = [case for case in cases if not case.left_alone]
+    cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
+    ahead = [case for case in cases if not case.left_alone]
     mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
     for case in ahead:
         for name in case.hosts:
@@ -555,11 +554,9 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Hos
 
 def _hit_of(same_name: Sequence[Host], event: Event) -> Sequence[Host]:
     """Which of the hosts with the name of a VM an event hits: where there are two such VMs, each is told of its own."""
-    return [host for host in same_name if len(same_name) == 1 or event.event_id in map(_event_id, host.events)]
-
-
-def _event_id(event: Event) -> str:
-    return event.event_id
+    return [
+        host for host in same_name if len(same_name) == 1 or _is_among(event, (one.event_id for one in host.events))
+    ]
 
 
 class _Others(NamedTuple):

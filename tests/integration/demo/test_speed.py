@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,24 +12,22 @@ import pytest
 import demo
 
 
-class _Azure:
-    """Stands for a demo whose Azure runs ten times as fast as a real one."""
-
-    speed = 10.0
+class _Azure(demo.Demo):
+    """A demo that is not started. Its Azure runs ten times as fast as a real one."""
 
     def __init__(self) -> None:
+        super().__init__(10.0, demo.plain)
         self.notices: list[float] = []
 
-    def announce(self, maintenance: demo.Maintenance) -> None:
+    def announce(self, maintenance: demo.Maintenance) -> dict[str, Any]:
         self.notices.append(maintenance.notice)
+        return {}
 
-    def pause(self) -> None:
-        """Do nothing."""
+    def handle(self) -> None:
+        """Run nothing."""
 
-    handle = pause
-
-    def settle(self, _wave: Any) -> None:
-        """Do nothing."""
+    def settle(self, wave: Sequence[demo.Maintenance]) -> None:
+        """Wait for nothing."""
 
 
 @pytest.mark.parametrize(("ping", "speed"), [(0.5, 15), (4.0, 9), (1000.0, 1)])
@@ -44,6 +43,6 @@ def test_given_a_machine_that_gets_busy_meanwhile_then_what_is_announced_from_th
     azure = _Azure()
     pings = iter([1.0, 8.0, 1.0])
 
-    demo.with_handler(azure, demo.WAVES, lambda: next(pings))  # type: ignore[arg-type]
+    demo.with_handler(azure, demo.WAVES, lambda: next(pings))
 
     assert azure.notices == [900, 900, 2000, 900]
