@@ -44,6 +44,7 @@ from .decisions import (
     to_approve,
     transitions,
     tried,
+    undo_with,
     with_hooks_given_up,
 )
 from .imds_desk import Heard, Poll
@@ -68,6 +69,7 @@ from .running import Running
 from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, occasion, replay, summarise
 from .status import Failing, Health, as_failure, describe, failures, troubles
 from .steps import StepOutcome
+from .undo import Undo, undo_as_json
 from .workers import Worker
 
 _LONGEST_SLEEP = 1.0  # seconds
@@ -652,7 +654,7 @@ class Agent:
 
     def _begin(self, work: Work) -> Running:
         if not work.is_look:
-            self._commit(_step_begun(work))
+            self._commit(_step_begun(work, undo_with(self.config.rules, work, self.state.find(work.event.event_id))))
             work = work._replace(hooks_done=self.state.progress(work.event.event_id, work.stage).hooks)
         is_retried = self._retry is not None and self._retry.work.is_same_as(work)
         if self._retry is None or not is_retried:
@@ -963,14 +965,15 @@ class Agent:
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
 
 
-def _step_begun(work: Work) -> Record:
-    return {
+def _step_begun(work: Work, undo: Optional[Undo]) -> Record:
+    record: Record = {
         "kind": "step_begun",
         "event_id": work.event.event_id,
         "stage": work.stage,
         "name": work.step.name,
         "seconds": round(work.seconds, 3),
     }
+    return record if undo is None else dict(record, undo=undo_as_json(undo))
 
 
 def _word_of(event: Mapping[str, Any]) -> Word:

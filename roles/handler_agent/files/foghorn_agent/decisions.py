@@ -54,6 +54,7 @@ from .policy import (
 )
 from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAWN, HookFailure, Record, State, Tracked
 from .steps import StepOutcome
+from .undo import Undo, undo_of
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)
 # What `systemctl is-active` says of a unit that does not run, or is just being stopped by somebody else.
@@ -404,24 +405,44 @@ def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
 
 
 def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":
-    """What brings the machine back, by key: the restore steps of every event that had a step run, each once.
+    """What brings the machine back, by key: what undoes the steps of every event that had one run, each once.
 
-    A unit that the same plans stop is started only if it ran before.
+    A unit that these stop is started only if it ran before.
     """
     steps: Dict[str, Step] = {}
     ran: Dict[str, bool] = {}
     for one in state.tracked:
         if one.began:
-            plan = plan_of(rules, one)
-            for key, step in keyed(plan.steps(RESTORE)):
+            undo = _undo_now(state, rules, one)
+            for key, step in keyed(undo.steps):
                 steps.setdefault(key, step)
-            for stage in _STAGES_BEFORE:
-                for key, step in keyed(plan.steps(stage)):
-                    if step.stops:
-                        # A journal of before tells what was stopped, and not how it was found.
-                        ran[step.stops] = ran.get(step.stops, False) or key in one.progress(stage).done
+            for unit, key in undo.stops:
+                # A journal of before tells what was stopped, and not how it was found.
+                ran[unit] = ran.get(unit, False) or key in one.drain.done + one.shutdown.done
     ran.update(state.found)
     return {key: step for key, step in steps.items() if ran.get(step.starts, True)}
+
+
+def _undo_now(state: State, rules: Sequence[Rule], one: Tracked) -> Undo:
+    planned = undo_of(plan_of(rules, one))
+    if one.undo is None:
+        return planned
+    undo, keys = one.undo, dict(keyed(planned.steps))
+    failed = [key for key, _step in keyed(undo.steps) if key in state.restore_failed and key not in keys]
+    if not failed or not keys:
+        return undo
+    # A step that cannot succeed has been corrected.
+    kept = tuple(step for key, step in keyed(undo.steps) if key not in failed)
+    return undo._replace(steps=kept).left_over(planned)
+
+
+def undo_with(rules: Sequence[Rule], work: Work, one: Optional[Tracked]) -> Optional[Undo]:
+    """What has to be written down with a step that begins, since it is not yet: what undoes it and those before."""
+    if one is None or work.stage == RESTORE:
+        return None
+    planned = undo_of(plan_of(rules, one))
+    undo = planned if one.undo is None else one.undo.left_over(planned)
+    return None if undo == one.undo else undo
 
 
 def _restore_left(state: State, rules: Sequence[Rule]) -> "List[Tuple[str, Step]]":

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 from foghorn_core.scheduled_events.document import SCHEDULED, Event, event_as_azure, parse_event, same_name
 
 from .policy import DRAIN, MANUAL, RESTORE, SHUTDOWN, Step, keyed
+from .undo import Undo, read_undo, undo_as_json
 
 Record = Dict[str, Any]
 
@@ -110,6 +111,8 @@ class Tracked(NamedTuple):
     """The steps that have finally failed, in the order in which they did."""
     prepared: bool = False
     """Whether a hook has succeeded for it: a directory without any prepares nothing."""
+    undo: Optional[Undo] = None
+    """What undoes the steps that were begun for it; None in a journal of before, which does not tell."""
 
     @property
     def event_id(self) -> str:
@@ -164,6 +167,8 @@ class State(NamedTuple):
     tracked: Tuple[Tracked, ...] = ()
     """In the order in which they were first seen."""
     restore: Progress = Progress()
+    restore_failed: Tuple[str, ...] = ()
+    """The keys of those steps of the restore under way that have failed, and not succeeded since."""
     found: Tuple[Tuple[str, bool], ...] = ()
     """The units that were to be stopped since the machine was in rotation, and whether they ran before."""
     in_doubt: bool = False
@@ -208,6 +213,7 @@ class _Draft:
         self.boot_id = state.boot_id
         self.incarnation = state.incarnation
         self.restore = state.restore
+        self.restore_failed = state.restore_failed
         self.found = dict(state.found)
         self.in_doubt = state.in_doubt
         self.hold = state.hold
@@ -222,6 +228,7 @@ class _Draft:
             self.incarnation,
             tuple(self.tracked.values()),
             self.restore,
+            self.restore_failed,
             tuple(self.found.items()),
             self.in_doubt,
             self.hold,
@@ -282,6 +289,7 @@ def summarise(state: State) -> List[Record]:
             "boot_id": state.boot_id,
             "incarnation": state.incarnation,
             "restore": list(state.restore),
+            "restore_failed": list(state.restore_failed),
             "found": dict(state.found),
             "in_doubt": state.in_doubt,
             "hold": None if state.hold is None else list(state.hold),
@@ -296,6 +304,7 @@ def summarise(state: State) -> List[Record]:
             event=event_as_azure(one.event),
             drain=list(one.drain),
             shutdown=list(one.shutdown),
+            undo=None if one.undo is None else undo_as_json(one.undo),
         )
         records.append(dict(record))
     return records
@@ -309,8 +318,9 @@ def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     in_doubt = bool(record.get("in_doubt", False))
     hold = _hold(record.get("hold"))
     forgotten = tuple(str(event_id) for event_id in record.get("forgotten", ()))
+    failed = tuple(str(key) for key in record.get("restore_failed", ()))
     identity = record["vm_id"], record["vm_name"], record["boot_id"]
-    draft.begin(State(*identity, record["incarnation"], (), restore, found, in_doubt, hold, forgotten))
+    draft.begin(State(*identity, record["incarnation"], (), restore, failed, found, in_doubt, hold, forgotten))
 
 
 def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -322,6 +332,7 @@ def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
         shutdown=_progress(record["shutdown"]),
         looked=tuple(record.get("looked", ())),
         failures=tuple(Failure(*each) for each in record.get("failures", ())),
+        undo=None if record.get("undo") is None else read_undo(record["undo"]),
     )
     one = Tracked(**fields)
     draft.tracked[one.event_id.lower()] = one
@@ -338,7 +349,7 @@ def _identity(draft: _Draft, record: Mapping[str, Any]) -> None:
 def _boot(draft: _Draft, record: Mapping[str, Any]) -> None:
     before, draft.boot_id = draft.boot_id, record["boot_id"]
     if before is not None and before != draft.boot_id:
-        draft.restore = Progress()
+        draft.restore, draft.restore_failed = Progress(), ()
         draft.change_all(_after_boot)
 
 
@@ -455,6 +466,7 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
         return
     # If not begun: done, or given up because the machine has to be out of rotation once more.
     draft.restore = Progress(BEGUN) if state == BEGUN else Progress()
+    draft.restore_failed = ()
     if state == SUCCEEDED:
         draft.found = {}
         draft.keep(lambda one: not (one.over and one.took_out))
@@ -468,12 +480,15 @@ def _found(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _step_begun(draft: _Draft, record: Mapping[str, Any]) -> None:
-    draft.change(record["event_id"], lambda one: one._replace(began=True))
+    undo = read_undo(record["undo"]) if "undo" in record else None
+    draft.change(record["event_id"], lambda one: one._replace(began=True, undo=undo or one.undo))
 
 
 def _step_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
     stage, key, succeeded = record["stage"], record["step"], record["succeeded"]
     if stage == RESTORE:
+        others = tuple(one for one in draft.restore_failed if one != key)
+        draft.restore_failed = others if succeeded else (*others, key)
         if succeeded:
             draft.restore = Progress(BEGUN, (*draft.restore.done, key))
         return
