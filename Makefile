@@ -40,7 +40,7 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
-VERSIONS := integration-oldest -- sanity-oldest sanity-newest -- unit-other-pythons integration-newest
+VERSIONS := integration-oldest -- unit-other-pythons -- ++ integration-newest sanity-oldest sanity-newest
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
@@ -151,14 +151,13 @@ integration-handle-events: $(VENV)/.test
 	@$(BIN)/python -m pytest $(HANDLE_EVENTS)
 
 # With the oldest ansible-core that is supported, and with the newest where there is a Python for it. Playbooks have failed
-# on the oldest only, which evaluates variables earlier: all of them are run there. Hostile hosts are tried on the newest,
-# which has facts of hosts in one dictionary, and by `make test`.
+# on the oldest only, which evaluates variables earlier: all of them are run there, and modules by them. Hostile hosts are
+# tried on the newest, which has facts of hosts in one dictionary, and by `make test`; modules by themselves as well.
 HOSTILE := tests/integration/playbooks/test_hostile.py
 integration-oldest: PLAYBOOKS := tests/integration/playbooks --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE)
-integration-newest: PLAYBOOKS := $(HOSTILE)
+integration-newest: PLAYBOOKS := tests/integration/modules $(HOSTILE)
 integration-oldest integration-newest: integration-%: $(VENV)/.run
-	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* tests/integration/modules \
-	  $(PLAYBOOKS)
+	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* $(PLAYBOOKS)
 
 # Of ansible-core 2.16 without empty-init: that test, which newer ones have no more, wants a package of module_utils to
 # be without a docstring.

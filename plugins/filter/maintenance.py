@@ -20,9 +20,9 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balance
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import (
     BY_EVENT,
     describe_run,
-    describe_status,
     standing,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.completeness import check_complete
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import (
     check_alike,
     entry_as_dict,
@@ -43,6 +43,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progres
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import note_host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan, describe_results
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.status import describe_status
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
     PREFIX,
     PolicyError,
@@ -62,15 +63,19 @@ def maintenance_plan(
     asked: list[Mapping[str, Any]] | None = None,
     azure: Mapping[str, Any] | None = None,
     planned: Mapping[str, Any] | None = None,
+    beyond: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Decide which hosts go when."""
     instant = time.time() if now is None else now
     # Each balancer is asked once a run.
-    balancers = Balancers(**planned["balancers"]) if planned else read_balancers(hosts, asked or [], azure)
+    balancers = Balancers(**planned["balancers"]) if planned else read_balancers(hosts, asked or [], azure, beyond)
     try:
         check_alike(hosts)
+        these = [read_host(of_host(host, balancers)) for host in hosts]
+        if not planned:
+            check_complete(these)
         plan = make_plan(
-            [read_host(of_host(host, balancers)) for host in hosts],
+            these,
             read_policy(policy or {}),
             instant,
             None if rest is None else [read_host(of_host(host, balancers)) for host in rest],
@@ -85,7 +90,7 @@ def maintenance_plan(
 
 def maintenance_claims(
     found: Mapping[str, Any],
-    run: str = "",
+    run: Mapping[str, Any] | None = None,
     break_lease: bool = False,
     owner: str = BY_EVENT,
     left_out_for: float = 600.0,
@@ -120,12 +125,19 @@ def maintenance_run(playbook: str, job: Mapping[str, Any] | None = None) -> dict
     return describe_run(playbook, job)
 
 
-def maintenance_status(hosts: list[Mapping[str, Any]]) -> list[str]:
-    """Say of each host whether it is out of rotation, and why."""
+def maintenance_status(hosts: list[Mapping[str, Any]], inventory: Iterable[str] = ()) -> list[str]:
+    """Say of each host whether it is out of rotation, why, and what to do next."""
     return [
         plain(line)
         for host in hosts
-        for line in describe_status(host["name"], host["found"], host.get("agent"), host.get("traces") or ())
+        for line in describe_status(
+            host["name"],
+            host["found"],
+            host.get("agent"),
+            host.get("traces") or (),
+            host.get("answer"),
+            tuple(map(str, inventory)),
+        )
     ]
 
 

@@ -66,7 +66,8 @@ def run_server_info(module: AnsibleModule) -> None:
         servers = list_servers(api, server, backends)
     except (OptionError, HaproxyError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=False, servers=[_describe(found) for found in servers])
+    described = [dict(_describe(found), is_backup=is_backup) for found, is_backup in servers]
+    module.exit_json(changed=False, servers=described)
 
 
 def run_server(module: AnsibleModule) -> None:

@@ -78,6 +78,7 @@ servers:
       admin_state: 0
       operational_state: running
       weight: 100
+      is_backup: false
   contains:
     backend:
       description: The backend.
@@ -108,6 +109,10 @@ servers:
     weight:
       description: The weight.
       type: int
+      returned: always
+    is_backup:
+      description: Whether it is a C(backup) server, which serves only where no other one does.
+      type: bool
       returned: always
 """
 

@@ -70,6 +70,29 @@ vms:
       pools:
         - >-
           /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web
+pools:
+  description: The pools that these VMs are in.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The id of the pool.
+      type: str
+      returned: always
+    members:
+      description:
+        - The ids of the VMs in it, also of those that O(vm_ids) does not name, as far as they are in the same resource
+          groups and scale sets.
+      type: list
+      elements: str
+      returned: always
+  sample:
+    - id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web
+      members:
+        - >-
+          /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

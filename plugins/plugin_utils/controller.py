@@ -51,6 +51,8 @@ class Site(NamedTuple):
     name_prefix: str = ""
     instance_groups: Sequence[str] = ()
     """Empty: those of the inventory or the organization."""
+    controller: str = ""
+    """What tells this controller from all others. Empty: not known."""
 
 
 class Group(NamedTuple):
@@ -131,7 +133,7 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
         "ask_variables_on_launch": template["ask_variables_on_launch"],
         "ask_limit_on_launch": template["ask_limit_on_launch"],
         **_CLOSED,
-        "extra_vars": {template["hosts_variable"]: group.hosts} if group else {},
+        "extra_vars": _extra_vars(template, site, group),
         "survey_enabled": bool(template["survey"]),
     }
     if template["survey"]:
@@ -152,6 +154,14 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
     if instance_groups:
         made["instance_groups"] = list(instance_groups)
     return made
+
+
+def _extra_vars(template: Mapping[str, Any], site: Site, group: Group | None) -> dict[str, Any]:
+    """The variables of a template: with two jobs of it at a time, a later one would prove nothing of an earlier one."""
+    found: dict[str, Any] = {template["hosts_variable"]: group.hosts} if group else {}
+    if site.controller and _is_for_a_fleet(template) and not template["allow_simultaneous"]:
+        found.update(handle_events_controller=site.controller, handle_events_runs_alone=True)
+    return found
 
 
 def _workflow(

@@ -677,9 +677,10 @@ def run_pool_info(module: AnsibleModule) -> None:
         vm_ids = pools.read_vm_ids(module.params)
 
         def work(client: ArmClient) -> dict[str, Any]:
-            found = pools.find_pools(client, vm_ids)
+            found, members = pools.find_pools(client, vm_ids)
             return {
                 "changed": False,
+                "pools": [{"id": pool, "members": of_pool} for pool, of_pool in members.items()],
                 "vms": [{"vm_id": vm_id, "pools": of_vm} for vm_id, of_vm in zip(vm_ids, found, strict=True)],
             }
 

@@ -39,24 +39,34 @@ def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
     return list(options["vm_ids"])
 
 
-def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> list[list[str]]:
-    """The ids of the pools that each VM is in.
+def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> tuple[list[list[str]], dict[str, list[str]]]:
+    """The ids of the pools that each VM is in, and of the VMs in each of these pools.
 
-    :returns: one list for each of the VMs, in their order
+    :returns: one list for each of the VMs, in their order; and by the id of a pool the ids of the VMs that are known to
+        be in it: those of the resource groups and scale sets of `vm_ids`
     :raises ArmError: if Azure does not say
     """
     found: dict[str, list[str]] = {}
+    spelled = {vm_id.lower(): vm_id for vm_id in vm_ids}
     for path, version in _lists(vm_ids):
         for interface in client.list_all(path, READ_INTERFACE, version):
             owner = ((interface.get("properties") or {}).get("virtualMachine") or {}).get("id")
             if owner:
+                spelled.setdefault(str(owner).lower(), str(owner))
                 found.setdefault(str(owner).lower(), []).extend(_pools_of(interface))
     for vm_id in vm_ids:
         # Its interfaces may be in another resource group.
         if vm_id.lower() not in found:
             seats = find_seats(client, vm_id)
             found[vm_id.lower()] = [pool for seat in seats for pool in (*seat.pools, *seat.gateway_pools)]
-    return [list(dict.fromkeys(found[vm_id.lower()])) for vm_id in vm_ids]
+    of_vms = [list(dict.fromkeys(found[vm_id.lower()])) for vm_id in vm_ids]
+    members: dict[str, dict[str, None]] = {pool: {} for of_vm in of_vms for pool in of_vm}
+    keys = {pool.lower(): pool for pool in members}
+    for owner, of_owner in found.items():
+        for pool in of_owner:
+            if pool.lower() in keys:
+                members[keys[pool.lower()]][spelled[owner]] = None
+    return of_vms, {pool: list(of_pool) for pool, of_pool in members.items()}
 
 
 def _lists(vm_ids: Iterable[str]) -> Iterator[tuple[str, str]]:

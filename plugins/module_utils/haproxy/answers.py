@@ -26,6 +26,8 @@ class Sessions(NamedTuple):
     server: str
     current: int
     queued: int
+    is_backup: bool = False
+    """Whether it serves only where nobody else does."""
 
 
 class Process(NamedTuple):
@@ -88,7 +90,7 @@ def read_sessions(text: str) -> List[Sessions]:
     table = [fields for line in lines[1:] if line for fields in csv.reader([line])]
     rows = [_row(names, fields, ("pxname", "svname", "scur", "qcur", "type")) for fields in table]
     return [
-        Sessions(row["pxname"], row["svname"], _number(row, "scur"), _number(row, "qcur"))
+        Sessions(row["pxname"], row["svname"], _number(row, "scur"), _number(row, "qcur"), row.get("bck") == "1")
         for row in rows
         if row["type"] == _SERVER
     ]

@@ -103,16 +103,18 @@ def carry_out(
 
 def list_servers(
     api: RuntimeApi, server: Optional[str] = None, backends: Optional[Sequence[str]] = None
-) -> List[ServerState]:
+) -> List[Tuple[ServerState, bool]]:
     """Read which servers there are, and how each is, in the order of the configuration.
 
     :param server: only those of this name; None: all
     :param backends: only those in these; None: in all
+    :returns: each with whether it is a backup
     :raises HaproxyError: if HAProxy cannot be asked
     """
     _check_alone(api, api.show("show info", read_process))
+    backups = {(one.backend, one.server) for one in api.show("show stat -1 4 -1", read_sessions) if one.is_backup}
     return [
-        found
+        (found, (found.backend, found.server) in backups)
         for found in api.show("show servers state", read_servers)
         if server in (None, found.server) and (backends is None or found.backend in backends)
     ]

@@ -7,7 +7,7 @@ HAProxy and Azure know: the servers of a backend or pool do the same work, and t
 host may serve several.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
@@ -27,8 +27,19 @@ class Balancers(NamedTuple):
     """Hosts that no balancer has in service, although nobody is known to have taken them out."""
     alone: Mapping[str, str] = {}
     """Why hosts are left alone, in words: they balance for others, and nothing says how they leave rotation."""
+    beside: Mapping[str, Sequence[str]] = {}
+    """By host, who else is in its backends and pools, and is no host of the run."""
     remarks: Sequence[str] = ()
     """What is most likely not meant, in words."""
+
+
+class _Server(NamedTuple):
+    """A server of a backend."""
+
+    backend: str
+    name: str
+    is_up: bool
+    is_backup: bool
 
 
 def pool_group(pool: str) -> str:
@@ -40,6 +51,7 @@ def read_balancers(
     hosts: Sequence[Mapping[str, Any]],
     answers: Sequence[Mapping[str, Any]],
     azure: Mapping[str, Any] | None = None,
+    beyond: Iterable[Mapping[str, Any]] = (),
 ) -> Balancers:
     """Put together what balancers say.
 
@@ -47,14 +59,16 @@ def read_balancers(
     :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in
         `__balancer.name`
     :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked
+    :param beyond: the variables of hosts that a limit leaves out of the run: where no balancer was asked, they count
     """
-    servers: dict[str, list[tuple[str, str, bool]]] = {}
+    servers: dict[str, list[_Server]] = {}
     remarks = []
     for answer in answers:
         balancer = str(answer["__balancer"]["name"])
         try:
             servers[balancer] = [
-                (str(one["backend"]), str(one["server"]), _is_up(one)) for one in answer.get("servers") or ()
+                _Server(str(one["backend"]), str(one["server"]), _is_up(one), bool(one.get("is_backup")))
+                for one in answer.get("servers") or ()
             ]
         except (AttributeError, LookupError, TypeError) as error:
             answer = {"msg": "its answer cannot be read: %r" % error}
@@ -70,18 +84,29 @@ def read_balancers(
                 % (host["name"], " and ".join(asked), host["haproxy"]["server"])
             )
     groups = _groups(places)
+    beside = _beside(hosts, places, servers)
     if azure is not None:
         try:
             pools = {str(one["vm_id"]): [pool_group(str(pool)) for pool in one["pools"]] for one in azure["vms"]}
+            members = {pool_group(str(one["id"])): list(map(str, one["members"])) for one in azure["pools"]}
         except (AttributeError, LookupError, TypeError):
-            pools = {}
+            pools, members = {}, {}
             remarks.append("Azure was not asked which pools hosts are in: %s" % plain(azure.get("msg") or "no answer"))
+        ours = {str(vm_id).lower() for host in hosts for vm_id in _vm_ids(host)}
         for host in hosts:
             of_vm = pools.get((host.get("azure") or {}).get("vm_id", ""), [])
             groups.setdefault(host["name"], []).extend(of_vm)
+            of_pools = [vm_id for pool in of_vm for vm_id in members.get(pool, ()) if vm_id.lower() not in ours]
+            beside.setdefault(host["name"], []).extend(map(_short, of_pools))
+    left_out = [(str(one["inventory_hostname"]), str(one.get("handle_events_group") or "")) for one in beyond]
+    for host in hosts:
+        if not groups.get(host["name"]):
+            of_group = [name for name, group in left_out if group == (host.get("group") or "")]
+            beside.setdefault(host["name"], []).extend(of_group)
     served = _served_by(hosts)
     return Balancers(
         groups=groups,
+        beside={name: others for name, others in beside.items() if others},
         down=[host["name"] for host in hosts if _is_down(host, places.get(host["name"]) or {})],
         alone={
             host["name"]: _why_alone(served[host["name"]])
@@ -100,24 +125,56 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
     return dict(
         host,
         groups=[] if name in balancers.alone else list(groups),
+        beside=list(balancers.beside.get(name, ())),
         is_down=name in balancers.down,
         left_alone=balancers.alone.get(name, ""),
     )
+
+
+def _vm_ids(host: Mapping[str, Any]) -> list[Any]:
+    return [(host.get("azure") or {}).get("vm_id"), host.get("resource_id")]
+
+
+def _short(vm_id: str) -> str:
+    """What a VM is called, without where it is; an instance of a scale set with the set."""
+    parts = vm_id.split("/")
+    return plain(" of ".join([parts[-1], *parts[-3:-2]]) if "virtualMachineScaleSets" in parts else parts[-1])
 
 
 def _is_up(server: Mapping[str, Any]) -> bool:
     return server["effective_state"] == "ready" and server["operational_state"] in _UP
 
 
-def _places(
-    haproxy: Mapping[str, Any], servers: Mapping[str, Sequence[tuple[str, str, bool]]]
-) -> dict[tuple[str, str], bool]:
+def _places(haproxy: Mapping[str, Any], servers: Mapping[str, Sequence["_Server"]]) -> dict[tuple[str, str], bool]:
     """In which backends of which balancers a host is, and whether it is in service there."""
     return {
-        (backend, one["name"]): is_up
-        for one in haproxy["balancers"]
-        for backend, server, is_up in servers.get(one["name"], ())
-        if server == haproxy["server"] and (not haproxy["backends"] or backend in haproxy["backends"])
+        (one.backend, balancer["name"]): one.is_up
+        for balancer in haproxy["balancers"]
+        for one in servers.get(balancer["name"], ())
+        if one.name == haproxy["server"] and (not haproxy["backends"] or one.backend in haproxy["backends"])
+    }
+
+
+def _beside(
+    hosts: Sequence[Mapping[str, Any]],
+    places: Mapping[str, Mapping[tuple[str, str], bool]],
+    servers: Mapping[str, Sequence["_Server"]],
+) -> dict[str, list[str]]:
+    """Which servers of the backends of each host are in service and no hosts of the run.
+
+    Those that are not in service may be gone for good, or slots that are not used yet; and a backup serves only where
+    nobody else does.
+    """
+    named = {(place, host["haproxy"]["server"]) for host in hosts for place in places.get(host["name"], ())}
+    strangers: dict[tuple[str, str], list[str]] = {}
+    for balancer, of_balancer in servers.items():
+        for one in of_balancer:
+            place = (one.backend, balancer)
+            if one.is_up and not one.is_backup and (place, one.name) not in named:
+                strangers.setdefault(place, []).append(one.name)
+    return {
+        name: list(dict.fromkeys(other for place in of_host for other in strangers.get(place, ())))
+        for name, of_host in places.items()
     }
 
 

@@ -11,14 +11,12 @@ import multiprocessing
 import os
 import socket
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
-from .agent import has_taken_out
 from .clocks import as_utc
-from .plan import Attempt, describe_attempt
-from .silence import explain
+from .plan import Attempt
 
 BY_EVENT = "handle_events"
 BY_HAND = "by_hand"
@@ -36,6 +34,9 @@ class Standing(NamedTuple):
     """Who else is at work on it, in words; empty if nobody is."""
     take_over: str = ""
     """The lease that may be taken over, because its run is dead or the operator says so."""
+    abandoned: str = ""
+    """Why the host may stay out although another run has leased it, in words; empty unless it is claimed for this
+    owner, and the other run is not known to be alive."""
     was_left: bool = False
     """Whether an earlier run has taken it out for this owner and not put it back."""
     by_others: str = ""
@@ -55,13 +56,18 @@ class Standing(NamedTuple):
 def describe_run(playbook: str, job: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Tell this run from all others, as rotation_claim takes it.
 
-    :param job: of an automation controller: its `id`, its `template` and its `user`, each as far as it is known
+    :param job: of an automation controller: its `id`, its `template` and its `user`, each as far as it is known; and
+        if there is never more than one job of its template at a time, the name of its `controller` and `template_id`
     """
+    process = _process(_controller())
+    if job and _as_number(job.get("id")) is not None and job.get("controller") and job.get("template_id"):
+        alone = {"controller": str(job["controller"]), "template": str(job["template_id"]), "id": int(job["id"])}
+        process = dict(process or {}, job=alone)
     return {
         "id": str(uuid.uuid4()),
         "playbook": playbook,
         "by": _describe_job(job) if job and job.get("id") else "%s on %s" % (_user(), socket.gethostname()),
-        "process": _process(_controller()),
+        "process": process,
     }
 
 
@@ -73,41 +79,66 @@ def _describe_job(job: Mapping[str, Any]) -> str:
     return "%s, job %s%s" % (user, plain(job["id"])[:_LONGEST_NAME], template)
 
 
-def is_dead(lease: Mapping[str, Any]) -> bool:
-    """Whether the run that holds a lease is known to have ended, because it ran here.
+def is_alive(lease: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> bool | None:
+    """Whether the run that holds a lease is alive; None if that is not known.
 
-    Of a run elsewhere, in another container, or before this machine has booted, nothing is known.
+    It is known of one that runs here, and of an earlier job of the template of which `run` is a job, if a controller
+    never has two of them at a time. Of any other run elsewhere, in another container, or before this machine has
+    booted, it is not.
+
+    :param run: this run, see `describe_run`
     """
-    process = lease.get("process")
+    process = lease.get("process") or {}
+    theirs, ours = process.get("job") or {}, ((run or {}).get("process") or {}).get("job") or {}
+    if ours and all(theirs.get(key) == ours[key] for key in ("controller", "template")):
+        number = _as_number(theirs.get("id"))
+        if number is not None and number < ours["id"]:
+            return False
     here = _process(os.getpid())
-    if not process or not here or any(process.get(key) != here[key] for key in ("boot_id", "namespace")):
-        return False
-    alive = _process(int(process["pid"]))
-    return alive is None or alive["began"] != process.get("began")
+    if "pid" not in process or not here or any(process.get(key) != here[key] for key in ("boot_id", "namespace")):
+        return None
+    found = _process(int(process["pid"]))
+    return found is not None and found["began"] == process.get("began")
+
+
+def _as_number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def standing(
-    found: Found, owner: str = BY_EVENT, run_id: str = "", break_lease: bool = False, left_out_for: float = 600.0
+    found: Found,
+    owner: str = BY_EVENT,
+    run: Mapping[str, Any] | None = None,
+    break_lease: bool = False,
+    left_out_for: float = 600.0,
 ) -> Standing:
     """Say how a run stands to a host.
 
     :param owner: for whom it acts
-    :param run_id: this run
+    :param run: this run, see `describe_run`
     :param break_lease: whether the operator says that no other run is alive
     :param left_out_for: seconds that a host which is to be deleted stays out after its event, unless it boots
     """
     lease = found.get("lease") or {}
-    leased, take_over = "", ""
-    if lease and lease["id"] != run_id:
-        if break_lease or is_dead(lease):
+    claims: Mapping[str, Mapping[str, Any]] = found.get("claims") or {}
+    mine = claims.get(owner)
+    leased, take_over, abandoned = "", "", ""
+    if lease and lease["id"] != (run or {}).get("id", ""):
+        alive = is_alive(lease, run)
+        if break_lease or alive is False:
             take_over = str(lease["id"])
         else:
             leased = _describe_lease(lease)
-    claims: Mapping[str, Mapping[str, Any]] = found.get("claims") or {}
-    mine = claims.get(owner)
+        if leased and mine is not None and not alive:
+            abandoned = (
+                "out %s; %s. Whether that run is alive cannot be seen from here: run again then, or now with"
+                " handle_events_break_leases=true if it has certainly ended" % (_describe_claim(owner, mine), leased)
+            )
     return Standing(
         leased=leased,
         take_over=take_over,
+        abandoned=abandoned,
         was_left=mine is not None,
         by_others=" and ".join(_describe_claim(name, one) for name, one in sorted(claims.items()) if name != owner),
         left_out="" if mine is None else _why_left_out(mine, found, left_out_for),
@@ -122,29 +153,6 @@ def standing(
             for event_id, at in ((mine or {}).get("seen") or {}).items()
         },
     )
-
-
-def describe_status(
-    name: str, found: Found, agent: Mapping[str, Any] | None = None, traces: Sequence[str] = ()
-) -> list[str]:
-    """Say whether a host is out of rotation, for whom, and who is at work on it.
-
-    :param agent: what its handler agent says of itself
-    :param traces: paths that say that somebody has taken it out, if they are there
-    """
-    if found.get("claims") is None:
-        return ["%s: nothing is known: %s" % (name, explain(str(found.get("msg") or "it could not be reached")))]
-    stands = standing(found)
-    lines = ["%s: out %s" % (name, claim) for claim in stands.claimed]
-    if agent and has_taken_out(agent):
-        events = ", ".join(str(event.get("event_id")) for event in agent.get("events") or ())
-        lines.append("%s: out, its agent says%s" % (name, ": %s" % events if events else ""))
-    there = [path for path in traces if path in (found.get("present") or ())]
-    if there and not lines:
-        lines.append("%s: out, by somebody else: %s is there" % (name, " and ".join(there)))
-    lines = lines or ["%s: in rotation, as far as these playbooks know" % name]
-    lines += ["%s: was taken out %s" % (name, describe_attempt(one)) for one in stands.tried]
-    return lines + (["%s: %s" % (name, stands.leased)] if stands.leased else [])
 
 
 def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:

@@ -15,7 +15,7 @@ from .clocks import ClockReading
 from .plan import Attempt, Case, Entry, Host, Plan, PlanError
 from .report import Result
 
-_PER_GROUP = ("minimum_in_service",)
+_PER_GROUP = ("minimum_in_service", "expected_hosts")
 # Seconds since the epoch, in the year 5138: what is later is no time.
 _LATEST = 1e11
 
@@ -42,10 +42,13 @@ def read_host(content: Mapping[str, Any]) -> Host:
         left_alone=str(content.get("left_alone") or ""),
         is_down=bool(content.get("is_down")),
         minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
+        expected=None if content.get("expected") in (None, "") else int(content["expected"]),
+        beside=tuple(map(str, content.get("beside") or ())),
         is_out=bool(content.get("is_out")),
         is_drained=bool(content.get("is_drained")),
         failed=bool(content.get("failed")),
         leased=str(content.get("leased") or ""),
+        abandoned=str(content.get("abandoned") or ""),
         left_out=str(content.get("left_out") or ""),
         approving=tuple(content.get("approving") or ()),
         tried=tuple(Attempt(**one) for one in content.get("tried") or ()),
@@ -126,6 +129,7 @@ def plan_as_dict(plan: Plan, now: float) -> dict[str, Any]:
         ],
         "unanswered": list(plan.unanswered),
         "held": dict(plan.held),
+        "abandoned": dict(plan.abandoned),
         "shortfalls": list(plan.shortfalls),
         "passed_over": dict(plan.passed_over),
         "turns": [list(turn) for turn in plan.turns],
@@ -145,6 +149,7 @@ def read_plan(content: Mapping[str, Any]) -> Plan:
         cases=[_read_case(case) for case in content["events"]],
         unanswered=list(content["unanswered"]),
         held=dict(content["held"]),
+        abandoned=dict(content["abandoned"]),
         shortfalls=list(content["shortfalls"]),
         passed_over=dict(content["passed_over"]),
         turns=[list(turn) for turn in content["turns"]],

@@ -86,6 +86,10 @@ class Host(NamedTuple):
     """Why it is nobody to take out of rotation, in words: it balances for the others."""
     minimum: str | None = None
     """The minimum in service of its group; None for that of the policy."""
+    expected: int | None = None
+    """How many hosts its group has, as the operator says; None if that was not said."""
+    beside: tuple[str, ...] = ()
+    """Who does the same work, as balancers or the inventory say, and is no host of this run."""
     is_out: bool = False
     """Whether this run has taken it out and not brought it back."""
     is_drained: bool = False
@@ -96,6 +100,8 @@ class Host(NamedTuple):
     """Whether a step of this run has failed on it."""
     leased: str = ""
     """Who else is at work on it, in words; empty if nobody is. Then it is left alone."""
+    abandoned: str = ""
+    """Why it may stay out although it is leased, in words: nobody knows whether the other run is alive."""
     left_out: str = ""
     """Why it stays out although none of its events is listed any more; empty if it does not."""
     approving: tuple[str, ...] = ()
@@ -196,6 +202,8 @@ class Plan(NamedTuple):
     """Why hosts of a batch wait in it, in words, by their names."""
     missed: Mapping[str, str] = {}
     """What hit hosts of a batch before their turn had come, while they were in service, in words, by their names."""
+    abandoned: Mapping[str, str] = {}
+    """Why hosts may stay out that another run has leased, in words, by their names."""
 
     def events_of_hosts(self) -> dict[str, Sequence[Event]]:
         """What is ahead of each host in a batch, by its name."""
@@ -276,6 +284,7 @@ def make_plan(
         groups=tuple(group.summarize() for group in groups.values()),
         why_waiting=waiting,
         missed=missed,
+        abandoned={host.name: host.abandoned for host in hosts if host.abandoned},
     )
 
 
@@ -455,18 +464,23 @@ class _Group(NamedTuple):
         )
 
 
-def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
+def members_of_groups(hosts: Sequence[Host]) -> dict[str, list[Host]]:
+    """Say which hosts each group has, by its name: one that did not answer may be of any group, and is in each."""
     members: dict[str, list[Host]] = {}
     for host in hosts:
         for group in host.groups:
             members.setdefault(group, []).append(host)
     if len(members) > 1:
-        # One that did not answer may be of any group, and is out of service in each.
-        lost = [host for host in members.get("", ()) if _may_be_of_any_group(host)]
-        answered = [host for host in members.pop("", ()) if not _may_be_of_any_group(host)]
+        lost = [host for host in members.get("", ()) if is_of_unknown_group(host)]
+        answered = [host for host in members.pop("", ()) if not is_of_unknown_group(host)]
         members = {name: [*of_group, *lost] for name, of_group in members.items()}
         if answered:
             members[""] = [*answered, *lost]
+    return members
+
+
+def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
+    members = members_of_groups(hosts)
     groups = {}
     names = {name: {host.name for host in of_group} for name, of_group in members.items()}
     for name, of_group in members.items():
@@ -485,7 +499,8 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
     return groups
 
 
-def _may_be_of_any_group(host: Host) -> bool:
+def is_of_unknown_group(host: Host) -> bool:
+    """Whether a host may be of any group, because it did not answer and nothing else says of which it is."""
     return host.vm_name is None and host.groups == ("",)
 
 
@@ -800,7 +815,7 @@ class _Room:
         """Count these as out."""
         for name in names:
             host = self._by_name[name]
-            for out in self._out.values() if _may_be_of_any_group(host) else [self._out[one] for one in host.groups]:
+            for out in self._out.values() if is_of_unknown_group(host) else [self._out[one] for one in host.groups]:
                 out.add(name)
 
     def shortage(self, unit: _Unit, is_empty: bool) -> _Group | None:

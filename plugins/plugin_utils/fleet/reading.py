@@ -39,7 +39,7 @@ GATEWAY_SECONDS = 300
 
 
 # What reading somebody else's text may end in, where nothing of it is as it ought to be.
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def note_host(
@@ -63,7 +63,7 @@ def note_host(
         is_at_work_on(host.agent or {}, "")
         if not isinstance(host.vm_name, str | None):
             raise TypeError("vm_name is no text")
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         refused = "its answers cannot be read: %s. Look at who has changed this host" % plain(str(error))[:200]
         silent = describe_reading(name, {}, {}, (), False, {}, policy, variables)
         return dict(silent, refused=refused)
@@ -112,6 +112,7 @@ def describe_reading(
             or any(method in _BALANCERS for method in removal["methods"])
         ),
         "leased": standing.get("leased") or "",
+        "abandoned": standing.get("abandoned") or "",
         "left_out": standing.get("left_out") or "",
         "approving": standing.get("approving") or [],
         "tried": standing.get("tried") or [],
@@ -124,6 +125,7 @@ def describe_reading(
         "methods": list(removal["methods"]),
         "is_confirmed": bool(variables.get("health_probe_url")),
         "minimum": policy.get("minimum_in_service"),
+        "expected": policy.get("expected_hosts"),
         "policy": policy,
         "refused": "",
         "resource_id": answer.get("resource_id"),

@@ -85,8 +85,11 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
                     max(0, until - now),
                 )
             )
+    lines += ["%s: %s" % (name, why) for name, why in plan.abandoned.items()]
     lines += plan.shortfalls
-    lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
+    lines += [
+        "%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items() if name not in plan.abandoned
+    ]
     lines += [
         "Waiting: %s, until %s at most: %s" % (name, as_utc(plan.patient[name]), why)
         for name, why in plan.why_waiting.items()
@@ -109,7 +112,13 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
     planned = [name for batch in plan.batches for name in batch]
     held = [name for name in plan.held if name not in planned]
     named = {*planned, *held, *plan.passed_over}
-    lines += ["%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items()]
+    for name, why in plan.passed_over.items():
+        if name in plan.abandoned:
+            by_host[name] = [plan.abandoned[name]]
+            hosts[name] = _as_record((), Result(), by_host[name])
+            lines.append("%s: FAILED: %s" % (name, plan.abandoned[name]))
+        else:
+            lines.append("%s: left alone: %s" % (name, why))
     for name in [*planned, *held, *(name for name in results if name not in named)]:
         if name in held:
             lines.append("%s: FAILED: left in service: %s" % (name, plan.held[name]))

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.document import Event
+from .completeness import check_complete
 from .plan import Entry, Host, Plan, approvals, attempts, make_plan
 from .progress import Progress, begin_watch
 from .report import Result
@@ -169,8 +170,9 @@ def begin(hosts: Sequence[Host], policy: Policy, now: float, has_more: bool = Fa
 
     :param now: seconds since the epoch
     :param has_more: whether something is to be done after each batch
-    :raises PlanError: see `make_plan`
+    :raises PlanError: see `check_complete` and `make_plan`
     """
+    check_complete(hosts)
     plan = make_plan(hosts, policy, now)
     first = set(plan.turns[0]) if plan.turns else set()
     # Who has not answered is asked again, with more time.

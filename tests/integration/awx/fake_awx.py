@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
+INSTALL_UUID = "0c8f0f6a-1111-4a57-9a51-5f2f6a3c0001"
 TOKEN = "a-token-of-this-test"
 USER, PASSWORD = "operator", "a-password-of-this-test"
 _BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -183,16 +184,22 @@ class FakeAwx:
         """The ids of what an object is associated with."""
         return self.links.get((kind, number, links), [])
 
-    def _answer(self, method: str, target: str, authorization: str | None, body: bytes) -> tuple[int, Any]:
-        parts = urlsplit(target)
-        path = parts.path
-        data = json.loads(body) if body else {}
+    def _check_signed_in(self, authorization: str | None) -> None:
         if authorization is None:
             _refuse(401, detail="Authentication credentials were not provided. To establish a login session, …")
         if authorization.startswith("Basic ") and authorization != _BASIC:
             _refuse(401, detail="Invalid username/password.")
         if authorization not in (_BASIC, *(f"Bearer {token}" for token in (TOKEN, *self.tokens.values()))):
             _refuse(401, detail="Authentication credentials were not provided. To establish a login session, …")
+
+    def _answer(self, method: str, target: str, authorization: str | None, body: bytes) -> tuple[int, Any]:
+        parts = urlsplit(target)
+        path = parts.path
+        data = json.loads(body) if body else {}
+        # Anybody may ask this.
+        if path == "/api/v2/ping/":
+            return 200, {"ha": False, "version": "24.6.1", "active_node": "awx-1", "install_uuid": INSTALL_UUID}
+        self._check_signed_in(authorization)
         if path.startswith("/api/v2/tokens/"):
             return self._token(method, path.removeprefix("/api/v2/tokens/").rstrip("/"), data)
         if method != "GET":

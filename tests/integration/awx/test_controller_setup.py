@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.integration.awx.conftest import AWX_COLLECTION, Controller, Done
-from tests.integration.awx.fake_awx import PASSWORD, TOKEN
+from tests.integration.awx.fake_awx import INSTALL_UUID, PASSWORD, TOKEN
 
 # Each takes as long as three other tests; what the others are is a matter of data.
 SOME = ["handle_events", "plan", "drain", "restore", "terminate_notifications", "report"]
@@ -104,7 +104,12 @@ def test_given_handle_maintenance_when_a_webhook_launches_it_then_the_event_arri
 
     assert status == 201
     assert answer["ignored_fields"] == {"limit": "web1"}
-    assert site.job["extra_vars"] == {"handle_events_hosts": "web", "azure_event": {"id": "A"}}
+    assert site.job["extra_vars"] == {
+        "handle_events_hosts": "web",
+        "handle_events_controller": INSTALL_UUID,
+        "handle_events_runs_alone": True,
+        "azure_event": {"id": "A"},
+    }
     assert site.job["limit"] == ""
     assert site.template("Handle maintenance (web)")["allow_simultaneous"] is False
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ansible_collections.foghorn.azure_events.tests.integration.playbooks.fleet import Fleet
 
@@ -41,13 +42,13 @@ def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_s
         for number, host in enumerate((first, third, second, fourth, balancer)):
             fleet.event("Reboot", host, notice=3000 + 20 * number)
 
-        status, run = fleet.run(
-            "handle_events",
-            "--check",
-            load_balancer_removal_methods=["haproxy"],
-            load_balancer_removal_haproxy_hosts=[balancer.name],
-            load_balancer_removal_haproxy_socket=haproxy.socket,
-        )
+        variables: dict[str, Any] = {
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [balancer.name],
+            "load_balancer_removal_haproxy_socket": haproxy.socket,
+        }
+        status, run = fleet.run("handle_events", "--check", **variables)
+        slice_status, of_slice = fleet.run("handle_events", "--limit", "host0,host2,host3", **variables)
 
     assert status == 0, run.output
     assert '"backend web: 2 of 2 in service, 1 must stay"' in run.output
@@ -55,3 +56,6 @@ def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_s
     assert '"Batch 1 of 2: host0, host2"' in run.output
     assert '"Batch 2 of 2: host1, host3"' in run.output
     assert f"{balancer.name}: left alone: it balances for host0, host1, host2 and 1 more, and nothing says" in run.text
+    assert slice_status != 0
+    assert "backend web: the run has 1 of its 2 hosts, and not host1. Nobody would count" in of_slice.text
+    assert not any(host.marker.exists() or host.state.exists() for host in servers), of_slice.output

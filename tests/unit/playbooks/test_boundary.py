@@ -33,6 +33,7 @@ PINNED = {
     "__beside": "looked up before the first contact",
     "__asked": "from the hosts' variables, which ask.yml leaves out where a host has set them",
     "__balancer": "from the hosts' variables, which ask.yml leaves out where a host has set them",
+    "__controller_setup_collection": "one of two names, checked before that, in a play of the controller alone",
     "item": "an item of a list that stands in the file",
 }
 BEFORE_CONTACT = {

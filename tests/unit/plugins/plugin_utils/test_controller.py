@@ -118,6 +118,19 @@ def test_given_groups_when_templates_are_made_then_each_group_has_its_own_of_tho
     assert [template["prevent_instance_group_fallback"] for template in made] == [False, True, False]
 
 
+def test_given_the_name_of_the_controller_when_templates_are_made_then_those_that_run_alone_know_it() -> None:
+    made = make_job_templates(TEMPLATES, SITE._replace(controller="c1"))
+
+    assert {
+        template["playbook"]: template["extra_vars"]
+        for template in made
+        if "handle_events_runs_alone" in template["extra_vars"]
+    } == {"handle_events.yml": {"handle_events_controller": "c1", "handle_events_runs_alone": True}}
+    assert [one["name"] for one in made if one["playbook"] == "handle_events.yml" and not one["extra_vars"]] == [
+        "Plan maintenance"
+    ]
+
+
 def test_given_groups_when_workflows_are_made_then_each_has_the_templates_of_its_group() -> None:
     workflows = make_workflows(
         DATA["workflow_job_templates"], TEMPLATES, SITE, [Group("web", "web"), Group("db", "databases")]

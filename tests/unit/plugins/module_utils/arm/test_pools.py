@@ -47,9 +47,22 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
     of_set = {"value": [interface(INSTANCE, BALANCER + "app")]}
 
     with ScriptedArm(ok(listed), ok(of_set)) as arm, client_of(arm, FakeTime()) as client:
-        found = find_pools(client, [*WEB, INSTANCE])
+        found, members = find_pools(client, [*WEB, INSTANCE])
 
     assert found == [[BALANCER + "web", BALANCER + "all"], [GATEWAY + "web"], [], [BALANCER + "app"]]
+    assert members == {
+        BALANCER + "web": [WEB[0]],
+        BALANCER + "all": [WEB[0]],
+        GATEWAY + "web": [WEB[1]],
+        BALANCER + "app": [INSTANCE],
+    }
+
+
+def test_given_a_vm_that_was_not_asked_for_when_it_is_in_a_pool_of_one_that_was_then_it_is_among_its_members() -> None:
+    listed = {"value": [interface(WEB[0], BALANCER + "web"), interface(WEB[1], BALANCER + "WEB", BALANCER + "other")]}
+
+    with ScriptedArm(ok(listed)) as arm, client_of(arm, FakeTime()) as client:
+        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:2]})
 
 
 def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_asked_for_itself() -> None:
@@ -58,7 +71,7 @@ def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_as
 
     script = (ok({"value": []}), ok(machine), ok(interface(WEB[0], BALANCER + "web")))
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
-        assert find_pools(client, WEB[:1]) == [[BALANCER + "web"]]
+        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:1]})
 
 
 def test_given_what_is_no_id_of_a_vm_when_read_then_it_is_named() -> None:

@@ -111,7 +111,7 @@ def test_given_servers_when_listed_then_those_that_are_meant_are_there(
 ) -> None:
     found = list_servers(RuntimeApi(UnixAddress(haproxy.path), PATIENCE), **chosen)
 
-    assert ["%s/%s" % (server.backend, server.server) for server in found] == places
+    assert ["%s/%s" % (server.backend, server.server) for server, _is_backup in found] == places
 
 
 class TestMaintenance:

@@ -200,7 +200,11 @@ def test_given_what_azure_says_then_the_members_of_a_pool_are_a_group_beside_the
         {"name": "b", "azure": {"vm_id": "/b", "host": "localhost"}, "pools": ["set"]},
         web("c", ("lb1",), azure={"vm_id": "/c", "host": "localhost"}),
     ]
-    azure = {"vms": [{"vm_id": "/a", "pools": [POOL]}, {"vm_id": "/b", "pools": []}, {"vm_id": "/c", "pools": [POOL]}]}
+    of_vms = {"/a": [POOL], "/b": [], "/c": [POOL]}
+    azure = {
+        "vms": [{"vm_id": vm_id, "pools": pools} for vm_id, pools in of_vms.items()],
+        "pools": [{"id": POOL, "members": ["/a", "/c"]}],
+    }
 
     found = read_balancers(hosts, [answer("lb1", "web/c")], azure)
 
@@ -225,3 +229,42 @@ def test_given_azure_that_does_not_say_then_it_is_remarked_and_groups_are_as_the
 
     assert found.remarks == ["Azure was not asked which pools hosts are in: " + said]
     assert of_host(host, found)["groups"] == ["set"]
+
+
+def beside(hosts: list[dict[str, Any]], *answers: dict[str, Any], **more: Any) -> dict[str, list[str]]:
+    balancers = read_balancers(hosts, answers, **more)
+    return {host["name"]: of_host(host, balancers)["beside"] for host in hosts}
+
+
+def test_given_servers_in_service_that_are_no_hosts_of_the_run_then_they_are_beside_those_of_their_backend() -> None:
+    hosts = [web("web1", ("lb1",), server="w1"), web("app1", ("lb1",), group="app")]
+    told = answer("lb1", "web/w1", "web/w2", "app/app1", "app/app2", "other/z")
+    told["servers"] += [
+        server("web/slot", "maintenance"),
+        server("web/down", operational="stopped"),
+        dict(server("web/sorry"), is_backup=True),
+    ]
+
+    assert beside(hosts, told) == {"web1": ["w2"], "app1": ["app2"]}
+
+
+def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_beside_its_hosts() -> None:
+    ids = [f"/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/vm{n}" for n in range(3)]
+    ids.append(ids[0].replace("virtualMachines/vm0", "virtualMachineScaleSets/set/virtualMachines/7"))
+    hosts = [
+        {"name": "a", "azure": {"vm_id": ids[0]}, "resource_id": ""},
+        {"name": "b", "azure": {}, "resource_id": ids[1].upper()},
+    ]
+    azure = {"vms": [{"vm_id": ids[0], "pools": ["/p"]}], "pools": [{"id": "/p", "members": ids}]}
+
+    assert beside(hosts, azure=azure) == {"a": ["vm2", "7 of set"], "b": []}
+
+
+def test_given_hosts_beyond_a_limit_then_they_are_beside_those_of_their_group_of_whom_no_balancer_tells() -> None:
+    hosts = [{"name": "a"}, {"name": "b", "group": "web"}, web("c", ("lb1",))]
+    beyond = [
+        {"inventory_hostname": "x"},
+        {"inventory_hostname": "y", "handle_events_group": "web"},
+    ]
+
+    assert beside(hosts, answer("lb1", "web/c"), beyond=beyond) == {"a": ["x"], "b": ["y"], "c": []}

@@ -14,45 +14,22 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import (
     Standing,
     describe_run,
-    describe_status,
-    is_dead,
+    is_alive,
     standing,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.plugin_utils.fleet.claimed import (
+    NOW,
+    claim,
+    found,
+    lease_of,
+)
 
-NOW = 1_789_840_800.0
 RUN_HERE = """
 import json
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 print(json.dumps(describe_run("handle_events")))
 """
-
-
-def found(lease: dict[str, Any] | None = None, **claims: dict[str, Any]) -> dict[str, Any]:
-    """What rotation_claim returned."""
-    return {"lease": lease, "claims": claims, "boot_id": "boot1", "now": NOW, "present": []}
-
-
-def claim(**details: Any) -> dict[str, Any]:
-    """A claim as rotation_claim keeps it."""
-    return {
-        "since": NOW - 60,
-        "noted_at": NOW - 60,
-        "by": "root on ctl1",
-        "reason": "Reboot A",
-        "boot_id": "boot1",
-        "is_final": False,
-        "starts_at": NOW - 60,
-        "approving": [],
-        "left_out_at": None,
-    } | details
-
-
-def lease_of(run: dict[str, Any]) -> dict[str, Any]:
-    """A lease as rotation_claim returns it."""
-    return {"id": run["id"], "playbook": "handle_events", "by": "root on ctl1", "until": NOW + 60} | {
-        "process": run["process"]
-    }
 
 
 def test_given_nothing_when_judged_then_nothing_stands_in_the_way() -> None:
@@ -62,7 +39,7 @@ def test_given_nothing_when_judged_then_nothing_stands_in_the_way() -> None:
 def test_given_a_lease_of_this_run_then_it_is_no_obstacle() -> None:
     run = describe_run("handle_events")
 
-    assert standing(found(lease_of(run)), run_id=run["id"]) == Standing()
+    assert standing(found(lease_of(run)), run=run) == Standing()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +56,7 @@ def test_given_a_job_of_a_controller_then_the_run_is_named_like_it(job: dict[str
 
 
 def test_given_a_lease_of_a_run_that_is_alive_then_it_is_said_whose_and_until_when() -> None:
-    stands = standing(found(lease_of(describe_run("handle_events"))), run_id="another")
+    stands = standing(found(lease_of(describe_run("handle_events"))), run={"id": "another"})
 
     assert stands.leased == (
         "handle_events of root on ctl1 is at work on it, and leased it until 2026-09-19T18:01:00Z by its clock"
@@ -92,7 +69,7 @@ def test_given_a_lease_of_a_run_that_has_ended_here_then_it_may_be_taken_over() 
     ended = subprocess.run([sys.executable, "-c", RUN_HERE], env=path, stdout=subprocess.PIPE, check=True)
     run = json.loads(ended.stdout)
 
-    assert is_dead({"process": run["process"]})
+    assert is_alive({"process": run["process"]}) is False
     assert standing(found(lease_of(run))).take_over == run["id"]
     assert standing(found(lease_of(run))).leased == ""
 
@@ -101,16 +78,62 @@ def test_given_a_lease_of_a_run_that_has_ended_here_then_it_may_be_taken_over() 
 def test_given_a_lease_of_a_run_elsewhere_then_nothing_is_known_of_its_end(other: dict[str, Any]) -> None:
     process = dict(describe_run("drain")["process"], pid=2**22 + 1)
 
-    assert is_dead({"process": process})
-    assert not is_dead({"process": process | other})
-    assert not is_dead({"process": None})
+    assert is_alive({"process": process}) is False
+    assert is_alive({"process": process | other}) is None
+    assert is_alive({"process": None}) is None
 
 
 def test_given_a_process_that_has_the_number_of_one_that_ended_then_that_is_dead_all_the_same() -> None:
     process = describe_run("drain")["process"]
 
-    assert not is_dead({"process": process})
-    assert is_dead({"process": process | {"began": "1"}})
+    assert is_alive({"process": process}) is True
+    assert is_alive({"process": process | {"began": "1"}}) is False
+
+
+def job(number: object, **details: Any) -> dict[str, Any]:
+    """A run of a job of a template that never has two at a time."""
+    return describe_run("handle_events", {"id": number, "controller": "c1", "template_id": 9, **details})
+
+
+@pytest.mark.parametrize(
+    ("theirs", "is_dead"),
+    [
+        (job(15), True),
+        (job("15"), True),
+        (job(17), False),
+        (job(15, controller="c2"), False),
+        (job(15, template_id=8), False),
+        (job(15, controller=""), False),
+        (job(15, template_id=""), False),
+        (job(""), False),
+        ({"id": "x", "process": {"job": {"controller": "c1", "template": "9", "id": "-1"}}}, False),
+        ({"id": "x", "process": {"job": {"controller": "c1", "template": "9", "id": None}}}, False),
+    ],
+)
+def test_given_a_later_job_of_a_template_that_runs_alone_then_an_earlier_one_has_ended(
+    theirs: dict[str, Any], is_dead: bool
+) -> None:
+    # It ran in another container.
+    lease = lease_of(dict(theirs, process=dict(theirs["process"], boot_id="another")))
+
+    assert (is_alive(lease, job(16)) is False) == is_dead
+    assert is_alive(lease, describe_run("handle_events")) is None
+    assert (standing(found(lease), run=job(16)).take_over == theirs["id"]) == is_dead
+
+
+def test_given_a_host_that_is_out_when_nobody_knows_whether_the_run_that_leased_it_is_alive_then_that_is_said() -> None:
+    here = describe_run("handle_events")
+    elsewhere = dict(here, process=dict(here["process"], boot_id="another"))
+    out = {"handle_events": claim()}
+
+    assert standing(found(lease_of(elsewhere), **out)).abandoned == (
+        "out for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A; handle_events of root on ctl1 is at"
+        " work on it, and leased it until 2026-09-19T18:01:00Z by its clock. Whether that run is alive cannot be seen"
+        " from here: run again then, or now with handle_events_break_leases=true if it has certainly ended"
+    )
+    assert standing(found(lease_of(here), **out)).abandoned == ""
+    assert standing(found(lease_of(elsewhere), by_hand=claim())).abandoned == ""
+    assert standing(found(lease_of(elsewhere), **out), break_lease=True).abandoned == ""
 
 
 def test_given_a_lease_when_the_operator_says_that_no_run_is_alive_then_it_may_be_taken_over() -> None:
@@ -152,19 +175,7 @@ def test_given_a_deletion_that_is_no_longer_listed_then_its_host_stays_out_until
     assert bool(stands.left_out) == stays_out
 
 
-def test_given_hosts_when_their_status_is_told_then_it_is_said_for_whom_they_are_out_and_who_is_at_work() -> None:
-    leased = found(lease_of(describe_run("handle_events")), handle_events=claim())
-
-    assert describe_status("web1", leased) == [
-        "web1: out for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A",
-        "web1: handle_events of root on ctl1 is at work on it, and leased it until 2026-09-19T18:01:00Z by its clock",
-    ]
-    assert describe_status("web2", found()) == ["web2: in rotation, as far as these playbooks know"]
-    agent = {"in_rotation": False, "events": [{"event_id": "B"}]}
-    assert describe_status("web3", found(), agent) == ["web3: out, its agent says: B"]
-    marked = found() | {"present": ["/var/out", "/other"]}
-    assert describe_status("web4", marked, None, ["/var/out"]) == ["web4: out, by somebody else: /var/out is there"]
+def test_given_an_attempt_in_vain_then_it_is_told_how_long_ago_that_was() -> None:
     tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
-    assert describe_status("web6", tried)[1:] == ["web6: was taken out in vain for a 300 s ago: web2: web did not stop"]
+
     assert standing(tried).tried == (Attempt("a", 300.0, "web2: web did not stop"),)
-    assert describe_status("web5", {"msg": "timed out"}) == ["web5: nothing is known: timed out"]

@@ -54,6 +54,21 @@ def test_given_hosts_that_wait_in_their_batch_when_told_then_each_is_named_with_
     assert waits in describe_plan(plan, now)
 
 
+def test_given_a_host_that_may_stay_out_when_told_then_it_is_named_and_the_run_fails(now: float) -> None:
+    hosts = [
+        Host("web1", "vm_1", leased="job 16 is at work", abandoned="out for maintenance"),
+        Host("web2", "vm_2", leased="job 17 is at work"),
+    ]
+
+    plan = make_plan(hosts, Policy(), now)
+    report = describe_results(plan, {})
+
+    assert describe_plan(plan, now)[:2] == ["web1: out for maintenance", "web2: left alone: job 17 is at work"]
+    assert report.lines == ["web1: FAILED: out for maintenance", "web2: left alone: job 17 is at work"]
+    assert report.by_host == {"web1": ["out for maintenance"]}
+    assert report.hosts["web1"]["failures"] == ["out for maintenance"]
+
+
 def test_given_a_host_that_was_hit_before_its_turn_when_told_then_it_is_named(event: MakeEvent, now: float) -> None:
     reboot = event(event_id="A", notice=60)
     plan = make_plan([Host("web1", "vm_0")], Policy(), now + 61, rest=[], planned={"web1": (reboot,)})

@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Does the run have all hosts of each group?
+
+A slice of a job, a limit, or an inventory that was read in part leaves hosts out. The minimum in service would then
+hold for the others alone, and several such runs would empty a group together.
+"""
+
+from collections.abc import Sequence
+
+from .plan import Host, PlanError, is_of_unknown_group, members_of_groups
+
+_EXPECTED = "handle_events_expected_hosts"
+_MOST_NAMED = 3
+
+
+def check_complete(hosts: Sequence[Host]) -> None:
+    """Refuse a run that does not have all hosts of each group.
+
+    :param hosts: all hosts of the run, with what their balancers say
+    :raises PlanError: naming each group that has fewer hosts than its balancers count, or than the operator says
+    """
+    wrong = []
+    for name, members in members_of_groups(hosts).items():
+        told = {host.expected: host for host in members if host.expected is not None}
+        if len(told) > 1:
+            (one, first), (other, second) = list(told.items())[:2]
+            raise PlanError(
+                "%s: %d on %s, %d on %s, which are in one group: %r. Give all hosts of a group the same number"
+                % (_EXPECTED, one, first.name, other, second.name, name)
+            )
+        for expected in told:
+            if len(members) < expected:
+                wrong.append("%s: the run has %d of its %d hosts" % (name or "all", len(members), expected))
+        # A host that did not answer may be one of those that only its balancer knows.
+        strangers = sorted({other for host in members for other in host.beside})
+        missing = len(strangers) - sum(1 for host in members if is_of_unknown_group(host))
+        if not told and missing > 0:
+            wrong.append(
+                "%s: the run has %d of its %d hosts, and not %s"
+                % (name or "all", len(members), len(members) + missing, _few(strangers))
+            )
+    if wrong:
+        raise PlanError(
+            "%s. Nobody would count how many of the others stay in service. Run on all of them, without a limit and"
+            " without slices, and see that the inventory is complete; or set %s, for each group, to the number of hosts"
+            " that there are" % ("; ".join(wrong), _EXPECTED)
+        )
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (" and %d more" % more if more > 0 else "")

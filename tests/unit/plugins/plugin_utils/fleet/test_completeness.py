@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run that does not have all hosts of a group is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.completeness import check_complete
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, PlanError
+
+
+def host(name: str, group: str = "backend web", **details: Any) -> Host:
+    return Host(name=name, **{"vm_name": name, "groups": (group,), **details})
+
+
+def refusal(*hosts: Host) -> str:
+    with pytest.raises(PlanError) as caught:
+        check_complete(hosts)
+    return str(caught.value)
+
+
+def test_given_servers_that_are_no_hosts_of_the_run_then_it_is_refused_and_they_are_named() -> None:
+    others = ("web3", "web4", "web5", "web6")
+
+    said = refusal(host("web1", beside=others), host("web2", beside=others), host("app1", "backend app"))
+
+    assert said.startswith("backend web: the run has 2 of its 6 hosts, and not web3, web4, web5 and 1 more. Nobody")
+    assert "set handle_events_expected_hosts" in said
+
+
+def test_given_a_number_of_the_operators_then_it_counts_and_not_what_balancers_say() -> None:
+    check_complete([host("web1", beside=("sorry",), expected=1)])
+    check_complete([host("web1", expected=0)])
+
+    assert refusal(host("web1", expected=6)).startswith("backend web: the run has 1 of its 6 hosts. ")
+
+
+def test_given_a_host_that_did_not_answer_then_it_may_be_one_that_only_its_balancer_knows() -> None:
+    lost = host("web2", "", vm_name=None)
+
+    check_complete([host("web1", beside=("vm-2",)), lost])
+    check_complete([host("web1", expected=2), lost])
+    assert "2 of its 3 hosts, and not vm-2, vm-3" in refusal(host("web1", beside=("vm-2", "vm-3")), lost)
+
+
+def test_given_hosts_without_a_group_then_they_are_called_all() -> None:
+    assert refusal(host("web1", "", expected=2)).startswith("all: the run has 1 of its 2 hosts. ")
+
+
+def test_given_two_numbers_for_one_group_then_both_are_named() -> None:
+    assert refusal(host("a", expected=1), host("b", expected=2)).startswith(
+        "handle_events_expected_hosts: 1 on a, 2 on b, which are in one group: 'backend web'."
+    )
+
+
+def test_given_complete_groups_then_nothing_is_said() -> None:
+    check_complete([host("web1"), host("web2", expected=2), host("app1", "backend app", expected=1)])
