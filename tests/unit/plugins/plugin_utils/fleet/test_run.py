@@ -188,11 +188,18 @@ class Killed(Exception):
     """The controller is gone."""
 
 
-def play(world: World, kill_at: int = 0, lose_at: int = 0, has_more: bool = False) -> Mapping[str, Result]:
+def play(
+    world: World,
+    kill_at: int = 0,
+    lose_at: int = 0,
+    has_more: bool = False,
+    between: Callable[[Run], Run] = lambda run: run,
+) -> Mapping[str, Result]:
     """Take the fleet through a whole run.
 
     :param kill_at: which order is the last that is carried out; nobody hears what became of it
     :param lose_at: the answer to which order is lost
+    :param between: where the run is kept while orders are carried out
     """
     run_id = object()
     run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now, has_more)
@@ -200,6 +207,7 @@ def play(world: World, kill_at: int = 0, lose_at: int = 0, has_more: bool = Fals
     given = 0
     while True:
         run, orders = advance(run, reports, world.now)
+        run = between(run)
         if not orders:
             assert run.is_over, {name: host.step for name, host in run.hosts.items()}
             return run.results()

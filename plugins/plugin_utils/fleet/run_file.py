@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""A run as text, between two tasks of the playbook: each task is a process of its own.
+
+The file is in the temporary directory of the one ansible-playbook that wrote it, and goes with it. What outlasts a run
+is written down on the hosts.
+"""
+
+import functools
+import json
+import os
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, TypeVar
+
+from .run import Run
+from .treatment import Policy
+
+T = TypeVar("T")
+
+
+class RunFileError(ValueError):
+    """The text is none of a run."""
+
+
+def write_run(path: str, run: Run) -> None:
+    """Write a run, but for its policy, which the operator's variables have. Whoever reads finds the old or the new."""
+    new = path + ".new"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as stream:
+        json.dump(as_json(run._replace(policy=Policy())), stream)
+    os.replace(new, path)
+
+
+def read_run(path: str, policy: Policy) -> Run:
+    """Read what `write_run` has written.
+
+    :raises OSError: if it is not there
+    :raises RunFileError: if it was not written by this version
+    """
+    with open(path, encoding="utf-8") as stream:
+        try:
+            return from_json(Run, json.load(stream))._replace(policy=policy)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise RunFileError("%s is not the file of a run: %r" % (path, error)) from error
+
+
+def as_json(value: Any) -> Any:
+    """Put a value of NamedTuples, mappings and sequences in terms of JSON."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: as_json(getattr(value, name)) for name in value._fields}
+    if isinstance(value, Mapping):
+        return {str(key): as_json(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(one) for one in value]
+    return value
+
+
+def from_json(kind: type[T], value: Any) -> T:
+    """Make a value of a type of what `as_json` has made of it."""
+    return typing.cast(T, _read(kind, value))
+
+
+def _read(kind: Any, value: Any) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        # Of two, one is None.
+        return None if value is None else _read(next(one for one in arguments if one is not types.NoneType), value)
+    if origin is tuple:
+        return tuple(_read(arguments[0], one) for one in value)
+    if origin is not None and issubclass(origin, Mapping):
+        return {key: _read(arguments[1], one) for key, one in value.items()}
+    if origin is not None and issubclass(origin, Sequence):
+        return [_read(arguments[0], one) for one in value]
+    if not isinstance(kind, type):
+        return value
+    if issubclass(kind, Enum):
+        return kind[value]
+    if issubclass(kind, datetime):
+        return datetime.fromisoformat(value)
+    if hasattr(kind, "_fields"):
+        return kind(
+            **{name: _read(of_field, value[name]) for name, of_field in _fields(typing.cast(Any, kind)).items()}
+        )
+    return value
+
+
+@functools.cache
+def _fields(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
