@@ -18,7 +18,7 @@ description:
     and those of its availability set or placement group.
   - With O(source=resource_graph) it sees the events of whole subscriptions, from anywhere, of those resources whose
     policy publishes them, see M(foghorn.azure_events.scheduled_events_policy). The sign-in needs the role
-    C(ScheduledEventContributor); without it Azure returns no events. A VM that Resource Graph does not know is an
+    C(Scheduled Events Contributor); without it Azure returns no events. A VM that Resource Graph does not know is an
     error.
 extends_documentation_fragment:
   - foghorn.azure_events.imds

@@ -76,10 +76,11 @@ attributes:
       Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
       harmless, and reports a change.
 notes:
-  - Reading and approving events need the role C(ScheduledEventContributor), which Azure lists as C(Scheduled Events
-    Contributor), on the subscription, the resource group or the resource. By Microsoft's page of May 2026 it has to be
-    assigned to Microsoft's own service MaintenanceResourceProvider
+  - Reading and approving events need the role C(Scheduled Events Contributor)
+    (C(b67fe603-310e-4889-b9ee-8257d09d353d)) on the subscription, the resource group or the resource. By Microsoft's
+    page of May 2026 it has to be assigned to Microsoft's own service MaintenanceResourceProvider
     (C(78315a30-673a-4a46-8e5c-ce59dbc6adf8)) there as well. Without these, Azure answers with no events at all.
+    M(foghorn.azure_events.maintenance_rights_info) says what is missing.
   - A VM of O(vm_names) that Azure Resource Graph does not know is an error, so that a misspelt name, or a right that
     is missing, does not look like a VM without events.
   - Events of one resource go in one request. If a later request fails, the approvals before it stand.

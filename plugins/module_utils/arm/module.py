@@ -28,6 +28,7 @@ from . import (
     pools,
     protection,
     repairs,
+    rights,
     rolling_upgrade,
     scale_set,
     update_run,
@@ -129,6 +130,14 @@ def policy_arguments() -> ArgumentSpec:
 def policy_choice_arguments() -> ArgumentSpec:
     """Options that say whose policies are read."""
     return {"resource_group": {"type": "str"}, **places_arguments(), **{kind: {"type": "str"} for kind in policy.KINDS}}
+
+
+def rights_arguments() -> ArgumentSpec:
+    """Options that say what somebody wants to do, and where."""
+    return {
+        "scopes": {"type": "list", "elements": "str"},
+        "needs": {"type": "list", "elements": "str", "default": [], "choices": list(rights.RIGHTS)},
+    }
 
 
 def acknowledgement_arguments() -> ArgumentSpec:
@@ -405,6 +414,28 @@ def run_policy_info(module: AnsibleModule) -> None:
         def work(client: ArmClient) -> dict[str, Any]:
             subscriptions = subscriptions_of(client, places)
             return {"changed": False, "resources": policy.describe_all(client, group, option, name, subscriptions)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_rights_info(module: AnsibleModule) -> None:
+    """Do the work of maintenance_rights_info."""
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        given, needs = module.params["scopes"], module.params["needs"]
+        scopes = rights.read_scopes(given or ())
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            # An empty list is of somebody who has no scopes, not of somebody who means all.
+            own = rights.read_scopes(["/subscriptions/%s" % client.subscription_id]) if given is None else scopes
+            checks = rights.inspect(client, own)
+            return {
+                "changed": False,
+                "checks": [rights.as_row(check, needs) for check in checks],
+                "lacking": rights.lacking(checks, needs),
+            }
 
         return work
 

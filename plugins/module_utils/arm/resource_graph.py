@@ -35,9 +35,9 @@ CANCELED = "Canceled"
 FINISHED = frozenset([COMPLETED.lower(), CANCELED.lower()])
 LISTED_STATUSES = (*EVENT_STATUSES, COMPLETED, CANCELED)
 
-# Without it a query succeeds, and has no rows. This is its name on Microsoft's pages; in the list of roles it is
-# "Scheduled Events Contributor".
-EVENTS_ROLE = "ScheduledEventContributor"
+# Without it a query succeeds, and has no rows. Azure's list of roles has it under this name; Microsoft's pages about
+# scheduled events call it ScheduledEventContributor, which finds nothing.
+EVENTS_ROLE = "Scheduled Events Contributor"
 READ = Permission("Microsoft.ResourceGraph/resources/read", "Reader")
 READ_EVENTS = Permission("Microsoft.ResourceGraph/resources/read", EVENTS_ROLE)
 

@@ -89,7 +89,7 @@ def test_given_two_events_when_azure_takes_one_approval_only_then_the_failure_sa
     assert [one["event_id"] for one in result["approved"]] == [event["event_id"]]
     ((event_id, reason),) = [(one["event_id"], one["reason"]) for one in result["not_approved"]]
     assert event_id == refused["event_id"]
-    assert "The role ScheduledEventContributor grants it" in reason
+    assert "The role Scheduled Events Contributor grants it" in reason
 
 
 def test_given_a_spot_instance_when_it_is_evicted_then_a_preempt_is_announced_to_it(controller: Start) -> None:

@@ -181,6 +181,7 @@ IDS = {
 MODULES = [
     "application_gateway_member",
     "load_balancer_member",
+    "maintenance_rights_info",
     "maintenance_window_info",
     "vm_address_info",
     "vm_maintenance",
@@ -311,6 +312,15 @@ class TestTheExamplesOfTheControlPlane:
         assert upgraded["upgrade"]["status"] == "Completed"
         assert read["upgrade"] == cancelled["upgrade"] == upgraded["upgrade"]
         assert [(one["started_by"], one["image"]["sku"]) for one in read["os_upgrade_history"]] == [("User", "server")]
+
+    def test_those_of_the_rights_module_show_the_commands_that_help(self, run: Examples) -> None:
+        assert run.played["Find out whether events of this subscription can be seen and approved"]["lacking"] == [
+            "see_events",
+            "approve",
+        ]
+        (role, *publish) = run.played["Show the commands that give what is missing"]["msg"]
+        assert "--assignee 78315a30-673a-4a46-8e5c-ce59dbc6adf8 " in role
+        assert {command.split(" --ids ")[0] for command in publish} <= {"az vm update", "az vmss update"}
 
     def test_those_of_the_policy_info_module_name_what_publishes_nothing(self, run: Examples) -> None:
         told = run.played["Name what publishes no events, and follows nothing that could"]["msg"]

@@ -41,6 +41,7 @@ BEFORE_CONTACT = {
     "drain_hosts",
     "restore_hosts",
     "status_hosts",
+    "doctor_hosts",
     "redeploy_early_hosts",
     "prepare_for_updates_hosts",
 }

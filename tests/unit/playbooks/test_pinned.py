@@ -15,7 +15,7 @@ NAMES = ("drain", "handle_events", "prepare_for_updates", "redeploy_early", "reh
 ONE_HOST = ("localhost", "{{ rehearse_simulator_host | default('localhost', true) }}")
 
 
-@pytest.mark.parametrize("name", [*NAMES, "status"])
+@pytest.mark.parametrize("name", [*NAMES, "status", "doctor"])
 def test_given_a_play_of_many_hosts_then_it_says_itself_how_they_go_and_what_a_failure_ends(name: str) -> None:
     plays = [
         play

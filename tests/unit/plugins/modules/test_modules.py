@@ -25,6 +25,7 @@ GROUPS = {
     "arm": [
         "application_gateway_member",
         "load_balancer_member",
+        "maintenance_rights_info",
         "maintenance_window_info",
         "scheduled_event_acknowledge",
         "scheduled_events_policy",
@@ -45,7 +46,7 @@ GROUPS = {
     ],
 }
 # Their options mean one thing each time they are used: a default for all of them would be no help.
-UNGROUPED = ["haproxy_server", "haproxy_server_info", "rotation_claim"]
+UNGROUPED = ["haproxy_server", "haproxy_server_info", "maintenance_readiness_info", "rotation_claim"]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
 ACTIONS = {"imds": ["maintenance_watch"], "": ["wait_until"]}

@@ -25,6 +25,12 @@ TIMEOUT_RANGE = (300, 900)
 UPGRADE_MODES = ("Manual", "Automatic", "Rolling")
 ORCHESTRATION_MODES = ("Uniform", "Flexible")
 
+PRINCIPALS = ("User", "Group", "ServicePrincipal")
+_FEATURES = {
+    "Microsoft.Compute/SendScheduledEventsPolicy": "Registered",
+    "Microsoft.Maintenance/ScheduledEventsActivity": "Registered",
+}
+
 _SELF_SERVICE = 35 * 86400.0  # as it typically is
 _SCHEDULED = 14 * 86400.0
 
@@ -106,6 +112,23 @@ class UpdateRunConfig(NamedTuple):
     """Empty: that which Azure makes of its beginning."""
 
 
+class PermissionConfig(NamedTuple):
+    """What callers may do, as patterns of actions, and what of it not."""
+
+    actions: tuple[str, ...]
+    not_actions: tuple[str, ...]
+
+
+class RoleConfig(NamedTuple):
+    """A role that somebody was given. It is shown; what callers may do is said by their permissions."""
+
+    role: str
+    """The id of its definition, a GUID."""
+    principal_id: str
+    principal_type: str
+    scope: str
+
+
 class PoolsConfig(NamedTuple):
     """A load balancer or an application gateway: its pools, and which VMs are in them."""
 
@@ -144,6 +167,10 @@ class ArmConfig(NamedTuple):
     application_gateways: tuple[PoolsConfig, ...]
     management_groups: Mapping[str, frozenset[str]]
     """Which subscriptions are below each, both in lower case. All are below the one that has the tenant's id."""
+    permissions: tuple[PermissionConfig, ...]
+    features: Mapping[str, str]
+    """The state of each preview feature, by provider and name."""
+    role_assignments: tuple[RoleConfig, ...]
     faults: tuple[ArmFaultPlan, ...]
 
 
@@ -195,6 +222,9 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         load_balancers=_pools(fields, "load_balancers", vms),
         application_gateways=_pools(fields, "application_gateways", vms),
         management_groups=_management_groups(fields),
+        permissions=_permissions(fields),
+        features={**_FEATURES, **fields.string_map("features")},
+        role_assignments=_role_assignments(fields),
         faults=tuple(
             read_fault(item, f"arm.faults[{number}]", top.mistakes, vms)
             for number, item in enumerate(fields.items("faults"))
@@ -456,6 +486,37 @@ def _update_runs(parent: Fields, subscription: str) -> tuple[UpdateRunConfig, ..
         )
         fields.close()
     return tuple(runs)
+
+
+def _permissions(parent: Fields) -> tuple[PermissionConfig, ...]:
+    if parent.raw("permissions") is None:
+        return (PermissionConfig(("*",), ()),)
+    permissions: list[PermissionConfig] = []
+    for number, item in enumerate(parent.items("permissions")):
+        fields = Fields(item, f"{parent.path}.permissions[{number}]", parent.mistakes)
+        fields.required("actions", "patterns of actions")
+        permissions.append(PermissionConfig(fields.texts("actions") or (), fields.texts("not_actions") or ()))
+        fields.close()
+    return tuple(permissions)
+
+
+def _role_assignments(parent: Fields) -> tuple[RoleConfig, ...]:
+    roles: list[RoleConfig] = []
+    for number, item in enumerate(parent.items("role_assignments")):
+        fields = Fields(item, f"{parent.path}.role_assignments[{number}]", parent.mistakes)
+        fields.required("role", "the id of a role's definition")
+        fields.required("principal_id", "the id of whoever has it")
+        fields.required("scope", "the id of a subscription, a resource group or a resource")
+        roles.append(
+            RoleConfig(
+                fields.guid("role") or "",
+                fields.guid("principal_id") or "",
+                fields.text("principal_type", "ServicePrincipal", PRINCIPALS) or "",
+                fields.text("scope", "") or "",
+            )
+        )
+        fields.close()
+    return tuple(roles)
 
 
 def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[PoolsConfig, ...]:

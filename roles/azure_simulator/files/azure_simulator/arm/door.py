@@ -26,19 +26,21 @@ from .availability import AvailabilitySets
 from .compute import Compute
 from .config import ArmConfig
 from .endings import FAILED, IN_PROGRESS, SUCCEEDED
-from .errors import ArmError
+from .errors import ArmError, forbidden
 from .estate import Estate, iso
 from .faults import ArmFaultPlan
 from .graph import Graph, Publisher
 from .maintenance import Maintenance
 from .network import Network, pools_of
 from .operations import Operations
+from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .sign_in import SignIn
 from .throttle import Throttle
 from .upgrades import Upgrades
 
 _POLLING = "/subscriptions/{subscription}/providers/{provider}/locations/{location}/operations/{operation}"
+_HEEDING = ("Microsoft.Compute", "Microsoft.Network", "Microsoft.Maintenance", "Microsoft.Authorization")
 _BODY_KEPT = 65536
 """Bytes of a body that the log keeps."""
 
@@ -79,7 +81,9 @@ class Arm:
         self.network.routes(self._router)
         self._maintenance = Maintenance(world, publisher, arm.update_runs)
         self._maintenance.routes(self._router)
-        Graph(publisher, self.estate, arm, real).routes(self._router)
+        self._rights = Rights(arm, pager)
+        self._rights.routes(self._router)
+        Graph(publisher, self.estate, arm, self._rights, real).routes(self._router)
         self._router.add("GET", _POLLING, "", self._poll, query=None)
         self._router.add("GET", "/subscriptions", "Microsoft.Resources", self._subscriptions)
 
@@ -144,6 +148,7 @@ class Arm:
         versions.check(provider, _resource_type(request.path), "westeurope", version, self.config.compute_version)
         request.version = version or ""
         self._check_scope(names)
+        self._check_rights(request, provider)
         group = _operation_group(request, provider)
         headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller, group))
         if route.method != "GET":
@@ -152,6 +157,14 @@ class Arm:
             edit = self._strike(request, faults.CONCURRENT_EDIT)
             request.concurrent_edit = edit is not None
         return route.handler(request)
+
+    def _check_rights(self, request: ArmRequest, provider: str) -> None:
+        """Refuse what the caller has no permission for. A query is never refused: it has no rows."""
+        if provider not in _HEEDING:
+            return
+        action = faults.action_of(request.method, request.path)
+        if not self._rights.permits(action):
+            raise forbidden(request.caller, action, request.path)
 
     def _check_scope(self, names: Mapping[str, str]) -> None:
         subscription = names.get("subscription")

@@ -20,6 +20,7 @@ from .errors import ArmError
 from .estate import Estate, enabled
 from .kusto import QueryError, run
 from .policies import PUBLISHED
+from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Router
 from .throttle import Bucket
 from .views import power_state
@@ -124,12 +125,15 @@ def _publishes(properties: dict[str, Any], event: Event) -> bool:
 class Graph:
     """The handler of queries."""
 
-    def __init__(self, publisher: Publisher, estate: Estate, config: ArmConfig, real: Callable[[], float]) -> None:
+    def __init__(
+        self, publisher: Publisher, estate: Estate, config: ArmConfig, rights: Rights, real: Callable[[], float]
+    ) -> None:
         self._publisher = publisher
         self._estate = estate
         self._tenant = config.tenant_id
         self._management_groups = config.management_groups
         self._page_size = config.graph_page_size
+        self._rights = rights
         self._real = real
         self._quotas: dict[str, Bucket] = {}
 
@@ -147,12 +151,16 @@ class Graph:
         options = document.get("options") or {}
         wanted = self._scope(document)
         tables = {
-            name: [row for row in rows if wanted is None or row["subscriptionId"].lower() in wanted]
-            for name, rows in (
-                (_EVENTS, self._publisher.rows.values()),
-                (_RESOURCES, self._resources()),
-                (_INSTANCES, self._instances()),
-                (_CONTAINERS, self._subscriptions()),
+            name: [
+                row
+                for row in rows
+                if (wanted is None or row["subscriptionId"].lower() in wanted) and self._rights.permits(action)
+            ]
+            for name, action, rows in (
+                (_EVENTS, "Microsoft.Maintenance/scheduledevents/acknowledge/action", self._publisher.rows.values()),
+                (_RESOURCES, "Microsoft.Compute/virtualMachines/read", self._resources()),
+                (_INSTANCES, "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", self._instances()),
+                (_CONTAINERS, "Microsoft.Resources/subscriptions/read", self._subscriptions()),
             )
         }
         try:

@@ -79,6 +79,8 @@ MAINTENANCE = ("2023-10-01-preview", "2025-10-01-preview", "2025-11-01", "2026-0
 RESOURCE_GRAPH = ("2019-04-01", "2020-04-01-preview", "2021-03-01", "2021-06-01-preview", "2022-10-01", "2024-04-01")
 
 SUBSCRIPTIONS = ("2016-06-01", "2018-06-01", "2019-06-01", "2019-11-01", "2020-01-01", "2021-01-01", "2022-12-01")
+AUTHORIZATION = ("2015-07-01", "2018-07-01", "2020-04-01-preview", "2022-04-01")
+FEATURES = ("2015-12-01", "2021-07-01")
 
 SUPPORTED: Mapping[str, tuple[str, ...]] = {
     "microsoft.compute": COMPUTE,
@@ -86,6 +88,8 @@ SUPPORTED: Mapping[str, tuple[str, ...]] = {
     "microsoft.maintenance": MAINTENANCE,
     "microsoft.resourcegraph": RESOURCE_GRAPH,
     "microsoft.resources": SUBSCRIPTIONS,
+    "microsoft.authorization": AUTHORIZATION,
+    "microsoft.features": FEATURES,
 }
 """By provider, in lower case."""
 

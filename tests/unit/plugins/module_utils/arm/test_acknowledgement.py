@@ -198,7 +198,7 @@ class TestResourceGraph:
             ScriptedArm(refused(403, "AuthorizationFailed")) as arm,
             client_of(arm, FakeTime()) as client,
             pytest.raises(
-                ArmError, match=r"do Microsoft\.ResourceGraph/resources/read here\. The role ScheduledEventCon"
+                ArmError, match=r"do Microsoft\.ResourceGraph/resources/read here\. The role Scheduled Events Con"
             ),
         ):
             list_events(client, [SUBSCRIPTION])
@@ -423,7 +423,7 @@ def test_given_a_cloud_without_any_of_the_versions_then_its_words_are_told() -> 
 
 
 def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
-    with pytest.raises(ArmError, match="The role ScheduledEventContributor grants it"):
+    with pytest.raises(ArmError, match="The role Scheduled Events Contributor grants it"):
         run(page(row(A)), refused(403, "AuthorizationFailed"))
 
 
@@ -439,7 +439,7 @@ class TestVmsThatResourceGraphDoesNotKnow:
             run(page(row(A)), page(), page(), vm_names=["web_0", "nosuch", web("gone")])
         said = str(error.value)
         assert said.startswith("vm_names: Azure Resource Graph knows no VM nosuch and none gone in /subscriptions/")
-        assert "the role ScheduledEventContributor on the subscription" in said
+        assert "the role Scheduled Events Contributor on the subscription" in said
 
     def test_given_a_vm_without_events_that_it_knows_then_that_is_no_error(self) -> None:
         arm, result = run(page(), known_as("WEB_0"))

@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Is this machine ready for maintenance? Its metadata service, its agent, and what the balancer's probe asks.
+
+Nothing is changed, but for this: whoever asks for the events of a VM first enables that service of Azure's.
+"""
+
+import json
+import os
+import socket
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from ansible.module_utils.basic import AnsibleModule
+
+from .scheduled_events.client import ImdsClient, split_endpoint, split_url
+from .scheduled_events.deadline import Deadline
+from .scheduled_events.document import GENERAL_API_VERSION, NEWEST_API_VERSION
+from .scheduled_events.errors import DocumentError, HttpError, ImdsError, OptionError, Refused
+from .scheduled_events.http_connection import HttpConnection
+from .scheduled_events.options import ConnectionOptions, read_connection
+from .scheduled_events.text import harmless_line
+
+OK = "ok"
+NOTE = "note"
+ERROR = "error"
+
+_PROXY_VARIABLES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+_NO_PROXY_VARIABLES = ("no_proxy", "NO_PROXY")
+_PROBE_SECONDS = 5.0
+_LARGEST_ANSWER = 64 * 1024  # bytes
+_LONGEST_QUOTE = 300  # characters
+
+Run = Callable[[List[str]], Tuple[int, str, str]]
+"""Runs a command: its exit status, stdout and stderr."""
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    check: str
+    severity: str
+    """`OK`, `NOTE`, or `ERROR`: maintenance would go wrong."""
+    found: str
+
+
+def proxies_in_the_way(environment: Mapping[str, str], host: str) -> List[str]:
+    """The variables that would lead other programs to a proxy, in place of the metadata service. Only their names."""
+    excluded = ",".join(environment.get(name, "") for name in _NO_PROXY_VARIABLES).split(",")
+    if any(one.strip() == "*" or (one.strip() and host == one.strip()) for one in excluded):
+        return []
+    return [name for name in _PROXY_VARIABLES if environment.get(name)]
+
+
+def look_at_imds(connection: ConnectionOptions) -> "Tuple[List[Finding], Dict[str, Any]]":
+    """Whether the metadata service answers, as whom, and in which versions it has events."""
+    deadline = Deadline(connection.timeout)
+    versions = []  # type: List[str]
+    identity = {"name": None, "vm_id": None, "resource_id": None, "scale_set": None}  # type: Dict[str, Any]
+    told = dict(identity, api_versions=versions)
+    with ImdsClient(connection.endpoint, connect_timeout=connection.connect_timeout) as client:
+        try:
+            compute = client.read_compute(deadline)
+        except (ImdsError, DocumentError) as error:
+            return [Finding("metadata service", ERROR, _line(error))], told
+    keys = {"name": "name", "vm_id": "vmId", "resource_id": "resourceId", "scale_set": "vmScaleSetName"}
+    for key, azures in keys.items():
+        value = compute.get(azures)
+        told[key] = harmless_line(value, _LONGEST_QUOTE) if isinstance(value, str) and value else None
+    findings = [Finding("metadata service", OK, "answers; the name of this VM is %s" % told["name"])]
+    reason = ""
+    for version in (NEWEST_API_VERSION, GENERAL_API_VERSION):
+        with ImdsClient(connection.endpoint, version, connection.connect_timeout) as client:
+            try:
+                client.read_document(deadline)
+                versions.append(version)
+            except Refused:
+                reason = reason or "it does not have version %s" % version
+            except (ImdsError, DocumentError) as error:
+                reason = _line(error)
+                break
+    if not versions:
+        findings.append(Finding("scheduled events", ERROR, reason))
+    elif NEWEST_API_VERSION not in versions:
+        said = "in version %s. Rebalance recommendations cannot arrive: %s" % (", ".join(versions), reason)
+        findings.append(Finding("scheduled events", NOTE, said))
+    else:
+        findings.append(Finding("scheduled events", OK, "in versions %s" % ", ".join(versions)))
+    return findings, told
+
+
+def look_at_agent(command: str, run: Run) -> Finding:
+    """Whether the agent answers, if there is one."""
+    if not os.path.exists(command):
+        return Finding("agent", NOTE, "not installed: there is no %s" % command)
+    status, out, complaint = run([command, "status", "--json"])
+    try:
+        told = json.loads(out) if status == 0 else None
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        said = "installed, but does not answer: %s" % _line(complaint or out or "exit status %d" % status)
+        return Finding("agent", ERROR, said)
+    return Finding(
+        "agent", OK, "answers: %s" % ("in rotation" if told.get("in_rotation") is True else "out of rotation")
+    )
+
+
+def look_at_probe(url: str) -> Finding:
+    """Whether the balancer would have an answer of 200 here, which is what it takes for up."""
+    host, port, path = split_url(url)
+    connection = HttpConnection(host, port)
+    check = "probe %s" % url
+    try:
+        connection.open(_PROBE_SECONDS)
+        answer = connection.exchange(
+            connection.request("GET", path or "/", {"Accept": "*/*"}), Deadline(_PROBE_SECONDS), _LARGEST_ANSWER
+        )
+    except socket.timeout:
+        return Finding(check, ERROR, "no answer within %g s" % _PROBE_SECONDS)
+    except (OSError, HttpError, UnicodeError) as error:
+        return Finding(check, ERROR, "no answer: %s" % _line(error))
+    finally:
+        connection.close()
+    return Finding(check, OK if answer.status == 200 else ERROR, "answers %d" % answer.status)
+
+
+def run_readiness_info(module: AnsibleModule) -> None:
+    """Do the work of maintenance_readiness_info."""
+    options = module.params
+    try:
+        connection = read_connection(dict(options, vm_name=None))
+        _check_probes(options["probes"])
+    except OptionError as error:
+        module.fail_json(msg=str(error))
+    findings, told = look_at_imds(connection)
+    findings.append(_proxies(os.environ, split_endpoint(connection.endpoint)[0]))
+    findings.append(look_at_agent(options["agent_command"], module.run_command))
+    findings += [look_at_probe(url) for url in options["probes"]]
+    module.exit_json(
+        changed=False,
+        ready=not any(finding.severity == ERROR for finding in findings),
+        vm=told,
+        checks=[dict(finding._asdict()) for finding in findings],
+    )
+
+
+def _check_probes(urls: Sequence[str]) -> None:
+    for url in urls:
+        try:
+            split_url(url)
+        except ValueError:
+            raise OptionError(
+                "probes: %r cannot be asked. Give http://HOST[:PORT]/PATH, as the balancer asks for it" % url
+            ) from None
+
+
+def _proxies(environment: Mapping[str, str], host: str) -> Finding:
+    named = proxies_in_the_way(environment, host)
+    if not named:
+        return Finding("proxy", OK, "none in the way")
+    return Finding(
+        "proxy",
+        NOTE,
+        "%s would keep other programs from %s, and this collection does not heed it. Add %s to no_proxy"
+        % (" and ".join(named), host, host),
+    )
+
+
+def _line(said: Optional[object]) -> str:
+    return harmless_line(str(said).strip(), _LONGEST_QUOTE)

@@ -1,0 +1,126 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module maintenance_readiness_info."""
+
+DOCUMENTATION = r"""
+module: maintenance_readiness_info
+short_description: Find out whether a VM is ready for maintenance
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Looks whether the VM's metadata service is reached, in which versions it has scheduled events, whether variables
+    would lead other programs to a proxy, whether the agent answers, and whether what the balancer's probe asks does.
+  - What is wrong is a finding, not an error. An agent that is not installed is not wrong.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+options:
+  endpoint:
+    description:
+      - Where the Instance Metadata Service (IMDS) answers, as V(http://HOST[:PORT]), without a path.
+      - If not set, the environment variable E(FOGHORN_IMDS_ENDPOINT) is used.
+    type: str
+    default: http://169.254.169.254
+  timeout:
+    description: Seconds within which IMDS must have answered, for all requests together. Above 0, up to 86400.
+    type: float
+    default: 150
+  connect_timeout:
+    description: Seconds within which a connection to IMDS must be established. Above 0, up to 86400.
+    type: float
+    default: 5
+  agent_command:
+    description: The agent's command, where it is installed.
+    type: path
+    default: /usr/local/bin/foghorn-agent
+  probes:
+    description:
+      - What the balancer's probes ask for, as V(http://127.0.0.1:9797/readyz). Anything but an answer of 200 is wrong.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+notes:
+  - Asking for the events of a VM enables scheduled events there, if nobody has asked for a day. That may take two
+    minutes.
+seealso:
+  - module: foghorn.azure_events.maintenance_rights_info
+  - module: foghorn.azure_events.scheduled_events_info
+"""
+
+EXAMPLES = r"""
+- name: Find out whether this VM is ready for maintenance
+  foghorn.azure_events.maintenance_readiness_info:
+    probes: ["http://127.0.0.1:9797/readyz"]
+  register: readiness
+
+- name: Fail where it is not
+  ansible.builtin.assert:
+    that: readiness.ready
+    fail_msg: "{{ readiness.checks | selectattr('severity', 'equalto', 'error') }}"
+"""
+
+RETURN = r"""
+ready:
+  description: Whether nothing is wrong.
+  returned: success
+  type: bool
+  sample: true
+vm:
+  description: What the metadata service says of this VM. Each key is V(null) where it does not say.
+  returned: success
+  type: dict
+  sample:
+    name: web_0
+    vm_id: 5b2f6a3c-1111-4c4d-9a51-000000000001
+    resource_id: >-
+      /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/0
+    scale_set: web
+    api_versions: ["2024-07-09", "2020-07-01"]
+checks:
+  description:
+    - What was looked at. RV(ignore:severity) is V(ok), V(error) if something is wrong, or V(note) if somebody may want
+      to know.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - check: metadata service
+      severity: ok
+      found: answers; the name of this VM is web_0
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.imds_module import connection_arguments
+from ..module_utils.readiness import run_readiness_info
+
+
+def main() -> None:
+    """Run the module."""
+    reached = connection_arguments()
+    run_readiness_info(
+        AnsibleModule(
+            argument_spec={
+                **{option: reached[option] for option in ("endpoint", "timeout", "connect_timeout")},
+                "agent_command": {"type": "path", "default": "/usr/local/bin/foghorn-agent"},
+                "probes": {"type": "list", "elements": "str", "default": []},
+            },
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

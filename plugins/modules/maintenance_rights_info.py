@@ -1,0 +1,152 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module maintenance_rights_info."""
+
+DOCUMENTATION = r"""
+module: maintenance_rights_info
+short_description: Find out what the sign-in may do about maintenance, and what is missing for the rest
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Asks Azure about the sign-in's permissions, the preview features, the role of Microsoft's Maintenance service, the
+    policies that publish events, and whether Azure Resource Graph answers.
+  - Whatever is missing comes with the command of the Azure CLI that gives it. The module runs none of them.
+  - What Azure refuses to tell is a finding, not an error. The module fails where the sign-in fails or nobody answers.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  scopes:
+    description:
+      - The ids of what is looked at, subscriptions, resource groups, VMs, scale sets or availability sets.
+      - An instance of a uniform scale set stands for the set. The policy of a VM that is in a set is that of the set.
+      - If not set, the subscription of the sign-in. An empty list looks at nothing.
+    type: list
+    elements: str
+  needs:
+    description:
+      - What the sign-in is wanted for. It decides how bad it is that something is missing.
+      - V(read) reads VMs, scale sets and policies, V(change) sets terminate notifications and updates instances,
+        V(publish) sets the policy of scheduled events.
+      - V(see_events) reads events from Azure Resource Graph, V(approve) acknowledges them there.
+      - V(rebalance) receives rebalance recommendations for Spot VMs, which are only published in version
+        V(2024-07-09).
+    type: list
+    elements: str
+    choices: [read, change, publish, see_events, approve, rebalance]
+    default: []
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+notes:
+  - Azure does not say which assigned service principal is Microsoft's service MaintenanceResourceProvider. If one has
+    the role, the check is V(unknown), with the command that shows its id.
+  - Conditions of role assignments, policies and locks are not looked at. They may still forbid what is permitted here.
+seealso:
+  - module: foghorn.azure_events.maintenance_readiness_info
+  - module: foghorn.azure_events.scheduled_events_policy
+"""
+
+EXAMPLES = r"""
+- name: Find out whether events of this subscription can be seen and approved
+  foghorn.azure_events.maintenance_rights_info:
+    needs: [see_events, approve]
+  delegate_to: localhost
+  register: rights
+
+- name: Show the commands that give what is missing
+  ansible.builtin.debug:
+    msg: "{{ rights.checks | selectattr('severity', 'equalto', 'error') | map(attribute='command') }}"
+"""
+
+RETURN = r"""
+checks:
+  description: What was looked at, the permissions first.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - scope: /subscriptions/00000000-0000-0000-0000-000000000001
+      check: feature Microsoft.Compute/SendScheduledEventsPolicy
+      state: missing
+      severity: error
+      needed_for: [publish, see_events, approve, rebalance]
+      found: NotRegistered
+      command: >-
+        az feature register --subscription 00000000-0000-0000-0000-000000000001 --namespace Microsoft.Compute
+        --name SendScheduledEventsPolicy
+  contains:
+    scope:
+      description: The id of what it is about.
+      type: str
+      returned: always
+    check:
+      description: What was looked at.
+      type: str
+      returned: always
+    state:
+      description: V(ok), V(missing), or V(unknown) if Azure does not tell.
+      type: str
+      returned: always
+    severity:
+      description:
+        - V(ok), or V(error) if something is missing that O(needs) need, V(warning) if that could not be found out.
+        - V(note) is for what nobody asked for.
+      type: str
+      returned: always
+    needed_for:
+      description: For which of the choices of O(needs) it is needed.
+      type: list
+      elements: str
+      returned: always
+    found:
+      description: What Azure said.
+      type: str
+      returned: always
+    command:
+      description: The command of the Azure CLI that gives what is missing. Empty if none would help.
+      type: str
+      returned: always
+lacking:
+  description: Which of O(needs) are known to lack something.
+  returned: success
+  type: list
+  elements: str
+  sample: [see_events, approve]
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription of the sign-in, or V(null) if none was set and none was needed.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import rights_arguments, run_rights_info, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_rights_info(
+        AnsibleModule(argument_spec={**sign_in_arguments(), **rights_arguments()}, supports_check_mode=True)
+    )
+
+
+if __name__ == "__main__":
+    main()
