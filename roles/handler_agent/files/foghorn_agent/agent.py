@@ -17,13 +17,15 @@ from foghorn_core.scheduled_events.errors import OutOfTime
 from foghorn_core.scheduled_events.text import plain
 
 from . import log as levels
+from .approvals import Approvals
 from .checks import Checks, Wanted
-from .clock import Clocks
+from .clock import Clocks, Steps
 from .config import Config
 from .decisions import (
     SECONDS_OF_DOUBT,
     SECONDS_ONCE_STARTED,
     SECONDS_TO_SURVIVE,
+    SECONDS_TO_VANISH,
     Word,
     Work,
     awaiting_approval,
@@ -34,10 +36,12 @@ from .decisions import (
     hook_given_up,
     is_ready,
     is_wanted,
+    may_have_taken_effect,
     next_work,
     observe,
     plan_of,
     remembered,
+    renamed,
     restarted,
     seconds_before_start,
     share_of,
@@ -47,6 +51,7 @@ from .decisions import (
     undo_with,
     with_hooks_given_up,
 )
+from .doubts import doubt_about_name, doubt_about_records, told_of_original
 from .imds_desk import Heard, Poll
 from .journal import Journal, JournalError
 from .log import Log
@@ -63,10 +68,10 @@ from .policy import (
     STOP,
     nothing_configured_for,
 )
-from .quorum import STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
+from .quorum import OLD_WORD, STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
 from .readiness import Readiness
 from .running import Running
-from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, occasion, replay, summarise
+from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, is_another_vm, occasion, replay, summarise
 from .status import Failing, Health, as_failure, describe, failures, troubles
 from .steps import StepOutcome
 from .undo import Undo, undo_as_json
@@ -74,19 +79,17 @@ from .workers import Worker
 
 _LONGEST_SLEEP = 1.0  # seconds
 _LONGEST_IDLE_SLEEP = 10.0  # seconds, while the poll goes on by itself
-_FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
-_LONGEST_RETRY = 30.0
-_ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has not begun
-_LONGEST_OBEDIENCE = 15.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, half is left
+_LONGEST_OBEDIENCE = 3.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, most is left
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
 _MOST_UNWRITTEN = 1000  # records, then they are condensed to the state that they amount to
 _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
 _STEP_RETRY = 1.0  # seconds after another step that failed
+_LONGEST_RETRY = 30.0
 _SAY_AGAIN = 10.0  # seconds between two lines about whom an event waits for
 _RESTORE_RETRY = 5.0  # seconds after a restore step that failed
 _LONGEST_RESTORE_RETRY = 300.0
 # The first is of no interest, the second has been logged with all that is known of it.
-_UNANNOUNCED = ("incarnation", "hook_ended", "step_ended", "step_tried", "unlisted")
+_UNANNOUNCED = ("incarnation", "hook_ended", "step_ended", "step_tried", "unlisted", "clock")
 
 
 class Retry(NamedTuple):
@@ -183,8 +186,7 @@ class Agent:
         """and the events for which it was too early then."""
         self._is_taken_over = False
         """Whether what is running was told to end, to be run again or never."""
-        self._approving: Sequence[str] = ()
-        self._approve_again: Dict[str, Tuple[float, float]] = {}
+        self._approvals = Approvals()
         self._retry: Optional[Retry] = None
         self._tries_end = 0.0
         """Until when the step that is running may be tried."""
@@ -201,6 +203,12 @@ class Agent:
         """When the stages under way began, on the monotonic clock, by event id in lower case, empty for a restore."""
         self._next_members = 0.0
         self._next_write = 0.0
+        self._steps = Steps(clocks)
+        self._gone_since: Dict[str, float] = {}
+        """Since when events that may just be taking this machine away have not been listed any more."""
+        self._is_known_vm = boot_id == state.boot_id or not state.tracked
+        """Whether what is tracked is known to be this VM's: it was here before it booted, or IMDS has said so."""
+        self._note_records()
         if boot_id != state.boot_id:
             self._commit({"kind": "boot" if state.boot_id is not None else "first_start", "boot_id": boot_id})
 
@@ -212,6 +220,7 @@ class Agent:
         :returns: how many seconds may pass before the next turn, if nothing comes in the meantime
         """
         now = self._clocks.monotonic()
+        self._follow_clock(now)
         self._collect_poll(now)
         self._collect_approval(now)
         self._collect_members(now)
@@ -226,7 +235,8 @@ class Agent:
         self._end_hold()
         self._weigh_approvals(now)
         # A drain by hand has nothing to ask of IMDS; what Azure has announced may be over by now.
-        if self._document is not None or (self.state.tracked and all(one.is_manual for one in self.state.tracked)):
+        is_by_hand = self._is_known_vm and self.state.tracked and all(one.is_manual for one in self.state.tracked)
+        if self._document is not None or is_by_hand:
             self._decide(now)
         if self._document is not None:
             self._ask_for_approval(now)
@@ -262,9 +272,16 @@ class Agent:
         :raises RequestError: if it cannot be done
         """
         self._commit(*records_of(self.state, asked, self._clocks.wall()))
+        # Whoever asks means this machine.
+        self._is_known_vm = True
+        if asked.get("request") == RESTORE:
+            self._health = self._health._replace(identity_trouble=None)
+        self._note_records()
         # Before anybody asks whether this machine is willing.
         self._weigh_approvals(self._clocks.monotonic())
-        said = answer_to(self.state, asked)
+        rules = self.config.rules
+        agreed = [one for one in shared_events(self.state, rules) if is_ready(one, plan_of(rules, one))]
+        said = answer_to(self.state, asked, agreed, self.config.quorum)
         if self._health.journal_trouble is not None:
             said += "; the agent will have forgotten it when it starts again: %s" % self._health.journal_trouble
         return "dry run: would be: " + said if self.config.dry_run else said
@@ -305,7 +322,7 @@ class Agent:
         """What `/status` answers."""
         work = self._running.work if self._running else None
         now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
-        health = self._health._replace(last_answer=self._edges.heard.last_answer)
+        health = self._current_health()._replace(last_answer=self._edges.heard.last_answer)
         waiting = {one.event_id: self._waiting_for(one) for one in shared_events(self.state, self.config.rules)}
         return describe(
             self.state,
@@ -357,7 +374,24 @@ class Agent:
     def troubles(self) -> List[str]:
         """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
         dry = ["dry run: nothing is done"] if self.config.dry_run else []
-        return dry + troubles(self._health) + [as_failure(one) for one in self._failing()]
+        return dry + troubles(self._current_health()) + [as_failure(one) for one in self._failing()]
+
+    def _current_health(self) -> Health:
+        """With the doubts that come and go with the state."""
+        if not self.state.tracked:
+            return self._health
+        old = sorted(
+            {
+                name
+                for one in shared_events(self.state, self.config.rules)
+                for name, reason in self._waiting_for(one)
+                if reason == OLD_WORD
+            }
+        )
+        return self._health._replace(
+            identity_trouble=self._health.identity_trouble or doubt_about_name(self.state),
+            members_trouble="what %s said last is too old to go by" % ", ".join(old) if old else None,
+        )
 
     # --- how it is run ------------------------------------------------------------------------
 
@@ -403,10 +437,20 @@ class Agent:
         if self._health.trouble is not None:
             self._edges.log(levels.NOTICE, "IMDS answers again")
         self._health = self._health._replace(trouble=None)
+        if not poll.is_identity_new and renamed(self.state, poll.document):
+            # Before it is made of it that the event is over for this machine.
+            self._edges.heard.is_identity_wanted = True
+            return
         vm_id = poll.vm_id or self.state.vm_id
+        if is_another_vm(self.state.vm_id, vm_id):
+            text = told_of_original(self.state)
+            self._edges.log(levels.WARNING, text)
+            self._health = self._health._replace(identity_trouble=text if self.state.is_out else None)
         if (vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
             self._commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
-        self._commit(*observe(self.state, poll.document, wall, self._is_in_doubt(poll.document, now)))
+        self._is_known_vm = True
+        in_doubt = self._is_in_doubt(poll.document, now)
+        self._commit(*observe(self.state, poll.document, wall, in_doubt, self._missed(poll.document, now, wall)))
         told = () if self._document is None else self._document.events
         for event in poll.document.events:
             if event.is_of_unknown_vms and event not in told:
@@ -437,6 +481,43 @@ class Agent:
         if self._doubt_until is not None and now >= self._doubt_until:
             self._doubt_until = None
         return self._doubt_until is not None
+
+    def _missed(self, document: Document, now: float, wall: float) -> List[str]:
+        """The events that are not listed, and not over either: they may just be taking this machine away."""
+        listed = {event.event_id.lower() for event in document.events}
+        gone = [
+            one.event_id
+            for one in self.state.tracked
+            if one.event_id.lower() not in listed and may_have_taken_effect(one, wall)
+        ]
+        self._gone_since = {event_id: self._gone_since.get(event_id, now) for event_id in gone}
+        return [event_id for event_id, since in self._gone_since.items() if now - since < SECONDS_TO_VANISH]
+
+    def _follow_clock(self, now: float) -> None:
+        """Have all that goes by the wall clock go by it as it is now, should somebody have put it right."""
+        step = self._steps.look()
+        if not step:
+            return
+        text = "the wall clock was put %s by %.0f s" % ("on" if step > 0 else "back", abs(step))
+        concerned = bool(self.state.tracked or self.state.hold)
+        if self.state.hold is not None:
+            self._commit({"kind": "clock", "by": step})
+        self._settled, self._starts = None, {}
+        if self._document is not None:
+            self._set_deadlines(now, self._clocks.wall())
+        if concerned:
+            text += ": deadlines go by it as it is now, and a hold keeps its length"
+            self._health = self._health._replace(clock_trouble=text)
+        self._edges.log(levels.WARNING if concerned else levels.NOTICE, text)
+
+    def _note_records(self) -> None:
+        """Say what the journal lacks, and keep what could not be read."""
+        trouble = doubt_about_records(self.state, self._edges.journal.damaged_path)
+        if trouble is not None and trouble != self._health.records_trouble:
+            self._edges.log(levels.ERROR, trouble)
+            if self.state.unreadable:
+                self._edges.journal.keep_aside()
+        self._health = self._health._replace(records_trouble=trouble)
 
     def _note_survival(self, now: float) -> None:
         ended_events = [one for one in self.state.tracked if one.is_final]
@@ -706,6 +787,8 @@ class Agent:
             reason = None
             if self._is_last_before_dry_run:
                 reason = "a dry run is wanted"
+            if reason is None and self.state.is_incomplete:
+                reason = "records of the journal are missing"
             if reason is None and self.state.hold is not None:
                 reason = "held by hand until %s" % end_of(self.state.hold.until)
             if reason is None and plan.approve_between:
@@ -752,44 +835,38 @@ class Agent:
     def _ask_for_approval(self, now: float) -> None:
         if self._edges.approve.is_busy:
             return
-        due = [
-            event
-            for event in to_approve(self.state, self.config.rules, self._words, self._silent(now), self._withheld)
-            if now >= self._approve_again.get(event.event_id, (0.0, 0.0))[0]
-        ]
+        quorum = self.config.quorum
+        silent, stale = self._silent_for(quorum.silent_after), self._silent_for(quorum.oldest_word)
+        ready = to_approve(self.state, self.config.rules, self._words, silent, self._withheld, stale)
+        due = self._approvals.due([event.event_id for event in ready], now)
         if not due or self._edges.journal.unwritten or not self._edges.journal.is_open:
             return
-        event_ids = [event.event_id for event in due]
         if self.config.dry_run:
-            self._say_what_would_be_approved(due)
+            self._say_what_would_be_approved([event for event in ready if event.event_id in due])
             return
         # Written down before it is sent: after a crash it is known that Azure may have heard it.
-        self._commit({"kind": "approving", "event_ids": event_ids})
+        self._commit({"kind": "approving", "event_ids": due})
         if self._edges.journal.unwritten:
             return
-        self._approving = event_ids
-        self._edges.approve.submit(event_ids)
+        self._approvals.send(due)
+        self._edges.approve.submit(due)
 
     def _say_what_would_be_approved(self, due: Sequence[Event]) -> None:
         for event in due:
             self.counters.add("foghorn_dry_run_would_total", what="approve")
             self._edges.log(levels.NOTICE, "would approve %s" % event.event_type, event_id=event.event_id)
             # Once is enough.
-            self._approve_again[event.event_id] = (float("inf"), 0.0)
+            self._approvals.end(event.event_id)
 
     def _collect_approval(self, now: float) -> None:
         for result in self._edges.approve.collect():
             if isinstance(result, BaseException):
                 self.counters.add("foghorn_approvals_total", result="failed")
                 self._edges.log(levels.ERROR, "the approval did not arrive, and will be sent again: %s" % result)
-                for event_id in self._approving:
-                    waited = self._approve_again.get(event_id, (0.0, 0.0))[1]
-                    wait = min(_LONGEST_RETRY, max(_FIRST_RETRY, 2 * waited))
-                    self._approve_again[event_id] = (now + wait, wait)
+                self._approvals.fail(result, now)
             else:
                 self.counters.add("foghorn_approvals_total", result="accepted")
-                for event_id in result:
-                    self._approve_again[event_id] = (now + _ONCE_MORE, 0.0)
+                self._approvals.arrive(result, now)
                 self._commit({"kind": "approved", "event_ids": list(result)})
 
     # --- other members ------------------------------------------------------------------------
@@ -849,7 +926,8 @@ class Agent:
 
     def _waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
         known = self._urls_of_members([one])
-        heard = HeardOfMembers(self._words, self._faults, known, self._answered)
+        stale = self._silent_for(self.config.quorum.oldest_word)
+        heard = HeardOfMembers(self._words, self._faults, known, self._answered, stale)
         return waiting_for(one, self.state.vm_name or "", self.config.rules, heard)
 
     def _say_whom_it_waits_for(self, events: Sequence[Tracked], now: float) -> None:
@@ -863,9 +941,9 @@ class Agent:
                 self._edges.log(levels.NOTICE, "waiting for %s" % text, event_id=one.event_id)
                 self._waiting_said[one.event_id] = text, now + _SAY_AGAIN
 
-    def _silent(self, now: float) -> FrozenSet[NameKey]:
-        patience = self.config.quorum.silent_after
-        return frozenset(name for name, heard in self._heard_from.items() if now - heard > patience)
+    def _silent_for(self, seconds: float) -> FrozenSet[NameKey]:
+        now = self._clocks.monotonic()
+        return frozenset(name for name, heard in self._heard_from.items() if now - heard > seconds)
 
     # --- writing down -------------------------------------------------------------------------
 
@@ -885,7 +963,7 @@ class Agent:
             self._announce(record)
             self._time_stage(record)
         listed = {one.event_id for one in self.state.tracked}
-        self._approve_again = {key: value for key, value in self._approve_again.items() if key in listed}
+        self._approvals.keep(listed)
         lowered = {event_id.lower() for event_id in listed}
         self._words = {key: value for key, value in self._words.items() if key in lowered}
         self._waiting_said = {key: value for key, value in self._waiting_said.items() if key in listed}
@@ -895,6 +973,8 @@ class Agent:
             self._heard_from.clear()
             self._faults.clear()
             self._answered.clear()
+            if self.state.hold is None:
+                self._health = self._health._replace(clock_trouble=None)
             if had_events:
                 # Python puts what is used no more into lists of its own, and a process that mostly waits does not come
                 # to empty them: with each event it would take a little more memory, to a mebibyte in all.
@@ -936,6 +1016,7 @@ class Agent:
         # What it holds was perhaps not known when the agent started. What has been done since comes on top, in memory
         # as in the file, so that a crash makes no difference.
         self.state = replay([*records, *journal.unwritten])
+        self._note_records()
 
     def _announce(self, record: Record) -> None:
         if record["kind"] in _UNANNOUNCED:

@@ -107,6 +107,11 @@ class Quorum(NamedTuple):
     timeout: float = 5.0
     silent_after: float = 15.0
 
+    @property
+    def oldest_word(self) -> float:
+        """How old what a member said last may be to count: by then, it has been asked once more."""
+        return self.interval + self.timeout
+
     def url_of(self, name: str) -> Optional[str]:
         """Where the agent of a VM answers; None if that is not known.
 

@@ -68,6 +68,8 @@ SECONDS_OF_DOUBT = 300.0
 SECONDS_TO_LOOK = 5.0
 # A machine that still runs so long after the end of what was to take it away has not been taken away.
 SECONDS_TO_SURVIVE = 300.0
+# What takes the machine away may do so within these, once it is no longer listed.
+SECONDS_TO_VANISH = 45.0
 
 
 class Work(NamedTuple):
@@ -125,17 +127,17 @@ _UNHEARD = Word(False, False, True)
 # --- what a document tells ------------------------------------------------------------------------
 
 
-def observe(state: State, document: Document, wall: float, in_doubt: bool) -> List[Record]:
+def observe(state: State, document: Document, wall: float, in_doubt: bool, missed: Container[str] = ()) -> List[Record]:
     """What is new in this document, for this VM, as records.
 
     :param wall: seconds since the epoch
     :param in_doubt: the service was enabled anew, so that an event which is not listed may only be not listed *yet*
+    :param missed: ids of events that are not over yet, although they are not listed
     """
-    vm_name = state.vm_name or ""
     records: List[Record] = []
     tracked = {one.event_id.lower(): one for one in state.tracked}
     # Each once, whatever the document says.
-    listed = {event.event_id.lower(): event for event in document.events if event.affects(vm_name)}
+    listed = {event.event_id.lower(): event for event in document.events if state.hits_me(event)}
     for key, event in listed.items():
         if key in state.forgotten or key == MANUAL_ID:
             continue
@@ -158,13 +160,37 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool) -> Li
         listed_ids = hidden.union(listed)
         for one in state.tracked:
             if one.over is None and not one.is_manual and one.event_id.lower() not in listed_ids:
+                if one.event_id in missed:
+                    continue
                 # If the machine has booted since, that was most likely the event: nobody was there to see it start.
                 how = ENDED if one.started or one.rebooted else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
         records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed_ids]
-        if document.incarnation != state.incarnation or state.in_doubt:
+        # As long as one is missed, the list that it was in counts as the last one.
+        if not missed and (document.incarnation != state.incarnation or state.in_doubt):
             records.append({"kind": "incarnation", "incarnation": document.incarnation})
     return records
+
+
+def may_have_taken_effect(one: Tracked, wall: float) -> bool:
+    """Whether an event that takes the machine away may just have begun to, should it not be listed any more.
+
+    Nobody saw it start, and it was approved or its time had come. One that was withdrawn before then was withdrawn; of
+    a machine that has booted since, it is known.
+    """
+    if one.over or one.started or one.rebooted or not one.event.is_final:
+        return False
+    start = one.event.not_before
+    return one.approvals > 0 or start is None or start.timestamp() <= wall
+
+
+def renamed(state: State, document: Document) -> bool:
+    """Whether an event that is tracked is listed for others now: it is, or this VM has another name."""
+    for event in document.events:
+        one = state.find(event.event_id)
+        if one is not None and one.over is None and not event.is_of_unknown_vms and not state.hits_me(event):
+            return True
+    return False
 
 
 def restarted(before: Optional[Document], document: Document) -> bool:
@@ -484,14 +510,17 @@ def to_approve(
     words: Mapping[str, Mapping[NameKey, Word]],
     silent: FrozenSet[NameKey],
     withheld: Container[str] = (),
+    stale: Container[NameKey] = (),
 ) -> List[Event]:
     """The events that this VM should let begin now.
 
     :param words: by event id in lower case, what other VMs have said about it last, by the keys of their names
-    :param silent: keys of the names of VMs that no longer answer
+    :param silent: keys of the names of VMs that no longer answer: others approve in their place
     :param withheld: ids of events that must not be approved now, for whatever reason
+    :param stale: keys of the names of VMs that have not answered lately. What they said before does not count, since
+        they may have been told otherwise; but of those in whose place this VM approves, nothing newer will come
     """
-    me = name_key(state.vm_name or "")
+    names = [name_key(name) for name in (state.vm_name or "", *state.former_names)]
     events = []
     for one in state.tracked:
         if one.over or not one.event.is_scheduled or one.rebooted or one.flawed or one.halted:
@@ -506,10 +535,17 @@ def to_approve(
         elif plan.approve == QUORUM:
             members = [name_key(name) for name in one.event.resources]
             heard = words.get(one.event_id.lower(), {})
-            if me not in members or not all(name == me or heard.get(name, _UNHEARD).agrees for name in members):
+            me = next((name for name in names if name in members), None)
+            if me is None:
                 continue
+            before = members[: members.index(me)]
+            replaced = [name for name in before if name in silent]
             # One that would not approve is passed over, however alive it is.
-            if all(name in silent or not heard[name].approves for name in members[: members.index(me)]):
+            if all(name in replaced or not heard.get(name, _UNHEARD).approves for name in before) and all(
+                heard.get(name, _UNHEARD).agrees and (name in replaced or name not in stale)
+                for name in members
+                if name != me
+            ):
                 events.append(one.event)
     return in_order_of_urgency(events)
 
@@ -552,7 +588,7 @@ def _order_of_work(one: Tracked) -> "Tuple[bool, bool, float]":
 
 def _may_restore(state: State, rules: Sequence[Rule], waiting: AbstractSet[str]) -> bool:
     """Whether the machine is out of rotation although nothing is left that it should be out for."""
-    if not state.is_out or any(one.is_final for one in state.tracked):
+    if not state.is_out or state.is_incomplete or any(one.is_final for one in state.tracked):
         return False
     # Nor before the end of what it was taken out for, should the configuration have lost its plan in the meantime.
     return not any(

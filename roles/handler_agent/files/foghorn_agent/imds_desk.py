@@ -26,12 +26,16 @@ class Poll(NamedTuple):
     document: Document
     began: float = 0.0
     """When it was asked, on the monotonic clock."""
+    is_identity_new: bool = True
+    """Whether it was asked just now who this machine is, too."""
 
 
 class Heard:
     """What the poll's thread has heard. It alone writes here; the loop reads when somebody asks."""
 
     def __init__(self) -> None:
+        self.is_identity_wanted = True
+        """Whether it is to be asked who this machine is. The loop may want it anew."""
         self.unchanged = 0
         """How many answers told nothing new, and were not handed on."""
         self.last_answer: Optional[float] = None
@@ -59,7 +63,7 @@ class ImdsDesk:
             clock=clocks.monotonic,
             wall_clock=clocks.wall,
         )
-        self._identity: Optional[Tuple[Optional[str], str]] = None
+        self._identity: Tuple[Optional[str], str] = (None, "")
         self._answered = False
 
     def poll(self, known: Optional[Document]) -> Poll:
@@ -72,13 +76,15 @@ class ImdsDesk:
             began = self._clocks.monotonic()
             seconds = self._imds.timeout if self._answered else self._imds.first_timeout
             deadline = Deadline(seconds, self._clocks.monotonic)
-            if self._identity is None:
+            is_identity_new = self.heard.is_identity_wanted
+            if is_identity_new:
                 self._identity = self._ask_identity(deadline)
+                self.heard.is_identity_wanted = False
             document = self._client.read_document(deadline)
             self._answered = True
             self.heard.last_answer = self._clocks.wall()
             if document is not known or self._is_closed:
-                return Poll(self._identity[0], self._identity[1], document, began)
+                return Poll(*self._identity, document, began, is_identity_new)
             self.heard.unchanged += 1
             self._sleep(max(0.0, began + self._imds.poll_interval - self._clocks.monotonic()))
 
@@ -93,13 +99,15 @@ class ImdsDesk:
 
     def _ask_identity(self, deadline: Deadline) -> Tuple[Optional[str], str]:
         configured = self._imds.vm_name
-        if configured is not None:
+        if configured is not None or self._identity[1]:
             deadline = Deadline(min(_SECONDS_FOR_IDENTITY, deadline.remaining()), self._clocks.monotonic)
         try:
             compute = self._client.read_compute(deadline)
         except (Refused, OutOfTime, DocumentError):
             # An IMDS without instance metadata, as mock servers are, or one whose other half is down: the events are
-            # what counts, and a configured name will do.
+            # what counts, and a configured name will do, or what was told before.
+            if self._identity[1]:
+                return self._identity
             if configured is None:
                 raise
             return None, configured

@@ -7,6 +7,7 @@ agent acts on it. Whatever prefix of it survives a crash, a torn last line inclu
 It is bounded: past a size, it becomes the previous journal, and a new one begins with what has to be known.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -16,9 +17,12 @@ Record = Dict[str, Any]
 
 FILE_NAME = "journal.jsonl"
 PREVIOUS_FILE_NAME = "journal.previous.jsonl"
+DAMAGED_FILE_NAME = "journal.damaged.jsonl"
 LOCK_FILE_NAME = "journal.lock"
 LARGEST_SIZE = 512 * 1024  # bytes; two files of it at the most
 _NEW_SUFFIX = ".new"
+UNREADABLE = "unreadable"
+"""The kind of what stands for a line that cannot be read."""
 
 
 class JournalError(Exception):
@@ -39,6 +43,7 @@ class Journal:
     def __init__(self, directory: str, largest_size: int = LARGEST_SIZE) -> None:
         self.path = os.path.join(directory, FILE_NAME)
         self._previous_path = os.path.join(directory, PREVIOUS_FILE_NAME)
+        self.damaged_path = os.path.join(directory, DAMAGED_FILE_NAME)
         self._directory = directory
         self._largest_size = largest_size
         # On a file of its own, which is never replaced as the journal is: whoever opens the old journal could not tell.
@@ -129,6 +134,12 @@ class Journal:
         except OSError:
             return
 
+    def keep_aside(self) -> None:
+        """Keep this journal under another name besides, for whoever wants to know what could not be read in it."""
+        # Otherwise the disk does not let it, and says so with the next record.
+        with contextlib.suppress(OSError):
+            _replace_link(self.path, self.damaged_path)
+
     def close(self) -> None:
         """Close the file, which lets another process have it."""
         for descriptor in (self._descriptor, self._lock):
@@ -207,14 +218,16 @@ def _open_private(path: str, flags: int = 0) -> int:
 
 
 def _parse_lines(content: bytes) -> Iterator[Record]:
-    for line in content.splitlines():
+    """Read lines; one that cannot be is a record of the kind `unreadable`."""
+    for line in content.split(b"\n"):
+        # A power cut may leave a block of zeros behind. What it held was never acted upon.
+        if not line.strip(b"\0\r "):
+            continue
         try:
             record = json.loads(line.decode("utf-8"))
-        except ValueError:
-            # A power cut may leave a block of zeros behind. What it held was never acted upon.
-            continue
-        if isinstance(record, dict):
-            yield record
+        except (ValueError, RecursionError):
+            record = None
+        yield record if isinstance(record, dict) else {"kind": UNREADABLE}
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

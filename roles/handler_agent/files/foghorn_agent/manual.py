@@ -8,11 +8,12 @@ that is asked for by hand can put a machine back in the middle of maintenance.
 
 import re
 from datetime import datetime, timezone
-from typing import Any, List, Mapping, Optional
+from typing import Any, List, Mapping, Optional, Sequence
 
 from foghorn_core.scheduled_events.document import format_date
 from foghorn_core.scheduled_events.text import plain
 
+from .config import Quorum
 from .state import MANUAL_ID, Record, State, Tracked
 
 DRAIN = "drain"
@@ -23,7 +24,7 @@ FORGET = "forget"
 REQUESTS = (DRAIN, RESTORE, HOLD, RELEASE, FORGET)
 
 # The kinds of records that they become.
-MANUAL_KINDS = ("manual", "held", "released", "forgotten")
+MANUAL_KINDS = ("manual", "held", "released", "trusted", "forgotten")
 
 _LONGEST_HOLD = 30 * 86400.0  # seconds
 _PERIOD = re.compile(r"([0-9]{1,7})([smhd]?)\Z")
@@ -59,7 +60,8 @@ def records_of(state: State, asked: Mapping[str, Any], wall: float) -> List[Reco
     if request == DRAIN:
         return [] if _is_drained(state) else [{"kind": "manual", "wanted": True}]
     if request == RESTORE:
-        return [{"kind": "manual", "wanted": False}] if _is_drained(state) else []
+        trusted: List[Record] = [{"kind": "trusted"}] if state.unreadable or state.is_incomplete else []
+        return ([{"kind": "manual", "wanted": False}] if _is_drained(state) else []) + trusted
     if request == HOLD:
         return [{"kind": "held", "until": _until(asked.get("seconds"), wall)}]
     if request == RELEASE:
@@ -69,10 +71,14 @@ def records_of(state: State, asked: Mapping[str, Any], wall: float) -> List[Reco
     raise RequestError("%r is no request: expected one of %s" % (request, ", ".join(REQUESTS)))
 
 
-def answer_to(state: State, asked: Mapping[str, Any]) -> str:
+def answer_to(
+    state: State, asked: Mapping[str, Any], agreed: Sequence[Tracked] = (), quorum: Optional[Quorum] = None
+) -> str:
     """Tell how things are, once a request has been met.
 
     :param state: after it
+    :param agreed: the events that other members may have heard this one agree to
+    :param quorum: how they ask this one
     """
     request = asked.get("request")
     if request == DRAIN:
@@ -81,6 +87,13 @@ def answer_to(state: State, asked: Mapping[str, Any]) -> str:
         assert state.hold is not None
         sent = [one for one in state.tracked if one.approvals and not one.over and not one.started]
         late = "".join("; %s may begin at any moment: it was approved before" % _named(one) for one in sent)
+        if quorum is not None:
+            late += "".join(
+                "; another member may approve %s within %g s, on what it has heard before, or after %g s in which it"
+                " hears nothing of this machine" % (_named(one), quorum.oldest_word, quorum.silent_after)
+                for one in agreed
+                if one not in sent
+            )
         return "nothing is approved until %s%s" % (end_of(state.hold.until), late)
     if request == RELEASE:
         return "approvals are no longer withheld by hand"
@@ -97,6 +110,8 @@ def as_message(record: Record) -> str:
         return "drained by hand" if record["wanted"] else "no longer drained by hand"
     if kind == "held":
         return "nothing is approved until %s, by hand" % end_of(record["until"])
+    if kind == "trusted":
+        return "what the journal lacks has been put in order, by hand"
     if kind == "released":
         return "approvals are no longer withheld by hand"
     return "the event is left alone from now on, by hand"

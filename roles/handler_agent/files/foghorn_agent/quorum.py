@@ -15,6 +15,7 @@ NOT_ASKED = "not asked yet"
 ANOTHER_MACHINE = "another machine"
 OTHER_SECRET = "other secret"
 NOT_SIGNED = "not signed"
+OLD_WORD = "old word"
 STRANGERS = (ANOTHER_MACHINE, OTHER_SECRET, NOT_SIGNED)
 """Somebody answers, and it is not the member."""
 
@@ -30,6 +31,8 @@ class HeardOfMembers(NamedTuple):
     """Of those that have a URL, that."""
     answered: Container[NameKey] = ()
     """Who has answered at least once."""
+    stale: Container[NameKey] = ()
+    """Who has not answered lately, so that what it said before does not count."""
 
 
 def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
@@ -51,7 +54,7 @@ def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: HeardO
         if key == me:
             if not is_ready(one, plan_of(rules, one)):
                 found.append((name, "not ready"))
-        elif key not in words or not words[key].agrees:
+        elif key not in words or not words[key].agrees or key in heard.stale:
             found.append((name, _reason(key, words, heard)))
     if not found:
         approvers = [name for name in one.event.resources if name_key(name) == me or words[name_key(name)].approves]
@@ -73,4 +76,6 @@ def _reason(key: NameKey, words: Mapping[NameKey, Word], heard: HeardOfMembers) 
         return NOT_ASKED
     if key not in words:
         return "does not know of it"
+    if words[key].agrees:
+        return OLD_WORD
     return "not ready" if words[key].willing else "not willing"

@@ -32,6 +32,7 @@ RELEASED = "released"
 # an end that it outlived.
 COMPLETED = "completed"
 SURVIVED = "survived"
+_MOST_NAMES = 8
 OUTCOMES = (COMPLETED, SURVIVED, WITHDRAWN, FORGOTTEN, RELEASED)
 
 # What keeps a machine out that was drained by hand is kept as an event is, under this id. Azure's are GUIDs.
@@ -176,11 +177,24 @@ class State(NamedTuple):
     hold: Optional[Hold] = None
     forgotten: Tuple[str, ...] = ()
     """The ids, in lower case, of events that are to be left alone for as long as they are listed."""
+    former_names: Tuple[str, ...] = ()
+    """What this VM was called before."""
+    unreadable: int = 0
+    """How many records of the journal could not be understood."""
+    is_incomplete: bool = False
+    """Whether what is known may lack something since the machine was in rotation last."""
+    was_out: bool = False
+    """Whether the machine was out of rotation by what the journal lacks."""
 
     @property
     def is_out(self) -> bool:
         """Whether the machine is out of rotation: from the moment a drain begins until it is restored."""
-        return any(one.took_out for one in self.tracked)
+        return self.was_out or any(one.took_out for one in self.tracked)
+
+    def hits_me(self, event: Event) -> bool:
+        """Whether an event names this VM, by its name or, if it is tracked, by one that it had before."""
+        names = (self.vm_name or "", *(self.former_names if self.find(event.event_id) else ()))
+        return any(event.affects(name) for name in names)
 
     def progress(self, event_id: str, stage: str) -> Progress:
         """How far a stage of an event has come; the restore is the same for all."""
@@ -218,6 +232,12 @@ class _Draft:
         self.in_doubt = state.in_doubt
         self.hold = state.hold
         self.forgotten = state.forgotten
+        self.former_names = state.former_names
+        self.unreadable = state.unreadable
+        self.is_incomplete = state.is_incomplete
+        self.was_out = state.was_out
+        self.expected = 0
+        """How many tracked events follow a summary."""
         self.tracked = {one.event_id.lower(): one for one in state.tracked}
 
     def as_state(self) -> State:
@@ -233,7 +253,23 @@ class _Draft:
             self.in_doubt,
             self.hold,
             self.forgotten,
+            self.former_names,
+            self.unreadable,
+            self.is_incomplete or self.expected > 0,
+            self.was_out or self.expected > 0,
         )
+
+    def miss(self, record: Mapping[str, Any]) -> None:
+        """Count a record that cannot be understood, or tells of what is not known."""
+        self.unreadable += 1
+        self.is_incomplete = True
+        # Of one that is damaged nobody knows. Those around it tell: they follow from it.
+        self.was_out = self.was_out or record.get("stage") in (DRAIN, SHUTDOWN) or record.get("kind") == "tracked"
+
+    def trust(self) -> None:
+        """Take what is known for all that there is."""
+        self.is_incomplete = self.was_out = False
+        self.expected = 0
 
     def change(self, event_id: str, change: Callable[[Tracked], Tracked]) -> None:
         """Change what is known of an event, if it is known."""
@@ -261,16 +297,25 @@ def apply(state: State, *records: Mapping[str, Any]) -> State:
 def replay(records: Iterable[Mapping[str, Any]]) -> State:
     """Rebuild the state from a journal, or from any prefix of one.
 
-    A record that cannot be understood is left out: an agent that starts with less than it knew does more for its
-    machine than one that does not start.
+    A record that cannot be understood is left out and counted: an agent that starts with less than it knew does more
+    for its machine than one that does not start.
     """
     draft = _Draft(State())
     for record in records:
         try:
-            _add(draft, record)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            continue
+            change = _CHANGES[record["kind"]]
+            if _is_of_unknown_event(draft, record):
+                draft.miss(record)
+            change(draft, record)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            draft.miss(record)
     return draft.as_state()
+
+
+def _is_of_unknown_event(draft: _Draft, record: Mapping[str, Any]) -> bool:
+    """Whether it tells of work for an event of whose beginning nothing is known: that has been lost."""
+    kinds = ("stage", "found", "step_begun", "step_ended", "hook_ended", "step_tried")
+    return record["kind"] in kinds and record["stage"] != RESTORE and record["event_id"].lower() not in draft.tracked
 
 
 def _add(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -294,6 +339,10 @@ def summarise(state: State) -> List[Record]:
             "in_doubt": state.in_doubt,
             "hold": None if state.hold is None else list(state.hold),
             "forgotten": list(state.forgotten),
+            "former_names": list(state.former_names),
+            "is_incomplete": state.is_incomplete,
+            "was_out": state.was_out,
+            "events": len(state.tracked),
         }
     ]
     for one in state.tracked:
@@ -320,7 +369,13 @@ def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     forgotten = tuple(str(event_id) for event_id in record.get("forgotten", ()))
     failed = tuple(str(key) for key in record.get("restore_failed", ()))
     identity = record["vm_id"], record["vm_name"], record["boot_id"]
-    draft.begin(State(*identity, record["incarnation"], (), restore, failed, found, in_doubt, hold, forgotten))
+    names = tuple(str(name) for name in record.get("former_names", ()))
+    # How many were not is told by the journal in which they are.
+    lost = 0, bool(record.get("is_incomplete")), bool(record.get("was_out"))
+    expected = int(record.get("events", 0))
+    begun = State(*identity, record["incarnation"], (), restore, failed, found, in_doubt, hold, forgotten, names, *lost)
+    draft.begin(begun)
+    draft.expected = expected
 
 
 def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -331,19 +386,27 @@ def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
         drain=_progress(record["drain"]),
         shutdown=_progress(record["shutdown"]),
         looked=tuple(record.get("looked", ())),
-        failures=tuple(Failure(*each) for each in record.get("failures", ())),
+        failures=tuple(Failure(*each[: len(Failure._fields)]) for each in record.get("failures", ())),
         undo=None if record.get("undo") is None else read_undo(record["undo"]),
     )
     one = Tracked(**fields)
     draft.tracked[one.event_id.lower()] = one
+    draft.expected = max(0, draft.expected - 1)
 
 
 def _identity(draft: _Draft, record: Mapping[str, Any]) -> None:
     vm_id, vm_name = record["vm_id"], record["vm_name"]
-    if draft.vm_id and vm_id and draft.vm_id != vm_id:
+    if is_another_vm(draft.vm_id, vm_id):
         # The disk of another machine, from an image: nothing of what was known there is true here.
         draft.begin(State(boot_id=draft.boot_id))
+    elif draft.vm_name and draft.vm_name != vm_name:
+        draft.former_names = (draft.vm_name, *(name for name in draft.former_names if name != vm_name))[:_MOST_NAMES]
     draft.vm_id, draft.vm_name = vm_id, vm_name
+
+
+def is_another_vm(known: Optional[str], told: Optional[str]) -> bool:
+    """Whether two ids are those of two VMs. One that is not known may be any."""
+    return bool(known and told) and str(known).lower() != str(told).lower()
 
 
 def _boot(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -468,6 +531,8 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
     draft.restore = Progress(BEGUN) if state == BEGUN else Progress()
     draft.restore_failed = ()
     if state == SUCCEEDED:
+        # What is lost lies before it.
+        draft.trust()
         draft.found = {}
         draft.keep(lambda one: not (one.over and one.took_out))
 
@@ -481,7 +546,14 @@ def _found(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 def _step_begun(draft: _Draft, record: Mapping[str, Any]) -> None:
     undo = read_undo(record["undo"]) if "undo" in record else None
-    draft.change(record["event_id"], lambda one: one._replace(began=True, undo=undo or one.undo))
+
+    def change(one: Tracked) -> Tracked:
+        stage = record.get("stage", RESTORE)
+        if stage != RESTORE and one.progress(stage).state == PENDING:
+            one = one.with_progress(stage, Progress(BEGUN))
+        return one._replace(began=True, undo=undo or one.undo)
+
+    draft.change(record["event_id"], change)
 
 
 def _step_ended(draft: _Draft, record: Mapping[str, Any]) -> None:
@@ -536,18 +608,33 @@ def _approved(draft: _Draft, record: Mapping[str, Any]) -> None:
 def _progress(content: Any) -> Progress:
     # Earlier versions wrote no more than the first two.
     state, done, flawed, hooks, hook_failures = (*content, *Progress()[len(content) :])[:5]
-    failed = tuple(HookFailure(*each) for each in hook_failures)
+    failed = tuple(HookFailure(*each[: len(HookFailure._fields)]) for each in hook_failures)
     return Progress(state, tuple(done), bool(flawed), tuple(hooks), failed)
 
 
 def _hold(content: Any) -> Optional[Hold]:
     if content is None:
         return None
-    since, until = content
+    since, until = content[:2]
     return Hold(float(since), None if until is None else float(until))
 
 
-_CHANGES = {
+def _clock(draft: _Draft, record: Mapping[str, Any]) -> None:
+    by = float(record["by"])
+    if draft.hold is not None and draft.hold.until is not None:
+        draft.hold = Hold(draft.hold.since + by, draft.hold.until + by)
+
+
+def _trusted(draft: _Draft, _record: Mapping[str, Any]) -> None:
+    draft.trust()
+    draft.unreadable = 0
+
+
+def _nothing(_draft: _Draft, _record: Mapping[str, Any]) -> None:
+    """It is for whoever reads the history."""
+
+
+_CHANGES: Dict[str, Callable[[_Draft, Mapping[str, Any]], None]] = {
     "summary": _summary,
     "tracked": _tracked,
     "identity": _identity,
@@ -562,6 +649,9 @@ _CHANGES = {
     "manual": _manual,
     "held": _held,
     "released": _released,
+    "trusted": _trusted,
+    "clock": _clock,
+    "step_tried": _nothing,
     "forgotten": _forgotten,
     "unlisted": _unlisted,
     "stage": _stage,

@@ -23,6 +23,10 @@ TROUBLES = {
     "journal_trouble": "journal",
     "endpoint_trouble": "endpoint",
     "configuration_trouble": "configuration",
+    "records_trouble": "records",
+    "identity_trouble": "identity",
+    "clock_trouble": "clock",
+    "members_trouble": "members",
 }
 
 
@@ -40,6 +44,14 @@ class Health(NamedTuple):
     """Where it cannot listen now."""
     configuration_trouble: Optional[str] = None
     """Why another configuration is used than the one that is in the file."""
+    records_trouble: Optional[str] = None
+    """What the journal lacks."""
+    identity_trouble: Optional[str] = None
+    """Why it may not be known which VM this is, or was."""
+    clock_trouble: Optional[str] = None
+    """What became of the wall clock while something depended on it."""
+    members_trouble: Optional[str] = None
+    """Whose words are too old to go by."""
     configuration_modified: Optional[float] = None
     """When the configuration's file that was read last was written; None for no file."""
 
@@ -113,10 +125,7 @@ def describe(
         "document_incarnation": state.incarnation,
         "running_since": _as_date(health.running_since),
         "last_answer": _as_date(health.last_answer),
-        "trouble": health.trouble,
-        "journal_trouble": health.journal_trouble,
-        "endpoint_trouble": health.endpoint_trouble,
-        "configuration_trouble": health.configuration_trouble,
+        **{field: getattr(health, field) for field in TROUBLES},
         # To the last digit, by which it is known which one was read.
         "configuration_modified": health.configuration_modified,
         "step": None

@@ -10,7 +10,8 @@ from typing import Any, Dict, Mapping, NamedTuple, Tuple
 
 from .policy import DRAIN, RESTORE, SHUTDOWN, Plan, Step, keyed
 
-_USUAL = Step("", "", 0.0)._asdict()
+# What a step has that nothing was said of. The first three are said of each.
+_USUAL = dict(list(Step("", "", 0.0)._asdict().items())[3:])
 
 
 class Undo(NamedTuple):

@@ -259,6 +259,8 @@ class Worker:
 class Journal:
     """A journal whose records survive the agent."""
 
+    damaged_path = "/var/lib/foghorn-agent/journal.damaged.jsonl"
+
     def __init__(self, rehearsal: "Rehearsal") -> None:
         self._rehearsal = rehearsal
         self.unwritten: List[Any] = []
@@ -269,6 +271,9 @@ class Journal:
             raise JournalError("the journal is away")
         self.is_open = True
         return list(self._rehearsal.records)
+
+    def keep_aside(self) -> None:
+        self._rehearsal.kept_aside = list(self._rehearsal.records)
 
     def condense(self, summary: List[Any]) -> None:
         self.unwritten = list(summary)
@@ -337,6 +342,8 @@ class Rehearsal:
         """What the journal holds."""
         self.history: List[Dict[str, Any]] = []
         """All that was ever written to it."""
+        self.kept_aside: List[Dict[str, Any]] = []
+        """What was kept of one that could not be read."""
         policy = policy or POLICY
         settings = dict(settings or {})
         settings["quorum"] = dict(QUORUM, **settings.get("quorum", {}))

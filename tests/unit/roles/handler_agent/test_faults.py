@@ -192,15 +192,15 @@ def test_given_an_approval_that_goes_wrong_when_azure_heard_it_or_not_then_it_is
     assert bool(errors) is not answered
 
 
-def test_given_an_imds_that_wants_to_be_left_alone_when_polled_too_often_then_it_is_for_as_long_as_it_said(
+def test_given_an_imds_that_wants_to_be_left_alone_when_polled_too_often_then_it_is_for_three_seconds_at_most(
     reality: Reality,
 ) -> None:
     reality.run_until(5.0)
     reality.simulator.fault(vm=VM_NAME, count=1, **dict(FAULTS["429"], headers={"Retry-After": "7"}))
     asked = len(reality.poll_worker.jobs)
-    reality.run_until(11.0)
+    reality.run_until(8.0)
     assert len(reality.poll_worker.jobs) == asked + 1
-    reality.run_until(16.0)
+    reality.run_until(13.0)
     assert len(reality.poll_worker.jobs) >= asked + 4
 
 
@@ -211,8 +211,8 @@ def test_given_an_imds_that_wants_to_be_left_alone_for_long_when_an_eviction_mig
     reality.simulator.fault(vm=VM_NAME, count=1, **dict(FAULTS["429"], headers={"Retry-After": "3600"}))
     reality.run_until(6.0)
     reality.announce("Preempt")
-    reality.run_until(22.0)
-    assert reality.steps()[0] == "deregister"
+    reality.run_until(11.0)
+    assert reality.steps()[:1] == ["deregister"]
 
 
 def status_of(reality: Reality) -> Dict[str, Any]:

@@ -215,11 +215,15 @@ def test_given_an_imds_that_is_silent_for_an_hour_when_an_event_is_known_then_it
     assert not [step for step in rehearsal.steps_begun if step[1] == "restore"]
 
 
-def test_given_a_clock_that_is_set_back_by_an_hour_when_a_drain_runs_then_its_deadline_stays() -> None:
+@pytest.mark.parametrize("seconds", [3600.0, -3600.0])
+def test_given_a_clock_that_was_an_hour_off_when_it_is_put_right_then_the_deadline_is_the_right_one(
+    seconds: float,
+) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
     rehearsal.step_seconds["stop"] = 500.0
-    rehearsal.run_until(10.0)
-    rehearsal.wall_step = -3600.0
+    rehearsal.wall_step = seconds
+    rehearsal.run_until(5.0)
+    rehearsal.wall_step = 0.0
     rehearsal.run_until(70.0)
 
     cut = [record for record in rehearsal.records if record["kind"] == "step_ended" and record["name"] == "stop"]

@@ -47,9 +47,13 @@ def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> Non
         "# HELP foghorn_trouble Whether something is wrong with what the agent needs; /healthz says what.",
         "# TYPE foghorn_trouble gauge",
         'foghorn_trouble{with="IMDS"} 0.0',
+        'foghorn_trouble{with="clock"} 0.0',
         'foghorn_trouble{with="configuration"} 0.0',
         'foghorn_trouble{with="endpoint"} 1.0',
+        'foghorn_trouble{with="identity"} 0.0',
         'foghorn_trouble{with="journal"} 0.0',
+        'foghorn_trouble{with="members"} 0.0',
+        'foghorn_trouble{with="records"} 0.0',
     ]
 
 

@@ -120,6 +120,8 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
                 st.none(), st.builds(Hold, since=st.floats(0, 1e9), until=st.one_of(st.none(), st.floats(0, 1e9)))
             ),
             forgotten=st.lists(letters, max_size=2).map(tuple),
+            # They are counted in the journal that they are in.
+            unreadable=st.just(0),
         )
     )
     assert replay(json.loads(json.dumps(summarise(state)))) == state
@@ -139,9 +141,13 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         {"kind": "summary", "vm_id": None, "vm_name": None, "boot_id": None, "incarnation": 1, "restore": 5},
     ],
 )
-def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_changes_nothing(record: Any) -> None:
+def test_given_a_record_that_cannot_be_understood_when_replayed_then_it_is_counted_and_else_changes_nothing(
+    record: Any,
+) -> None:
     records = [{"kind": "identity", "vm_id": "id", "vm_name": VM_NAME}, {"kind": "boot", "boot_id": "boot-0"}]
-    assert replay([records[0], record, records[1]]) == NAMED
+    is_tracked = record.get("kind") == "tracked"
+    damaged = NAMED._replace(unreadable=1, is_incomplete=True, was_out=is_tracked)
+    assert replay([records[0], record, records[1]]) == damaged
 
 
 def test_given_the_journal_of_a_version_that_knew_less_when_replayed_then_what_it_did_not_know_is_as_it_was() -> None:
