@@ -31,7 +31,7 @@ from .document import (
     parse_metadata,
 )
 from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, Unreachable
-from .http_connection import Answer, HttpConnection
+from .http_connection import Answer, HttpConnection, first_to_come
 from .text import harmless_line, harmless_word
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
@@ -105,6 +105,10 @@ class ImdsClient:
     :param clock: monotonic, in seconds
     :param wall_clock: seconds since the epoch, for a `Retry-After` that is a date
     :param jitter: gives a number from 0 to 1
+    :param beside_after: seconds after which a request whose answer has not begun is sent over a second connection,
+        beside the first: its answer may be lost, or just take long. An answer that has begun may take as long. None:
+        there is only one connection
+    :param longest_wait: seconds between two tries, whatever IMDS asks for
     :raises ValueError: if the endpoint is not of that form, or the version nothing that can be in a URL
     """
 
@@ -117,8 +121,12 @@ class ImdsClient:
         wall_clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
+        beside_after: Optional[float] = None,
+        longest_wait: float = math.inf,
     ) -> None:
-        host, port = split_endpoint(endpoint)
+        self._host, self._port = split_endpoint(endpoint)
+        self._beside_after = beside_after
+        self._longest_wait = longest_wait
         self.endpoint = endpoint.rstrip("/")
         self.api_version = api_version
         self.connect_timeout = connect_timeout
@@ -128,7 +136,7 @@ class ImdsClient:
         self._jitter = jitter
         self._was_reached = False
         self._is_enabled = False
-        self._connection = HttpConnection(host, port)
+        self._connection = HttpConnection(self._host, self._port)
         self._newest_again = -math.inf
         self._request_for_events = self._about_events("GET")
         # Most answers are the same as the one before: whoever asks every second need not parse each of them.
@@ -238,7 +246,7 @@ class ImdsClient:
                     self._connect(began, deadline)
                 attempt = Deadline(min(patience, deadline.remaining()), self._clock)
                 was_sent = True
-                answer = self._connection.exchange(request.content, attempt, _LARGEST_ANSWER)
+                answer = self._exchange(request.content, attempt)
             except TooLarge:
                 raise DocumentError("IMDS answered with more than %d MiB" % (_LARGEST_ANSWER // 2**20)) from None
             except (OSError, ProtocolError) as error:
@@ -262,7 +270,7 @@ class ImdsClient:
                     raise _refused(request.name, answer, attempts, outcome, may_have_acted)
                 may_have_acted = may_have_acted or answer.status in _SAY_NOTHING_OF_THE_REQUEST
                 retry_after = self._retry_after(answer)
-                wait = max(self._backoff(attempts), retry_after)
+                wait = min(max(self._backoff(attempts), retry_after), self._longest_wait)
             waited = self._clock() - began
             if not self._was_reached and waited + wait >= self.connect_timeout:
                 raise Unreachable(
@@ -281,6 +289,35 @@ class ImdsClient:
                     retry_after if retry_after > 0 else None,
                 )
             self._sleep(wait)
+
+    def _exchange(self, content: bytes, attempt: Deadline) -> Answer:
+        first, patience = self._connection, self._beside_after
+        if patience is None:
+            return first.exchange(content, attempt, _LARGEST_ANSWER)
+        first.send(content, attempt)
+        chosen = first_to_come([first], min(patience, attempt.remaining()))
+        if chosen is None:
+            chosen = self._ask_beside(first, content, attempt, patience)
+        return chosen.receive(Deadline(min(patience, attempt.remaining()), self._clock), _LARGEST_ANSWER)
+
+    def _ask_beside(self, first: HttpConnection, content: bytes, attempt: Deadline, patience: float) -> HttpConnection:
+        """Ask over a second connection, too, and go on with the one whose answer comes first."""
+        second = HttpConnection(self._host, self._port)
+        chosen: Optional[HttpConnection] = None
+        try:
+            second.open(min(patience, attempt.remaining()))
+            second.send(content, attempt)
+            chosen = first_to_come([first, second], attempt.remaining())
+        except OSError:
+            chosen = first_to_come([first], attempt.remaining())
+        finally:
+            for connection in (first, second):
+                if connection is not chosen:
+                    connection.close()
+        if chosen is None:
+            raise socket.timeout("timed out")
+        self._connection = chosen
+        return chosen
 
     def _connect(self, began: float, deadline: Deadline) -> None:
         limit = self.connect_timeout

@@ -18,7 +18,7 @@ that contradicts itself is refused. The tests give both the same bytes and compa
 import re
 import select
 import socket
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .deadline import Deadline
 from .errors import ProtocolError, TooLarge
@@ -156,11 +156,26 @@ class HttpConnection:
         :raises ProtocolError: if the answer cannot be read
         :raises TooLarge: if it is too large
         """
-        stream, seen = self._stream, self._seen
-        if stream is None:
-            raise OSError("the connection is closed")
+        self.send(request, deadline)
+        return self.receive(deadline, largest)
+
+    def send(self, request: bytes, deadline: Deadline) -> None:
+        """Send a request, over the connection that was opened before. `receive` its answer before the next.
+
+        :raises OSError: if the connection failed
+        """
+        stream = self._standing()
         try:
-            come = stream.ask(request, deadline)
+            stream.send(request, deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def receive(self, deadline: Deadline, largest: int) -> Answer:
+        """Read the answer to what was sent. It raises what `exchange` raises."""
+        stream, seen = self._standing(), self._seen
+        try:
+            come = stream.first(deadline)
             if seen is not None and len(seen.answer.body) <= largest and seen.is_again(come):
                 return seen.answer
             answer, is_kept = self._take_apart(stream, bytes(come), largest)
@@ -171,6 +186,15 @@ class HttpConnection:
         if not is_kept or stream.has_more:
             self.close()
         return answer
+
+    def fileno(self) -> int:
+        """What becomes readable when an answer, or the end, has come."""
+        return self._standing().fileno()
+
+    def _standing(self) -> "_Stream":
+        if self._stream is None:
+            raise OSError("the connection is closed")
+        return self._stream
 
     def _take_apart(self, stream: "_Stream", piece: bytes, largest: int) -> "Tuple[Answer, bool]":
         """Read an answer, and remember it; `piece` is what came of it first.
@@ -183,6 +207,15 @@ class HttpConnection:
         is_whole = is_kept and stream.pieces == 1 and not stream.has_more
         self._seen = _Seen(piece, answer) if is_whole and "transfer-encoding" not in answer.headers else None
         return answer, is_kept
+
+
+def first_to_come(connections: "Sequence[HttpConnection]", seconds: float) -> Optional[HttpConnection]:
+    """Wait for the first answer, or the end, on any of these connections; None if there is none in time."""
+    readable = select.poll()
+    for connection in connections:
+        readable.register(connection.fileno(), select.POLLIN)
+    ready = {descriptor for descriptor, _event in readable.poll(max(0.0, min(seconds, _LONGEST_WAIT)) * 1000)}
+    return next((connection for connection in connections if connection.fileno() in ready), None)
 
 
 class _Stream:
@@ -217,11 +250,12 @@ class _Stream:
         """Hang up."""
         self._connection.close()
 
-    def ask(self, request: bytes, deadline: Deadline) -> bytearray:
-        """Send a request, and wait for the first bytes of its answer. The deadline is for all of it.
+    def fileno(self) -> int:
+        """Of the socket."""
+        return self._connection.fileno()
 
-        :returns: what came so far; it changes with the next call
-        """
+    def send(self, request: bytes, deadline: Deadline) -> None:
+        """Send a request."""
         self._deadline = deadline
         self._buffer.clear()
         self._at = self.pieces = 0
@@ -235,6 +269,13 @@ class _Stream:
                 writable = select.poll()
                 writable.register(self._connection, select.POLLOUT)
                 writable.poll(milliseconds)
+
+    def first(self, deadline: Deadline) -> bytearray:
+        """Wait for the first bytes of the answer. The deadline is for all of it.
+
+        :returns: what came so far; it changes with the next call
+        """
+        self._deadline = deadline
         if not self._more():
             raise ConnectionResetError("closed without an answer")
         return self._buffer

@@ -11,11 +11,14 @@ import sys
 from pathlib import Path
 
 trouble = Path(sys.argv[2])
+told = trouble.read_text() if trouble.exists() else None
+is_out = told == "out of rotation"
 print(
     json.dumps(
         {
             "configuration_modified": os.stat(sys.argv[1]).st_mtime,
-            "configuration_trouble": trouble.read_text() if trouble.exists() else None,
+            "configuration_trouble": None if is_out else told,
+            "out_of_rotation": is_out,
         }
     )
 )

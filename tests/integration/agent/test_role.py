@@ -266,6 +266,12 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
 
     neighbour = machine.config.with_name("azure_simulator.json")
     neighbour.write_text("{}")
+    # As long as it is the only one that would put the machine back, it stays.
+    machine.trouble.write_text("out of rotation")
+    assert machine.play(handler_agent_state="absent") == 2
+    assert "handler_agent_state: absent is refused, and nothing was touched" in " ".join(machine.output.split())
+    assert machine.take_calls() == []
+    machine.trouble.unlink()
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert machine.take_calls() == ["disable", "stop", "daemon-reload"]
     assert machine.files() == [str(neighbour.relative_to(machine.root))]

@@ -13,6 +13,9 @@ from foghorn_core.scheduled_events.errors import DocumentError, OutOfTime, Refus
 from .clock import Clocks
 from .config import Config
 
+_SECONDS_BESIDE = 2.0
+"""After which a question is asked once more beside the first: an answer that is lost is not to cost an eviction."""
+_LONGEST_WAIT = 3.0  # seconds between two tries, whatever IMDS asks for
 _SECONDS_FOR_IDENTITY = 10.0
 """For how long the events of a machine whose name is configured wait for the answer to who it is."""
 
@@ -62,6 +65,8 @@ class ImdsDesk:
             self._imds.connect_timeout,
             clock=clocks.monotonic,
             wall_clock=clocks.wall,
+            beside_after=_SECONDS_BESIDE,
+            longest_wait=_LONGEST_WAIT,
         )
         self._identity: Tuple[Optional[str], str] = (None, "")
         self._answered = False

@@ -121,6 +121,8 @@ def describe(
         # As the probe has it.
         "in_rotation": in_rotation or is_dry,
         "dry_run": {"in_rotation": in_rotation} if is_dry else None,
+        # Whether it has to be put back by this agent, whatever the checks find.
+        "out_of_rotation": state.is_out and not is_dry,
         "checks": list(checks),
         "document_incarnation": state.incarnation,
         "running_since": _as_date(health.running_since),

@@ -362,3 +362,14 @@ def test_given_a_member_that_is_held_and_cut_off_when_the_leader_is_ready_later_
     assert json.loads(answer(leader, "/status")[4:])["events"][0]["waiting_for"] == [
         {"vm_name": "web_1", "reason": "unreachable"}
     ]
+
+
+def test_given_a_service_that_was_enabled_anew_when_the_agent_starts_again_then_the_doubt_has_its_full_length() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=3000.0)], policy=UNAPPROVED)
+    rehearsal.run_until(30.0)
+    rehearsal.azure.forget(10000.0)
+    rehearsal.run_until(230.0)
+    rehearsal.kill()
+    rehearsal.run_until(530.0)
+    assert rehearsal.state.is_out
+    assert rehearsal.steps("restore") == []

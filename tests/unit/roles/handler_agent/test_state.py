@@ -231,3 +231,35 @@ def test_given_hooks_that_have_succeeded_when_the_machine_boots_then_what_they_d
     ]
     assert replay(records).progress("E-1", "drain") == Progress("begun")
     assert replay(records).progress("E-9", "drain") == Progress()
+
+
+def seen(event_id: str = "E-1", status: str = "Scheduled", kind: str = "seen") -> Dict[str, Any]:
+    event = event_as_azure(Event(event_id, "Reboot", status, (VM_NAME,)))
+    return {"kind": kind, "event": event, "notice": 900.0, "at": 1.0}
+
+
+def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_all_the_same() -> None:
+    found = {"kind": "found", "event_id": "E-1", "stage": "shutdown", "step": "stop", "unit": "web.service"}
+    state = apply(NAMED, seen(), dict(found, runs=True), dict(found, runs=False))
+    assert state.found == (("web.service", True),)
+    state = apply(NAMED, seen(), dict(found, runs=False), dict(found, runs=True))
+    assert state.found == (("web.service", True),)
+
+
+def test_given_an_event_that_has_started_when_it_is_listed_as_scheduled_again_then_it_has_started_all_the_same() -> (
+    None
+):
+    state = apply(NAMED, seen(), seen(status="Started", kind="changed"), seen(kind="changed"))
+    assert state.tracked[0].started
+    assert state.tracked[0].event.is_scheduled
+
+
+def test_given_a_restore_that_is_half_done_when_the_machine_boots_then_it_begins_anew() -> None:
+    restore = {"kind": "stage", "stage": "restore", "state": BEGUN}
+    ended = {"kind": "step_ended", "stage": "restore", "step": "start", "succeeded": True}
+    half_done = apply(NAMED, seen(), restore, ended, dict(ended, step="register", succeeded=False))
+    assert half_done.restore == Progress(BEGUN, ("start",))
+    assert half_done.restore_failed == ("register",)
+    booted = apply(half_done, {"kind": "boot", "boot_id": "boot-1"})
+    assert (booted.restore, booted.restore_failed) == (Progress(), ())
+    assert apply(half_done, {"kind": "boot", "boot_id": "boot-0"}) == half_done

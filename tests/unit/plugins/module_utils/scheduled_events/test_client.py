@@ -4,6 +4,7 @@
 
 import json
 import socket
+import threading
 import time
 from contextlib import contextmanager
 from email.utils import formatdate
@@ -101,6 +102,12 @@ def lost(clock: FakeClock, seconds: float) -> Step:
         silence()(handler)
 
     return answer
+
+
+def begun(handler: Any) -> None:
+    """Begin an answer, and go no further."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    silence()(handler)
 
 
 @pytest.fixture
@@ -426,6 +433,76 @@ def versions_asked(imds: ScriptedImds) -> List[str]:
 
 UNKNOWN_VERSION = status(400, {"error": "Bad request", "newest-versions": ["2020-07-01", "2019-08-01"]})
 HOUR = 3600.0
+
+
+class TestASecondConnectionBesideTheFirst:
+    # Real seconds: what is waited for is a socket.
+    SOON = 0.1
+
+    def test_given_an_answer_that_is_lost_then_it_is_asked_for_once_more_and_that_connection_is_kept(
+        self, clock: FakeClock
+    ) -> None:
+        with dialogue(clock, silence(), events(), events(), beside_after=self.SOON) as (imds, client):
+            for _time in range(2):
+                assert client.read_document(limit(clock)) == NONE
+        assert [request.connection for request in imds.requests] == [1, 2, 2]
+        assert imds.requests[0].target == imds.requests[1].target
+        assert clock.slept == []
+
+    def test_given_an_answer_that_only_takes_long_then_it_is_not_cut_off(self, clock: FakeClock) -> None:
+        asked_beside = threading.Event()
+
+        def slow(handler: Any) -> None:
+            assert asked_beside.wait(PATIENCE)
+            events()(handler)
+
+        def beside(handler: Any) -> None:
+            asked_beside.set()
+            silence()(handler)
+
+        with dialogue(clock, slow, beside, events(), beside_after=self.SOON) as (imds, client):
+            for _time in range(2):
+                assert client.read_document(limit(clock)) == NONE
+        assert [request.connection for request in imds.requests] == [1, 2, 1]
+
+    def test_given_no_answer_on_either_then_both_are_given_up_and_there_is_no_third(self) -> None:
+        with ScriptedImds(silence(), silence()) as imds:
+            client = ImdsClient(imds.url, beside_after=self.SOON)
+            with pytest.raises(OutOfTime, match="no answer in time"):
+                client.read_document(Deadline(4 * self.SOON))
+        assert imds.connections == 2
+
+    def test_given_no_second_connection_can_be_had_then_the_first_is_waited_for(
+        self, clock: FakeClock, nobody: str
+    ) -> None:
+        refused = threading.Event()
+
+        def slow(handler: Any) -> None:
+            assert refused.wait(PATIENCE)
+            events()(handler)
+
+        with dialogue(clock, slow, beside_after=self.SOON) as (imds, client):
+            client._port = split_endpoint(nobody)[1]
+            threading.Timer(5 * self.SOON, refused.set).start()
+            assert client.read_document(limit(clock)) == NONE
+        assert imds.connections == 1
+
+    def test_given_an_answer_that_has_begun_and_goes_no_further_then_it_is_asked_anew(self) -> None:
+        with ScriptedImds(begun, events()) as imds, ImdsClient(imds.url, beside_after=self.SOON) as client:
+            assert client.read_document(Deadline(PATIENCE)) == NONE
+        assert imds.connections == 2
+
+    def test_given_an_answer_in_time_then_there_is_no_second_connection(self, clock: FakeClock) -> None:
+        with dialogue(clock, events(), events(), beside_after=PATIENCE) as (imds, client):
+            for _time in range(2):
+                assert client.read_document(limit(clock)) == NONE
+        assert imds.connections == 1
+
+    def test_given_retry_after_that_is_longer_than_any_wait_then_it_is_asked_after_that(self, clock: FakeClock) -> None:
+        busy = status(429, headers={"Retry-After": "3600"})
+        with dialogue(clock, busy, events(), longest_wait=3.0) as (_imds, client):
+            assert client.read_document(limit(clock)) == NONE
+        assert clock.slept == [3.0]
 
 
 class TestTheVersion:
