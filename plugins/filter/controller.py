@@ -14,6 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.controller im
     SetupError,
     Site,
     make_job_templates,
+    make_schedules,
     make_workflows,
 )
 
@@ -28,8 +29,10 @@ def controller_objects(
     here = Site(**site)
     grouped = [Group(**group) for group in groups]
     try:
+        made = make_job_templates(data["job_templates"], here, grouped, only)
         return {
-            "job_templates": make_job_templates(data["job_templates"], here, grouped, only),
+            "job_templates": made,
+            "schedules": make_schedules(data["job_templates"], made, here),
             "workflow_job_templates": make_workflows(
                 data["workflow_job_templates"], data["job_templates"], here, grouped, only
             ),

@@ -73,7 +73,7 @@ def maintenance_plan(
         check_alike(hosts)
         these = [read_host(of_host(host, balancers)) for host in hosts]
         if not planned:
-            check_complete(these)
+            check_complete(these, balancers.remarks)
         plan = make_plan(
             these,
             read_policy(policy or {}),

@@ -32,6 +32,9 @@ _CLOSED = {
 }
 
 
+_MOST_MINUTES = 60
+
+
 class SetupError(ValueError):
     """Something cannot be set up so. The message names the variable, its value and the remedy."""
 
@@ -53,6 +56,12 @@ class Site(NamedTuple):
     """Empty: those of the inventory or the organization."""
     controller: str = ""
     """What tells this controller from all others. Empty: not known."""
+    forks: int = 0
+    """On how many machines a job works at a time. 0: as the controller has it."""
+    notifications_on_failure: Sequence[str] = ()
+    """Who is notified when a job fails: names of notification templates."""
+    every_minutes: int = 0
+    """How often the whole fleet is handled, whatever is announced. 0: by no schedule."""
 
 
 class Group(NamedTuple):
@@ -83,6 +92,33 @@ def make_job_templates(
             made.append(_job_template(key, template, site, None))
     _check_unique([template["name"] for template in made])
     return made
+
+
+def make_schedules(
+    templates: Mapping[str, Mapping[str, Any]], made: Sequence[Mapping[str, Any]], site: Site
+) -> list[dict[str, Any]]:
+    """Return the arguments of a schedule module for each job template that is to run by itself.
+
+    :param made: what `make_job_templates` returned
+    """
+    if not site.every_minutes:
+        return []
+    if not 1 <= site.every_minutes <= _MOST_MINUTES:
+        raise SetupError(
+            "controller_setup_every_minutes is %d: it has to be from 1 to %d" % (site.every_minutes, _MOST_MINUTES)
+        )
+    scheduled = [template["name"] for template in templates.values() if template.get("is_scheduled")]
+    return [
+        {
+            "name": "%s, every %d minutes" % (one["name"], site.every_minutes),
+            "description": "So that what a lost announcement or a job that died has left does not wait.",
+            "unified_job_template": one["name"],
+            "organization": one["organization"],
+            "rrule": "DTSTART:20260101T000000Z RRULE:FREQ=MINUTELY;INTERVAL=%d" % site.every_minutes,
+        }
+        for one in made
+        if any(one["name"].startswith(site.name_prefix + name) for name in scheduled)
+    ]
 
 
 def make_workflows(
@@ -146,6 +182,10 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
                 for question in template["survey"]
             ],
         }
+    if site.forks:
+        made["forks"] = site.forks
+    if site.notifications_on_failure:
+        made["notification_templates_error"] = list(site.notifications_on_failure)
     if site.execution_environment:
         made["execution_environment"] = site.execution_environment
     instance_groups = (group.instance_groups if group else ()) or site.instance_groups

@@ -15,13 +15,17 @@ _EXPECTED = "handle_events_expected_hosts"
 _MOST_NAMED = 3
 
 
-def check_complete(hosts: Sequence[Host]) -> None:
+def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
     """Refuse a run that does not have all hosts of each group.
 
     :param hosts: all hosts of the run, with what their balancers say
+    :param remarks: what is most likely not meant, in words: it may be why
     :raises PlanError: naming each group that has fewer hosts than its balancers count, or than the operator says
     """
     wrong = []
+    for host in hosts:
+        if host.expected is not None and host.expected < 0:
+            raise PlanError("%s: %d on %s: it has to be 0 or more" % (_EXPECTED, host.expected, host.name))
     for name, members in members_of_groups(hosts).items():
         told = {host.expected: host for host in members if host.expected is not None}
         if len(told) > 1:
@@ -45,7 +49,7 @@ def check_complete(hosts: Sequence[Host]) -> None:
         raise PlanError(
             "%s. Nobody would count how many of the others stay in service. Run on all of them, without a limit and"
             " without slices, and see that the inventory is complete; or set %s, for each group, to the number of hosts"
-            " that there are" % ("; ".join(wrong), _EXPECTED)
+            " that there are%s" % ("; ".join(wrong), _EXPECTED, "".join(". " + remark for remark in remarks))
         )
 
 

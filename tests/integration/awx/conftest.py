@@ -56,6 +56,7 @@ class Controller:
         awx.add("credentials", "Azure", organization=organization, kind="cloud")
         awx.add("execution_environments", "azure-events", organization=organization)
         awx.add("instance_groups", "europe")
+        awx.add("notification_templates", "Pager", organization=organization)
 
     def set_up(self, *options: str, by_password: bool = False, **variables: object) -> Done:
         """Run controller_setup, signed in by a token or by name and password."""

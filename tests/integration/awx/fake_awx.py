@@ -48,6 +48,18 @@ _KINDS: dict[str, dict[str, Any]] = {
     "credentials": {"organization": None, "kind": "ssh"},
     "execution_environments": {"organization": None, "image": ""},
     "instance_groups": {},
+    "notification_templates": {"organization": None},
+    "schedules": {"description": "", "unified_job_template": None, "rrule": ""},
+    "ad_hoc_commands": {
+        "inventory": None,
+        "credential": None,
+        "execution_environment": None,
+        "module_name": "",
+        "limit": "",
+        "status": "successful",
+        "failed": False,
+        "finished": "2026-11-25T03:00:00Z",
+    },
     "job_templates": {
         **_TEMPLATE,
         "job_type": "run",
@@ -55,6 +67,7 @@ _KINDS: dict[str, dict[str, Any]] = {
         "playbook": "",
         "become_enabled": False,
         "execution_environment": None,
+        "forks": 0,
         "job_slice_count": 1,
         "prevent_instance_group_fallback": False,
         "ask_job_slice_count_on_launch": False,
@@ -73,8 +86,15 @@ _TYPES = {
     "inventories": "inventory",
     **{kind: kind[:-1] for kind in _KINDS if kind != "inventories"},
 }
+_MADE = (
+    "job_templates",
+    "workflow_job_templates",
+    "workflow_job_template_nodes",
+    "schedules",
+    "ad_hoc_commands",
+)
 _LINKED_BY = {
-    "job_templates": ("credentials", "instance_groups"),
+    "job_templates": ("credentials", "instance_groups", "notification_templates_error"),
     "workflow_job_template_nodes": ("success_nodes", "failure_nodes", "always_nodes", "credentials"),
 }
 _ANSWERS: dict[str, Any] = {
@@ -255,11 +275,11 @@ class FakeAwx:
         return 200, {"count": len(found), "next": None, "previous": None, "results": found}
 
     def _create(self, kind: str, data: dict[str, Any]) -> tuple[int, Any]:
-        if kind not in ("job_templates", "workflow_job_templates", "workflow_job_template_nodes"):
+        if kind not in _MADE:
             _refuse(403, detail="You do not have permission to perform this action.")
         item = {**_KINDS[kind], **{key: value for key, value in data.items() if self._has(kind, key)}}
         self._check(kind, item)
-        if kind != "workflow_job_template_nodes" and any(
+        if kind in ("job_templates", "workflow_job_templates") and any(
             other["name"] == item["name"] and other["organization"] == item["organization"]
             for other in self.objects[kind].values()
         ):
@@ -272,6 +292,8 @@ class FakeAwx:
         for field, of in {"inventory": "inventories", "project": "projects", "organization": "organizations"}.items():
             if item.get(field) is not None and item[field] not in self.objects[of]:
                 _refuse(400, **{field: [f'Invalid pk "{item[field]}" - object does not exist.']})
+        if kind == "schedules" and not re.fullmatch(r"DTSTART:\d{8}T\d{6}Z RRULE:FREQ=\w+;INTERVAL=\d+", item["rrule"]):
+            _refuse(400, rrule=["rrule parsing failed validation"])
         if kind == "job_templates":
             if not item.get("name"):
                 _refuse(400, name=["This field is required."])
@@ -306,7 +328,7 @@ class FakeAwx:
         _refuse(404, detail="The requested resource could not be found.")
 
     def _associate(self, method: str, kind: str, number: int, part: str, data: dict[str, Any]) -> tuple[int, Any]:
-        of = kind if part.endswith("_nodes") else part
+        of = kind if part.endswith("_nodes") else part.removesuffix("_error")
         linked = self.links.setdefault((kind, number, part), [])
         if method == "GET":
             return 200, {"count": len(linked), "next": None, "results": [self._shown(of, one) for one in linked]}
@@ -353,7 +375,9 @@ class FakeAwx:
         return 201, {"job": job, "ignored_fields": ignored, "id": job, "type": "job", "status": "pending"}
 
     def _has(self, kind: str, field: str) -> bool:
-        return field in _KINDS[kind] or (field == "name" and kind != "workflow_job_template_nodes")
+        return field in _KINDS[kind] or (
+            field == "name" and kind not in ("workflow_job_template_nodes", "ad_hoc_commands")
+        )
 
     def _shown(self, kind: str, number: int) -> dict[str, Any]:
         url = f"/api/v2/{kind}/{number}/"

@@ -29,7 +29,14 @@ class Site:
         self.awx = controller.awx
         self.foreseen = controller.set_up("--check", controller_setup_only=["drain"])
         self.changed_by_a_check = list(self.awx.requests)
-        some: dict[str, Any] = {"controller_setup_groups": [GROUP], "controller_setup_only": SOME}
+        some: dict[str, Any] = {
+            "controller_setup_groups": [GROUP],
+            "controller_setup_only": SOME,
+            "controller_setup_forks": 50,
+            "controller_setup_notifications_on_failure": ["Pager"],
+            "controller_setup_every_minutes": 5,
+            "controller_setup_preflight_host": "web1",
+        }
         self.first = controller.set_up(**some)
         self.awx.requests.clear()
         self.signed_in_by_token = self.awx.signed_in
@@ -86,7 +93,8 @@ def test_given_a_bare_controller_when_it_is_set_up_then_the_templates_are_there(
 def test_given_a_controller_that_was_set_up_when_it_is_set_up_again_then_nothing_changes(site: Site) -> None:
     assert site.second.status == 0, site.second.output
     assert re.search(r"localhost +: ok=\d+ +changed=0 ", site.second.output), site.second.output
-    assert site.changed_by_the_second == []
+    # The preflight asks each time.
+    assert site.changed_by_the_second == [("POST", "/api/v2/ad_hoc_commands/")]
 
 
 def test_given_a_name_and_a_password_when_it_is_set_up_then_no_token_outlives_the_run(site: Site) -> None:
@@ -149,6 +157,26 @@ def test_given_the_templates_when_they_are_looked_at_then_each_has_what_its_jobs
     assert site.template("Drain machines")["prevent_instance_group_fallback"] is False
 
 
+def test_given_a_schedule_notifications_and_forks_when_it_is_set_up_then_they_are_there(site: Site) -> None:
+    template = site.template("Handle maintenance (web)")
+    (schedule,) = site.awx.objects["schedules"].values()
+
+    assert schedule["unified_job_template"] == template["id"]
+    assert schedule["name"] == "Azure events: Handle maintenance (web), every 5 minutes"
+    assert schedule["rrule"] == "DTSTART:20260101T000000Z RRULE:FREQ=MINUTELY;INTERVAL=5"
+    assert template["forks"] == 50
+    pager = site.awx.named("notification_templates", "Pager")["id"]
+    assert site.awx.linked("job_templates", template["id"], "notification_templates_error") == [pager]
+
+
+def test_given_a_host_for_the_preflight_when_it_is_set_up_then_the_controller_asks_it_as_jobs_will(site: Site) -> None:
+    first, *_others = site.awx.objects["ad_hoc_commands"].values()
+
+    assert (first["module_name"], first["limit"]) == ("ping", "web1")
+    assert first["credential"] == site.awx.named("credentials", "Machines")["id"]
+    assert first["execution_environment"] == site.awx.named("execution_environments", "azure-events")["id"]
+
+
 def test_given_the_workflow_when_it_is_followed_then_a_plan_is_approved_handled_and_reported(site: Site) -> None:
     nodes = {number: item["identifier"] for number, item in site.awx.objects["workflow_job_template_nodes"].items()}
     links = {
@@ -178,7 +206,7 @@ def test_given_a_file_when_it_is_written_then_it_has_what_the_modules_take_and_n
     assert done.status == 0, done.output
     assert controller.awx.requests == []
     written = yaml.safe_load(file.read_text(encoding="utf-8"))
-    assert set(written) == {"controller_templates", "controller_workflows"}
+    assert set(written) == {"controller_templates", "controller_workflows", "controller_schedules"}
     modules = AWX_COLLECTION / "ansible_collections" / "awx" / "awx" / "plugins" / "modules"
     for module, objects in {
         "job_template": written["controller_templates"],

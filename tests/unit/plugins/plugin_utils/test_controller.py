@@ -14,6 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.controller im
     SetupError,
     Site,
     make_job_templates,
+    make_schedules,
     make_workflows,
 )
 
@@ -129,6 +130,27 @@ def test_given_the_name_of_the_controller_when_templates_are_made_then_those_tha
     assert [one["name"] for one in made if one["playbook"] == "handle_events.yml" and not one["extra_vars"]] == [
         "Plan maintenance"
     ]
+
+
+def test_given_minutes_when_schedules_are_made_then_each_template_for_a_whole_fleet_has_one() -> None:
+    site = SITE._replace(every_minutes=5, name_prefix="A: ")
+    made = make_job_templates(TEMPLATES, site, [Group("web", "web"), Group("db", "databases")])
+
+    assert [one["name"] for one in make_schedules(TEMPLATES, made, site)] == [
+        "A: Handle maintenance (web), every 5 minutes",
+        "A: Handle maintenance (db), every 5 minutes",
+    ]
+    assert make_schedules(TEMPLATES, made, SITE) == []
+    with pytest.raises(SetupError, match="controller_setup_every_minutes is 90: it has to be from 1 to 60"):
+        make_schedules(TEMPLATES, made, site._replace(every_minutes=90))
+
+
+def test_given_forks_and_notifications_when_templates_are_made_then_all_have_them() -> None:
+    (made,) = make_job_templates(
+        TEMPLATES, SITE._replace(forks=50, notifications_on_failure=["Pager"]), only=["handle_events"]
+    )
+
+    assert (made["forks"], made["notification_templates_error"]) == (50, ["Pager"])
 
 
 def test_given_groups_when_workflows_are_made_then_each_has_the_templates_of_its_group() -> None:
