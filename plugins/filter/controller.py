@@ -29,10 +29,9 @@ def controller_objects(
     here = Site(**site)
     grouped = [Group(**group) for group in groups]
     try:
-        made = make_job_templates(data["job_templates"], here, grouped, only)
         return {
-            "job_templates": made,
-            "schedules": make_schedules(data["job_templates"], made, here),
+            "job_templates": make_job_templates(data["job_templates"], here, grouped, only),
+            "schedules": make_schedules(data["job_templates"], here, grouped, only),
             "workflow_job_templates": make_workflows(
                 data["workflow_job_templates"], data["job_templates"], here, grouped, only
             ),

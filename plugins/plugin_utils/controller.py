@@ -95,29 +95,31 @@ def make_job_templates(
 
 
 def make_schedules(
-    templates: Mapping[str, Mapping[str, Any]], made: Sequence[Mapping[str, Any]], site: Site
+    templates: Mapping[str, Mapping[str, Any]], site: Site, groups: Sequence[Group] = (), only: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return the arguments of a schedule module for each job template that is to run by itself.
-
-    :param made: what `make_job_templates` returned
-    """
+    """Return the arguments of a schedule module for each job template that is to run by itself. Raises SetupError."""
     if not site.every_minutes:
         return []
     if not 1 <= site.every_minutes <= _MOST_MINUTES:
         raise SetupError(
             "controller_setup_every_minutes is %d: it has to be from 1 to %d" % (site.every_minutes, _MOST_MINUTES)
         )
-    scheduled = [template["name"] for template in templates.values() if template.get("is_scheduled")]
+    of_each: Sequence[Group | None] = groups or [None]
+    names = [
+        _name(template["name"], site, group)
+        for key, template in templates.items()
+        if template.get("is_scheduled") and (not only or key in only)
+        for group in of_each
+    ]
     return [
         {
-            "name": "%s, every %d minutes" % (one["name"], site.every_minutes),
+            "name": "%s, every %d minutes" % (name, site.every_minutes),
             "description": "So that what a lost announcement or a job that died has left does not wait.",
-            "unified_job_template": one["name"],
-            "organization": one["organization"],
+            "unified_job_template": name,
+            "organization": site.organization,
             "rrule": "DTSTART:20260101T000000Z RRULE:FREQ=MINUTELY;INTERVAL=%d" % site.every_minutes,
         }
-        for one in made
-        if any(one["name"].startswith(site.name_prefix + name) for name in scheduled)
+        for name in names
     ]
 
 

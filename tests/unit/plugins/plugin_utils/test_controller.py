@@ -134,15 +134,16 @@ def test_given_the_name_of_the_controller_when_templates_are_made_then_those_tha
 
 def test_given_minutes_when_schedules_are_made_then_each_template_for_a_whole_fleet_has_one() -> None:
     site = SITE._replace(every_minutes=5, name_prefix="A: ")
-    made = make_job_templates(TEMPLATES, site, [Group("web", "web"), Group("db", "databases")])
+    groups = [Group("web", "web"), Group("db", "databases")]
 
-    assert [one["name"] for one in make_schedules(TEMPLATES, made, site)] == [
+    assert [one["name"] for one in make_schedules(TEMPLATES, site, groups)] == [
         "A: Handle maintenance (web), every 5 minutes",
         "A: Handle maintenance (db), every 5 minutes",
     ]
-    assert make_schedules(TEMPLATES, made, SITE) == []
+    assert [one["unified_job_template"] for one in make_schedules(TEMPLATES, site)] == ["A: Handle maintenance"]
+    assert make_schedules(TEMPLATES, site, only=["plan"]) == make_schedules(TEMPLATES, SITE) == []
     with pytest.raises(SetupError, match="controller_setup_every_minutes is 90: it has to be from 1 to 60"):
-        make_schedules(TEMPLATES, made, site._replace(every_minutes=90))
+        make_schedules(TEMPLATES, site._replace(every_minutes=90))
 
 
 def test_given_forks_and_notifications_when_templates_are_made_then_all_have_them() -> None:
