@@ -319,6 +319,36 @@ def test_given_a_task_of_the_operator_that_ends_the_play_then_that_fails_by_name
     assert host.is_back()
 
 
+def test_given_a_machine_that_a_cancelled_job_has_leased_then_no_job_ends_well_before_it_is_back(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(1)
+    (host,) = fleet.hosts
+    host.claim("handle_events")
+    host.marker.touch()
+    (host.state / "health_probe.json").write_text(json.dumps({"means": "present", "file": str(host.marker)}) + "\n")
+    state = json.loads((host.state / claims.FILE).read_text())
+    process = {"job": {"controller": "c1", "template": "9", "id": 15}}
+    state["lease"] = {"id": "15", "playbook": "handle_events", "by": "alice, job 15", "until": time.time() + 900}
+    state["lease"] |= {"process": process, "returning": False}
+    (host.state / claims.FILE).write_text(json.dumps(state))
+
+    status, of_another = fleet.run("handle_events")
+    assert status == 2, of_another.output
+    assert re.search(r"host0: FAILED: out for maintenance since .+ handle_events of alice, job 15 is", of_another.text)
+    assert host.marker.exists()
+
+    status, next_job = fleet.run(
+        "handle_events",
+        awx_job_id=16,
+        awx_job_template_id=9,
+        handle_events_controller="c1",
+        handle_events_runs_alone=True,
+    )
+    assert status == 0, next_job.output
+    assert host.is_back()
+
+
 def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(
     make_fleet: MakeFleet, tmp_path: Path
 ) -> None:
