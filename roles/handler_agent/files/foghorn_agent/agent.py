@@ -25,7 +25,6 @@ from .decisions import (
     SECONDS_OF_DOUBT,
     SECONDS_ONCE_STARTED,
     SECONDS_TO_SURVIVE,
-    SECONDS_TO_VANISH,
     Word,
     Work,
     awaiting_approval,
@@ -36,7 +35,6 @@ from .decisions import (
     hook_given_up,
     is_ready,
     is_wanted,
-    may_have_taken_effect,
     next_work,
     observe,
     plan_of,
@@ -44,6 +42,7 @@ from .decisions import (
     renamed,
     restarted,
     seconds_before_start,
+    seconds_to_miss,
     share_of,
     to_approve,
     transitions,
@@ -205,7 +204,7 @@ class Agent:
         self._next_write = 0.0
         self._steps = Steps(clocks)
         self._gone_since: Dict[str, float] = {}
-        """Since when events that may just be taking this machine away have not been listed any more."""
+        """Since when events that are tracked have not been listed any more."""
         self._is_known_vm = boot_id == state.boot_id or not state.tracked
         """Whether what is tracked is known to be this VM's: it was here before it booted, or IMDS has said so."""
         self._note_records()
@@ -483,15 +482,15 @@ class Agent:
         return self._doubt_until is not None
 
     def _missed(self, document: Document, now: float, wall: float) -> List[str]:
-        """The events that are not listed, and not over either: they may just be taking this machine away."""
+        """The events that are not listed, and not over either: they may take this machine away now, or yet."""
         listed = {event.event_id.lower() for event in document.events}
-        gone = [
-            one.event_id
+        gone = {
+            one.event_id: seconds_to_miss(one, self.config.rules, wall)
             for one in self.state.tracked
-            if one.event_id.lower() not in listed and may_have_taken_effect(one, wall)
-        ]
+            if one.event_id.lower() not in listed
+        }
         self._gone_since = {event_id: self._gone_since.get(event_id, now) for event_id in gone}
-        return [event_id for event_id, since in self._gone_since.items() if now - since < SECONDS_TO_VANISH]
+        return [event_id for event_id, seconds in gone.items() if now - self._gone_since[event_id] < seconds]
 
     def _follow_clock(self, now: float) -> None:
         """Have all that goes by the wall clock go by it as it is now, should somebody have put it right."""

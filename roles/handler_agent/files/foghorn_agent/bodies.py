@@ -22,6 +22,8 @@ FIELDS = (
     "stage",
     "state",
     "outcome",
+    "stopped",
+    "failed",
     "time",
     "vm_name",
     "event_id",
@@ -57,11 +59,15 @@ def fields_of(
         vm_name=vm_name,
         event_id=event_id,
         resources=" ".join(told.get("resources", ())),
+        stopped=", ".join(record.get("stopped", ())),
+        failed=", ".join(record.get("failed", ())),
     )
     fields = {name: "" if told.get(name) is None else plain(str(told[name])) for name in FIELDS}
     of = " ".join(one for one in (fields["event_type"], fields["event_id"], fields["outcome"]) if one)
     words = " ".join(one for one in (stage, fields["state"]) if one)
     fields["text"] = "%s: %s%s" % (vm_name, words, " (%s)" % of if of else "")
+    fields["text"] += "; stopped: %s" % fields["stopped"] if fields["stopped"] else ""
+    fields["text"] += "; did not end well: %s" % fields["failed"] if fields["failed"] else ""
     return fields
 
 

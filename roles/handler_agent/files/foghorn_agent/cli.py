@@ -36,6 +36,7 @@ commands:
   status [--json]       what the agent knows and does now
   history [--json]      what it did, oldest first
   check-config          name every mistake in the configuration, and what is most likely not meant
+  explain [TYPE]        what would be done about an event of this type, or of each type, when, and why
   version               print the version
 
 by hand, as root, while the agent runs:
@@ -46,11 +47,16 @@ by hand, as root, while the agent runs:
   forget EVENT          leave an event alone: undo what was done for it, and do not approve it
 
 options:
-  --config FILE         default: %s; check-config reads standard input for -
+  --config FILE         default: %s; check-config and explain read standard input for -
+  --notice SECONDS      with explain: the time until it may start
+  --source SOURCE       with explain: Platform, which is the default, or User
+  --shared              with explain: it hits another machine as well
+  --document FILE       with explain: the events of a document, in place of a type
 """
 USAGE = _USAGE % DEFAULT_PATH
 
 _CHOOSE_PYTHON = "choose-python"
+_EXPLAIN = "explain"
 _STANDARD_INPUT = "-"
 _SECONDS_TO_ANSWER = 10.0
 
@@ -70,6 +76,14 @@ class Arguments(NamedTuple):
     """With `hold`: None for no end."""
     event_id: str = ""
     """With `forget`."""
+    event_type: str = ""
+    """With `explain`; empty for each type."""
+    notice: Optional[float] = None
+    """With `explain`: seconds."""
+    source: Optional[str] = None
+    shared: bool = False
+    document: Optional[str] = None
+    """With `explain`: the file."""
     python: Optional[str] = None
     """With `choose-python`."""
 
@@ -118,22 +132,18 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
     asked = Arguments("")
     while left:
         word = left.pop(0)
-        name, equals, value = word.partition("=")
         if word in ("-h", "--help"):
             words.append("help")
-        elif word == "--json":
-            asked = asked._replace(json=True)
-        elif name in ("--config", "--for") and (equals or left):
-            value = value if equals else left.pop(0)
-            asked = asked._replace(config=value) if name == "--config" else asked._replace(seconds=_period(value))
         elif word.startswith("-"):
-            raise UsageError("%s is not an option, or lacks its value" % word)
+            asked = _with_option(asked, word, left)
         else:
             words.append(word)
     if words[:1] == [FORGET]:
         if len(words) != 2:
             raise UsageError("forget needs the id of one event, as status shows it")
         asked = asked._replace(event_id=words.pop())
+    if words[:1] == [_EXPLAIN] and len(words) == 2:
+        asked = asked._replace(event_type=words.pop())
     if words[:1] == [_CHOOSE_PYTHON] and len(words) == 2:
         asked = asked._replace(python=words.pop())
     if not words:
@@ -143,16 +153,42 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
     return _checked(asked._replace(command=words[0]))
 
 
+def _with_option(asked: Arguments, word: str, left: List[str]) -> Arguments:
+    """With an option, whose value is taken from what is left unless it is in the same word."""
+    fields: Dict[str, Any]
+    if word in ("--json", "--shared"):
+        fields = {word[2:]: True}
+        return asked._replace(**fields)
+    name, equals, value = word.partition("=")
+    read = _OPTIONS.get(name)
+    if read is None or not (equals or left):
+        raise UsageError("%s is not an option, or lacks its value" % word)
+    field, parse = read
+    fields = {field: parse(value if equals else left.pop(0))}
+    return asked._replace(**fields)
+
+
 def _checked(asked: Arguments) -> Arguments:
     if asked.command not in _COMMANDS:
         raise UsageError("%s is not a command" % asked.command)
-    if asked.config == _STANDARD_INPUT and asked.command != "check-config":
-        raise UsageError("--config - is for check-config")
+    if asked.config == _STANDARD_INPUT and asked.command not in ("check-config", _EXPLAIN):
+        raise UsageError("--config - is for check-config and explain")
     if asked.json and asked.command not in ("status", "history"):
         raise UsageError("--json is for status and history")
     if asked.seconds is not None and asked.command != HOLD:
         raise UsageError("--for is for hold")
+    sample = (asked.notice, asked.source, asked.shared or None)
+    if asked.command != _EXPLAIN and (asked.document is not None or any(one is not None for one in sample)):
+        raise UsageError("--notice, --source, --shared and --document are for explain")
+    if asked.document is not None and (asked.event_type or any(one is not None for one in sample)):
+        raise UsageError("--document is for itself: its events say the rest")
     return asked
+
+
+def _seconds(text: str) -> float:
+    if not (text.isdecimal() and len(text) < 8):
+        raise UsageError("--notice %s: expected whole seconds, like 900" % plain(text))
+    return float(text)
 
 
 def _period(text: str) -> float:
@@ -160,6 +196,15 @@ def _period(text: str) -> float:
         return parse_period(text)
     except RequestError as error:
         raise UsageError("--for %s" % error) from None
+
+
+_OPTIONS: Dict[str, Tuple[str, Callable[[str], Any]]] = {
+    "--config": ("config", str),
+    "--for": ("seconds", _period),
+    "--notice": ("notice", _seconds),
+    "--source": ("source", str),
+    "--document": ("document", str),
+}
 
 
 def _run(asked: Arguments, _output: TextIO) -> int:
@@ -260,10 +305,8 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
     # Only here: the agent's memory is dear.
     from .advice import advice_on_machine, advice_on_policies, fate_of_uncovered
 
-    if asked.config == _STANDARD_INPUT:
-        source, config = "standard input", read_config(sys.stdin.buffer.read(), "standard input")
-    else:
-        source, config = asked.config, load_config(asked.config)
+    source = "standard input" if asked.config == _STANDARD_INPUT else asked.config
+    config = _config_of(asked)
     # What comes by standard input may be for another machine.
     if asked.config != _STANDARD_INPUT and config.quorum.secret_file is not None:
         try:
@@ -324,6 +367,41 @@ def _choose_python(asked: Arguments, output: TextIO) -> int:
     return OK
 
 
+def _explain(asked: Arguments, output: TextIO) -> int:
+    # Only here: the agent's memory is dear.
+    from foghorn_core.scheduled_events.document import EVENT_TYPES, parse_document
+    from foghorn_core.scheduled_events.words import read_sources, read_types
+
+    from .explain import explain, sample_event
+
+    config = _config_of(asked)
+    now = datetime.now(timezone.utc)
+    if asked.document is not None:
+        try:
+            with open(asked.document, "rb") as file:
+                events = list(parse_document(file.read()).events)
+        except (OSError, DocumentError) as error:
+            raise Failed("--document %s: %s" % (asked.document, error)) from None
+    else:
+        try:
+            source = read_sources([asked.source or "Platform"])[0]
+            types = read_types([asked.event_type]) if asked.event_type else EVENT_TYPES
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        vm_name = config.imds.vm_name or "this VM"
+        events = [sample_event(each, asked.notice, source, asked.shared, vm_name, now) for each in types]
+    for event in events:
+        for line in explain(config.rules, event, now):
+            _show(plain(line) + "\n", output)
+    return OK
+
+
+def _config_of(asked: Arguments) -> Config:
+    if asked.config == _STANDARD_INPUT:
+        return read_config(sys.stdin.buffer.read(), "standard input")
+    return load_config(asked.config)
+
+
 def _help(_asked: Arguments, output: TextIO) -> int:
     output.write(USAGE)
     return OK
@@ -336,6 +414,7 @@ _COMMANDS.update(
         "status": _status,
         "history": _history,
         "check-config": _check_config,
+        _EXPLAIN: _explain,
         "send-webhook": _send_webhook,
         _CHOOSE_PYTHON: _choose_python,
         "version": _version,

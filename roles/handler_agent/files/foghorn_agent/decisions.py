@@ -184,6 +184,14 @@ def may_have_taken_effect(one: Tracked, wall: float) -> bool:
     return one.approvals > 0 or start is None or start.timestamp() <= wall
 
 
+def seconds_to_miss(one: Tracked, rules: Sequence[Rule], wall: float) -> float:
+    """How long an event that is no longer listed is not taken for over."""
+    if may_have_taken_effect(one, wall):
+        return SECONDS_TO_VANISH
+    is_advised = one.first.is_advisory and one.took_out and one.over is None and not one.rebooted
+    return plan_of(rules, one).advice_holds_for if is_advised else 0.0
+
+
 def renamed(state: State, document: Document) -> bool:
     """Whether an event that is tracked is listed for others now: it is, or this VM has another name."""
     for event in document.events:
@@ -244,17 +252,29 @@ def transitions(state: State, rules: Sequence[Rule], waiting: AbstractSet[str] =
             records.append(dict(record, state=BEGUN))
         if one.halted:
             halted = one
-            records.append(dict(record, state=FAILED))
+            records.append(dict(record, state=FAILED, **_what_came_of(one, plan, stage)))
         elif progress.left_of(plan.steps(stage)):
             return records
         else:
-            records.append(dict(record, state=FAILED if progress.flawed else SUCCEEDED))
+            state_now = FAILED if progress.flawed else SUCCEEDED
+            records.append(dict(record, state=state_now, **_what_came_of(one, plan, stage)))
     if may_restore:
         if state.restore.state == PENDING:
             records.append(_restore_record(state, BEGUN))
         if not _restore_left(state, rules):
             records.append(_restore_record(state, SUCCEEDED))
     return records
+
+
+def _what_came_of(one: Tracked, plan: Plan, stage: str) -> Dict[str, List[str]]:
+    """The units that a stage has stopped, and the steps that failed or did not end in time, for those who are told."""
+    failed = {failure.name: failure.reason for failure in one.failures if failure.stage == stage}
+    done = one.progress(stage).done
+    stopped = [
+        step.stops for key, step in keyed(plan.steps(stage)) if step.stops and key in done and step.name not in failed
+    ]
+    told = {"stopped": stopped, "failed": ["%s: %s" % each for each in failed.items()]}
+    return {name: each for name, each in told.items() if each}
 
 
 def is_wanted(state: State, rules: Sequence[Rule], work: Work) -> bool:
@@ -427,7 +447,9 @@ def seconds_before_start(left: float, margin: float) -> float:
 
 def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
     """The plan for an event, which stays the same for all of its life."""
-    return manual_plan(rules) if one.is_manual else plan_for(rules, one.first, one.notice)
+    plan = manual_plan(rules) if one.is_manual else plan_for(rules, one.first, one.notice)
+    # What only may come never starts: there is nothing to approve, and no start to wait for.
+    return plan._replace(approve=NEVER, begin_before=None) if one.first.is_advisory else plan
 
 
 def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":

@@ -47,6 +47,8 @@ DEFAULT_HOOKS_TIMEOUT = 300.0  # seconds
 SHORT_FREEZE = 10  # seconds
 # How long before its start the work begins for an event that nobody here approves: it will not start any sooner.
 DEFAULT_BEGIN_BEFORE = 300.0  # seconds
+# How long a machine stays out for an eviction that was only likely, once nothing says so any more.
+DEFAULT_ADVICE_HOLDS_FOR = 600.0  # seconds
 # Of most maintenance.
 SAMPLE_NOTICE = 900.0  # seconds
 
@@ -95,6 +97,8 @@ class Plan(NamedTuple):
     """What has to succeed before an approval, and only looks."""
     approve_between: Tuple[Window, ...] = ()
     """When it may approve; at any time if there are none."""
+    advice_holds_for: float = DEFAULT_ADVICE_HOLDS_FOR
+    """Seconds that the machine stays out once an advisory event is no longer listed."""
     is_default: bool = False
     """Whether nobody wrote it, so that it approves only what a hook has prepared."""
 

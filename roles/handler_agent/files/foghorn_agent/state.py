@@ -463,9 +463,24 @@ def _survived(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 def _seen(draft: _Draft, record: Mapping[str, Any]) -> None:
     event = parse_event(record["event"])
-    draft.tracked[event.event_id.lower()] = Tracked(
-        first=event, event=event, notice=record["notice"], seen_at=record["at"], started=event.is_started
-    )
+    one = Tracked(first=event, event=event, notice=record["notice"], seen_at=record["at"], started=event.is_started)
+    if event.event_type == "Preempt":
+        one = _after_advice(one, draft.tracked.values())
+    draft.tracked[event.event_id.lower()] = one
+
+
+def _after_advice(one: Tracked, tracked: Iterable[Tracked]) -> Tracked:
+    """An eviction goes on from where the drain is that was begun when it was only likely."""
+    for other in tracked:
+        if other.first.is_advisory and other.took_out and not (other.over or other.flawed or other.rebooted):
+            return one._replace(
+                drain=Progress(BEGUN, other.drain.done),
+                looked=other.looked,
+                began=other.began,
+                undo=other.undo,
+                prepared=other.prepared,
+            )
+    return one
 
 
 def _changed(draft: _Draft, record: Mapping[str, Any]) -> None:

@@ -95,12 +95,16 @@ class Happening:
 
     def as_event(self) -> Event:
         assert self.announced is not None
+        event = self._as_event(self.announced)
+        return event._replace(not_before=None, duration_in_seconds=None) if event.is_advisory else event
+
+    def _as_event(self, announced: float) -> Event:
         return Event(
             self.life.event_id,
             self.life.event_type,
             "Scheduled" if self.started is None else "Started",
             self.life.resources,
-            None if self.started is not None else EPOCH + timedelta(seconds=self.announced + self.life.notice),
+            None if self.started is not None else EPOCH + timedelta(seconds=announced + self.life.notice),
             "Platform",
             "VirtualMachine",
             "rehearsed",

@@ -112,7 +112,7 @@ def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[st
         (["status", "--jsn"], "--jsn is not an option, or lacks its value"),
         (["status", "--config"], "--config is not an option, or lacks its value"),
         (["run", "--json"], "--json is for status and history"),
-        (["run", "--config", "-"], "--config - is for check-config"),
+        (["run", "--config", "-"], "--config - is for check-config and explain"),
     ],
 )
 def test_given_arguments_that_cannot_be_meant_when_parsed_then_the_error_says_why(

@@ -6,9 +6,11 @@ Runs on Python 3.6 and later.
 """
 
 import json
+from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
 import pytest
+from foghorn_agent.bodies import fields_of
 from foghorn_agent.config import parse_config
 from foghorn_agent.policy import COMMAND, HOOKS, WAIT_CONNECTIONS, Plan, Step
 from foghorn_agent.state import State, apply, replay
@@ -132,3 +134,20 @@ def test_given_a_step_that_begins_anew_when_nothing_else_undoes_it_then_it_is_wr
     undone = [record["name"] for record in rehearsal.history if record["kind"] == "step_begun" and "undo" in record]
     assert undone == ["deregister"]
     assert replay(rehearsal.history) == apply(State(), *rehearsal.history)
+
+
+def test_given_a_unit_that_is_stopped_and_a_step_that_fails_when_others_are_told_then_both_are_named() -> None:
+    rehearsal = Rehearsal([LONG], policy=dict(UNIT_POLICY, approve="never"))
+    rehearsal.failing = {"wait"}
+    rehearsal.run_until(90.0)
+    ends = [record for record in rehearsal.told if record["kind"] == "stage" and record["state"] != "begun"]
+    assert [(record["stage"], record["state"]) for record in ends] == [("drain", "failed"), ("shutdown", "succeeded")]
+    assert ends[0]["failed"][0].startswith("wait: exit status 1")
+    assert "stopped" not in ends[0]
+    assert ends[1]["stopped"] == ["web.service"]
+    time_of_it = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    texts = [fields_of(end["stage"], end, None, "web_0", "E-1", time_of_it)["text"] for end in ends]
+    assert texts == [
+        "web_0: drain failed (E-1); did not end well: wait: exit status 1",
+        "web_0: shutdown succeeded (E-1); stopped: web.service",
+    ]
