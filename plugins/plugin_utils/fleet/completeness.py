@@ -49,7 +49,8 @@ def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
         raise PlanError(
             "%s. Nobody would count how many of the others stay in service. Have handle_events_hosts name all of them,"
             " without a limit and without slices, and see that the inventory is complete; or set %s, for each"
-            " group, to the number of hosts that there are%s" % ("; ".join(wrong), _EXPECTED, "".join(". " + remark for remark in remarks))
+            " group, to the number of hosts that there are%s"
+            % ("; ".join(wrong), _EXPECTED, "".join(". " + remark for remark in remarks))
         )
 
 

@@ -24,13 +24,13 @@ from .treatment import Policy
 
 
 class Step(Enum):
-    """Where a host is in a run. Those with a value are orders: something is to be done there, and reported."""
+    """Where a host is in a run. Most are orders: something is to be done there, and reported."""
 
-    IDLE = ""
+    IDLE = "idle"
     """Its turn has not come."""
     ASK = "ask"
     """Read its events and who wants it out."""
-    ASKED = " asked"
+    ASKED = "asked"
     WAIT = "wait"
     """Stay in service until its events change, any host has news, or `until`."""
     LEASE = "lease"
@@ -39,14 +39,14 @@ class Step(Enum):
     """Take it out of rotation, wait for its connections, then read its events again."""
     STOP = "stop"
     """Stop its services."""
-    PREPARED = " prepared"
+    PREPARED = "prepared"
     """Or not: a step may have failed."""
     NOTE = "note"
     """Write down on it which events are about to be approved."""
-    NOTED = " noted"
+    NOTED = "noted"
     APPROVE = "approve"
     """Approve `event_ids`."""
-    APPROVED = " approved"
+    APPROVED = "approved"
     WATCH = "watch"
     """Follow `progress` until it is over, or any other host has news; and renew the lease."""
     SEE_BACK = "see_back"
@@ -57,12 +57,15 @@ class Step(Enum):
     """End its lease, and leave it out."""
     AFTER_BATCH = "after_batch"
     """Do what the operator wants done after the batch."""
-    DONE = " done"
+    DONE = "done"
 
     @property
     def is_order(self) -> bool:
         """Whether it is carried out on the host."""
-        return bool(self.value) and not self.value.startswith(" ")
+        return self not in _BETWEEN_ORDERS
+
+
+_BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
 
 class Order(NamedTuple):
