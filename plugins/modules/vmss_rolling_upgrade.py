@@ -52,6 +52,9 @@ options:
       - With V(false) the module ends once Azure has accepted the request. Not for O(state=finished).
     type: bool
     default: true
+  progress_file:
+    description: Set by the action of this name, which shows how far the module is while it runs. Do not set it.
+    type: path
 attributes:
   check_mode:
     support: full
@@ -62,6 +65,7 @@ attributes:
     support: partial
     details: An upgrade that is over is no reason not to start another. Azure leaves alone what has the latest version.
 notes:
+  - While it works, a line says at least every 30 seconds how far it is, in the output of AWX as well.
   - An upgrade of a large set takes hours. Set O(timeout) to more than it needs, or O(wait=false) and look later.
   - Azure refuses an upgrade of a set that does not tell which instances are healthy, by a probe of its load balancer
     (uniform sets only) or by the Application Health extension.
@@ -173,14 +177,19 @@ subscription_id:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import rolling_upgrade_arguments, run_rolling_upgrade, sign_in_arguments
+from ..module_utils.arm.module import (
+    progress_arguments,
+    rolling_upgrade_arguments,
+    run_rolling_upgrade,
+    sign_in_arguments,
+)
 
 
 def main() -> None:
     """Run the module."""
     run_rolling_upgrade(
         AnsibleModule(
-            argument_spec={**sign_in_arguments(), **rolling_upgrade_arguments()},
+            argument_spec={**sign_in_arguments(), **rolling_upgrade_arguments(), **progress_arguments()},
             supports_check_mode=True,
         )
     )

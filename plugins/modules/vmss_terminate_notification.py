@@ -56,6 +56,9 @@ options:
         leaves them alone in any case.
     type: bool
     default: false
+  progress_file:
+    description: Set by the action of this name, which shows how far the module is while it runs. Do not set it.
+    type: path
 attributes:
   check_mode:
     support: full
@@ -66,6 +69,7 @@ attributes:
     support: partial
     details: With O(update_instances=all) every run updates all instances.
 notes:
+  - While it works, a line says at least every 30 seconds how far it is, in the output of AWX as well.
   - Spot instances have no terminate notification. The module warns when the scale set is made of them.
 seealso:
   - module: foghorn.azure_events.vmss_terminate_notification_info
@@ -218,6 +222,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm.module import (
     notification_arguments,
+    progress_arguments,
     rollout_arguments,
     run_scale_set_notification,
     sign_in_arguments,
@@ -228,7 +233,12 @@ def main() -> None:
     """Run the module."""
     run_scale_set_notification(
         AnsibleModule(
-            argument_spec={**sign_in_arguments(), **notification_arguments(), **rollout_arguments()},
+            argument_spec={
+                **sign_in_arguments(),
+                **notification_arguments(),
+                **rollout_arguments(),
+                **progress_arguments(),
+            },
             supports_check_mode=True,
         )
     )

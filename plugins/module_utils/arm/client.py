@@ -126,6 +126,8 @@ class ArmClient:
         self.deadline = deadline
         self.asked = ""
         """What is under way, for errors."""
+        self.tell: Callable[[str], None] = lambda _line: None
+        """Told how far long work is, for whoever watches it."""
         self._sleep = sleep
         self.sign_in = sign_in
         if sign_in.cloud.endpoints:

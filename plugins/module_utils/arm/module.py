@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -97,6 +97,11 @@ def rollout_arguments() -> ArgumentSpec:
         "max_unavailable": {"type": "str", "default": "20%"},
         "update_protected": {"type": "bool", "default": False},
     }
+
+
+def progress_arguments() -> ArgumentSpec:
+    """The option by which the action of a module's name hears how far the module is."""
+    return {"progress_file": {"type": "path"}}
 
 
 def places_arguments() -> ArgumentSpec:
@@ -795,6 +800,7 @@ def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict
         module.no_log_values.update(sign_in.secrets)
         _warn(module, sign_in.warnings)
         with ArmClient(sign_in, Deadline(timeout)) as client:
+            client.tell = _writer(module.params.get("progress_file"))
             try:
                 with _heard_out():
                     result = {**work(client), **_said_by(client)}
@@ -802,6 +808,19 @@ def _run(module: AnsibleModule, prepare: Callable[[], Callable[[ArmClient], dict
                 doubt = {"may_still_happen": True} if client.may_have_begun else {}
                 module.fail_json(msg=interrupted(client), **_said_by(client), **doubt)
     module.exit_json(**result)
+
+
+def _writer(path: str | None) -> Callable[[str], None]:
+    """What writes a line to a file that is there, in place of the one before. If it cannot, the work goes on."""
+
+    def write(line: str) -> None:
+        if path is not None:
+            with suppress(OSError), open(path, "r+", encoding="utf-8") as file:
+                # Of what was longer, the end stands behind the line for a moment.
+                file.write(line + "\n")
+                file.truncate()
+
+    return write
 
 
 @contextmanager

@@ -276,6 +276,7 @@ def _follow(client: ArmClient, found: UpgradeChange) -> UpgradeChange:
 
 def _pause(client: ArmClient, found: UpgradeChange, what: str) -> None:
     progress = found.upgrade.progress if found.upgrade is not None else ""
+    client.tell(progress)
     try:
         client.wait(POLL_INTERVAL, "The rolling upgrade of %s %s (%s)" % (_name(found), what, progress))
     except OutOfTime as error:

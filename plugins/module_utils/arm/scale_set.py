@@ -323,6 +323,8 @@ class _Work:
         found = read_instances(self._client, self._scale_set, with_state)
         self._instances = [one for one in found if one.key not in self._gone]
         self._meant.update((one.key, one.name) for one in self._waiting(OUTDATED))
+        failed = sum(not one.latest_model and self._attempts[one.key] >= MOST_ATTEMPTS for one in self._instances)
+        self._client.tell("%s, %d failed" % (self.progress, failed))
         return self._instances
 
     def _waiting(self, which: str) -> list[Instance]:

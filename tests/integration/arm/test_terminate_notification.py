@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -139,6 +140,8 @@ def test_given_many_scale_sets_then_the_playbook_reports_them_all_and_fails_for_
     run = here.run_playbook("foghorn.azure_events.terminate_notifications", ("--extra-vars", json.dumps(variables)))
     assert run.code != 0
     assert "scale set rg/web: announced PT10M ahead (changed), updated: web_0 web_1 web_2" in run.output
+    # While it works, and where AWX shows it: in the output itself.
+    assert re.search(r"^\[web\]: .*, after \d+ s\. Ctrl-C ends this task, Azure goes on", run.output, re.MULTILINE)
     assert "scale set rg/nowhere: FAILED: " in run.output
     assert "VM rg/db: announced PT5M ahead (changed)" in run.output
     assert "These failed: nowhere" in run.output

@@ -51,7 +51,7 @@ NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
 ACTIONS = {"imds": ["maintenance_watch"], "": ["wait_until"]}
 # These run on the host, and an action adds what only the controller knows.
-WRAPPED = ["rotation_claim"]
+WRAPPED = ["rotation_claim", "vmss_rolling_upgrade", "vmss_terminate_notification"]
 # What lies between the modules and the rest: all that makes a result for Ansible.
 DOORS = sorted(path for path in (MODULES.parent / "module_utils").rglob("*.py") if "exit_json(" in path.read_text())
 

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""How does a module that runs for long say how far it is?
+
+Ansible shows what a module returns, when it has ended. So the module writes its progress to a file of the controller's,
+and the action of its name shows what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ..module_utils.scheduled_events.text import plain
+
+AT_LEAST_EVERY = 30.0  # seconds
+_AT_MOST_EVERY = 5.0  # seconds
+_LOOK_EVERY = 1.0  # seconds
+_LONGEST = 500  # characters
+INTERRUPTED = "Ctrl-C ends this task, Azure goes on with what it has accepted, and another run continues"
+
+
+@contextmanager
+def speaking(
+    tell: Callable[[str], None],
+    directory: str,
+    look_every: float = _LOOK_EVERY,
+    at_most_every: float = _AT_MOST_EVERY,
+    at_least_every: float = AT_LEAST_EVERY,
+) -> Iterator[str]:
+    """Give the path of a file, and tell what is written there for as long as the context lasts. Times are in seconds.
+
+    What has changed is told at most every so often; what has not, at least every so often.
+
+    :param directory: of the controller's, for the file
+    """
+    descriptor, path = tempfile.mkstemp(prefix="foghorn_progress_", dir=directory)
+    os.close(descriptor)
+    ended = threading.Event()
+
+    def listen() -> None:
+        began = told_at = time.monotonic()
+        told = ""
+        while not ended.wait(look_every):
+            now = time.monotonic()
+            said = _read(path)
+            is_news = said != told and (not told or now - told_at >= at_most_every)
+            if is_news or now - told_at >= at_least_every:
+                what = "%s, after %d s" % (said or "nothing is known of the instances so far", now - began)
+                tell(what if told else "%s. %s" % (what, INTERRUPTED))
+                told, told_at = said or what, now
+
+    listener = threading.Thread(target=listen, name="progress", daemon=True)
+    listener.start()
+    try:
+        yield path
+    finally:
+        ended.set()
+        listener.join()
+        os.unlink(path)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return plain(file.read(_LONGEST).partition("\n")[0]).strip()
