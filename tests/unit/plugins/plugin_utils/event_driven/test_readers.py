@@ -11,6 +11,7 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     secret_of_question,
     sign_answer,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Options, read_options
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import (
     Agents,
@@ -30,6 +32,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.
     in_thread,
     open_reader,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import news
 from azure_simulator.arm import certificate
 from azure_simulator.testing import Simulator
 
@@ -305,23 +308,27 @@ class TestOtherSources:
     ) -> None:
         throwaway = certificate.make(tmp_path)
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(throwaway.certificate))
-        publish = {"eventGridAndResourceGraph": {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}}
+        publish = {"eventGridAndResourceGraph": {"enable": True, "scheduledEventsApiVersion": "2024-07-09"}}
         properties = {"scheduledEventsPolicy": {"scheduledEventsAdditionalPublishingTargets": publish}}
         config = {
-            "vms": [{"name": "db", "address": "127.0.101.2"}],
+            "vms": [
+                {"name": "db", "address": "127.0.101.2"},
+                {"name": "cheap", "address": "127.0.101.3", "spot": True},
+            ],
             "arm": {
                 "subscription_id": SUBSCRIPTION,
                 "tenant_id": TENANT,
                 "management_groups": {"shop": [SUBSCRIPTION]},
                 "clients": [{"client_id": CLIENT, "secret": "of-no-use-elsewhere"}],
                 "tls": {"certificate": str(throwaway.certificate), "private_key": str(throwaway.private_key)},
-                "virtual_machines": [{"name": "db", "properties": properties}],
+                "virtual_machines": [{"name": name, "properties": properties} for name in ("db", "cheap")],
             },
         }
         with Simulator(config) as azure:
             first = azure.event("Reboot", "db")["event_id"]
             azure.withdraw(first)
             azure.event("Redeploy", "db")
+            azure.event("SpotRebalanceRecommendation", "cheap")
             given = {
                 "source": "resource_graph",
                 "base_url": azure.arm_tls,
@@ -336,6 +343,11 @@ class TestOtherSources:
                 assert [(one.event.event_type, one.is_finished) for one in found] == [
                     ("Reboot", True),
                     ("Redeploy", False),
+                    ("SpotRebalanceRecommendation", False),
+                ]
+                told = [one["azure_maintenance"] for one in news(found[2:], Memory(), None, datetime.now(UTC))]
+                assert [(one["event_type"], one["resources"], one["not_before"]) for one in told] == [
+                    ("SpotRebalanceRecommendation", ["cheap"], None)
                 ]
                 assert found[0].resource_id is not None
                 assert found[0].resource_id.endswith("/virtualMachines/db")
