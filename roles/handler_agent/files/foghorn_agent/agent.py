@@ -50,7 +50,7 @@ from .decisions import (
     undo_with,
     with_hooks_given_up,
 )
-from .doubts import doubt_about_name, doubt_about_records, told_of_original
+from .doubts import doubt_about_name, doubt_about_policies, doubt_about_records, told_of_original
 from .imds_desk import Heard, Poll
 from .journal import Journal, JournalError
 from .log import Log
@@ -63,6 +63,7 @@ from .policy import (
     NEVER,
     RESTORE,
     SHORTEST_GRACE_OF_REPAIRS,
+    SHUTDOWN,
     STAGES,
     STOP,
     nothing_configured_for,
@@ -208,6 +209,7 @@ class Agent:
         self._is_known_vm = boot_id == state.boot_id or not state.tracked
         """Whether what is tracked is known to be this VM's: it was here before it booted, or IMDS has said so."""
         self._note_records()
+        self._note_policies()
         if boot_id != state.boot_id:
             self._commit({"kind": "boot" if state.boot_id is not None else "first_start", "boot_id": boot_id})
 
@@ -413,6 +415,7 @@ class Agent:
     def use(self, config: Config) -> None:
         """Go on with another configuration, from the next turn on. What is running and still wanted goes on."""
         self.config = config
+        self._note_policies()
         self._settled = None
         # When each event's work has to be done, and begins, is found anew: both depend on its plan.
         self._begin_at = {}
@@ -508,6 +511,10 @@ class Agent:
             text += ": deadlines go by it as it is now, and a hold keeps its length"
             self._health = self._health._replace(clock_trouble=text)
         self._edges.log(levels.WARNING if concerned else levels.NOTICE, text)
+
+    def _note_policies(self) -> None:
+        has_hooks = any(self._edges.has_hooks(stage) for stage in (DRAIN, SHUTDOWN))
+        self._health = self._health._replace(policies_trouble=doubt_about_policies(self.config.rules, has_hooks))
 
     def _note_records(self) -> None:
         """Say what the journal lacks, and keep what could not be read."""

@@ -194,11 +194,11 @@ def seconds_to_miss(one: Tracked, rules: Sequence[Rule], wall: float) -> float:
 
 def renamed(state: State, document: Document) -> bool:
     """Whether an event that is tracked is listed for others now: it is, or this VM has another name."""
-    for event in document.events:
-        one = state.find(event.event_id)
-        if one is not None and one.over is None and not event.is_of_unknown_vms and not state.hits_me(event):
-            return True
-    return False
+    live = {one.event_id.lower() for one in state.tracked if one.over is None}
+    return any(
+        event.event_id.lower() in live and not event.is_of_unknown_vms and not state.hits_me(event)
+        for event in document.events
+    )
 
 
 def restarted(before: Optional[Document], document: Document) -> bool:

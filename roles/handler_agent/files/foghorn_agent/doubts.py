@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Why may what the agent knows not be so? Each doubt is a line for whoever asks; empty is none. Pure."""
 
-from typing import Optional
+from typing import Optional, Sequence
 
+from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES
+
+from .policy import MANUAL, Rule
 from .state import State
 
 
@@ -37,6 +40,27 @@ def doubt_about_name(state: State) -> Optional[str]:
         " or ".join(state.former_names),
         ", ".join(strange),
     )
+
+
+def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str]:
+    """Which words in the policies nobody knows, and which types of events no policy is for, nor a hook.
+
+    :param has_hooks: whether there are hooks, which the default policies run
+    """
+    own = [rule for rule in rules if not rule.plan.is_default]
+    unknown = sorted({word for rule in own for word in rule.match.unknown_types((*EVENT_TYPES, MANUAL))})
+    uncovered = [
+        each
+        for each in EVENT_TYPES
+        if own
+        and not has_hooks
+        and each not in ADVISORY_EVENT_TYPES
+        and not any(rule.match.event_types is None or rule.match.names(each) for rule in own)
+    ]
+    found = ["%s is no type of event that this version knows" % ", ".join(unknown)] if unknown else []
+    if uncovered:
+        found.append("no policy is for %s, and no hook" % ", ".join(uncovered))
+    return "; ".join(found) or None
 
 
 def told_of_original(state: State) -> str:

@@ -193,8 +193,9 @@ class State(NamedTuple):
 
     def hits_me(self, event: Event) -> bool:
         """Whether an event names this VM, by its name or, if it is tracked, by one that it had before."""
-        names = (self.vm_name or "", *(self.former_names if self.find(event.event_id) else ()))
-        return any(event.affects(name) for name in names)
+        return event.affects(self.vm_name or "") or (
+            any(event.affects(name) for name in self.former_names) and self.find(event.event_id) is not None
+        )
 
     def progress(self, event_id: str, stage: str) -> Progress:
         """How far a stage of an event has come; the restore is the same for all."""

@@ -27,6 +27,7 @@ TROUBLES = {
     "identity_trouble": "identity",
     "clock_trouble": "clock",
     "members_trouble": "members",
+    "policies_trouble": "policies",
 }
 
 
@@ -52,6 +53,8 @@ class Health(NamedTuple):
     """What became of the wall clock while something depended on it."""
     members_trouble: Optional[str] = None
     """Whose words are too old to go by."""
+    policies_trouble: Optional[str] = None
+    """What the policies say that nobody knows, or do not say."""
     configuration_modified: Optional[float] = None
     """When the configuration's file that was read last was written; None for no file."""
 

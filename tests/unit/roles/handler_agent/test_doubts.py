@@ -10,10 +10,12 @@ from typing import Any, Dict, List, Optional
 
 import pytest
 from foghorn_agent.clock import Clocks, Steps
+from foghorn_agent.config import parse_config
 from foghorn_agent.doubts import doubt_about_name, doubt_about_records, told_of_original
+from foghorn_agent.imds_desk import Poll
 from foghorn_agent.state import State, replay, summarise
 from foghorn_core.scheduled_events.errors import Refused
-from rehearsal import DEALLOCATED, POLICY, UNHARMED, UNIT_POLICY, Life, Rehearsal, fleet_of, tick_all
+from rehearsal import DEALLOCATED, POLICY, QUORUM, UNHARMED, UNIT_POLICY, Life, Rehearsal, fleet_of, tick_all
 
 UNAPPROVED = dict(UNIT_POLICY, approve="never", begin_before=604800)
 GARBAGE = {"kind": "unreadable"}
@@ -371,5 +373,45 @@ def test_given_a_service_that_was_enabled_anew_when_the_agent_starts_again_then_
     rehearsal.run_until(230.0)
     rehearsal.kill()
     rehearsal.run_until(530.0)
+    assert rehearsal.state.is_out
+    assert rehearsal.steps("restore") == []
+
+
+# --- policies ---------------------------------------------------------------------------------------
+
+
+def test_given_policies_that_leave_types_out_or_name_unknown_ones_when_in_force_then_that_is_said() -> None:
+    policy = dict(POLICY, match={"event_types": ["Reboot", "Redeploy", "Quench", "Manual"]})
+    rehearsal = Rehearsal(policy=policy)
+    rehearsal.run_until(2.0)
+    assert (
+        "policies: Quench is no type of event that this version knows; no policy is for Preempt, Terminate, Freeze,"
+        " and no hook\n"
+    ) in answer(rehearsal, "/healthz")
+    assert 'foghorn_trouble{with="policies"} 1.0' in answer(rehearsal, "/metrics")
+    assert rehearsal.agent is not None
+    rehearsal.agent.use(parse_config({"policies": [POLICY], "quorum": QUORUM}))
+    assert "policies" not in answer(rehearsal, "/healthz")
+    rehearsal.stages_with_hooks = {"drain"}
+    rehearsal.agent.use(parse_config({"policies": [dict(policy, match={"event_types": ["Reboot"]})], "quorum": QUORUM}))
+    assert "policies" not in answer(rehearsal, "/healthz")
+    rehearsal.agent.use(parse_config({}))
+    assert "policies" not in answer(rehearsal, "/healthz")
+
+
+def test_given_a_name_that_was_asked_long_ago_when_the_event_is_listed_under_another_then_it_is_asked_first() -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=100.0, linger=20.0)], policy=UNAPPROVED)
+    rehearsal.run_until(30.0)
+    life, poll = rehearsal.happenings[0].life, rehearsal._poll
+    rehearsal.heard.is_identity_wanted = False
+
+    def asked_long_ago(job: Any) -> Poll:
+        is_new = rehearsal.heard.is_identity_wanted
+        return poll(job)._replace(vm_name="shop_0" if is_new else "web_0", is_identity_new=is_new)
+
+    rehearsal.poll_worker._function = asked_long_ago
+    rehearsal.happenings[0].life = life._replace(resources=("shop_0",))
+    rehearsal.run_until(60.0)
+    assert rehearsal.state.vm_name == "shop_0"
     assert rehearsal.state.is_out
     assert rehearsal.steps("restore") == []

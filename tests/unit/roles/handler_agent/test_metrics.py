@@ -53,6 +53,7 @@ def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> Non
         'foghorn_trouble{with="identity"} 0.0',
         'foghorn_trouble{with="journal"} 0.0',
         'foghorn_trouble{with="members"} 0.0',
+        'foghorn_trouble{with="policies"} 0.0',
         'foghorn_trouble{with="records"} 0.0',
     ]
 
