@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import eviction, repairs
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Notifications, Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
+    Notification,
+    Notifications,
+    Wish,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rights import is_permitted
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
     Rollout,
     ScaleSetChange,
@@ -67,6 +72,22 @@ def test_given_a_flexible_set_when_its_repairs_are_suspended_then_the_refusal_of
     found = web(mode="Flexible", automaticRepairsPolicy={"enabled": True})
     with ScriptedArm(refused, found, Step(200)) as arm, client_of(arm, FakeTime()) as client:
         assert repairs.set_state(client, "shop", "web", repairs.SUSPENDED).before == repairs.UNKNOWN
+
+
+def test_given_a_flexible_set_without_a_profile_when_it_is_turned_on_then_one_link_is_followed_to_its_end() -> None:
+    found, written, ended, shown = played("flexible_set_enabled")
+    with ScriptedArm(found, written, ended, shown) as arm, client_of(arm, FakeTime()) as client:
+        change = notify(client, "shop", "api", Wish(True, 300), Rollout("none"))
+    assert (change.before, change.changed) == (Notifications(), True)
+    assert change.after.terminate == Notification(True, 300)
+    assert arm.lines[2] == "GET /operation?p=1"
+
+
+def test_given_what_somebody_may_do_then_it_is_read_as_azure_documents_it() -> None:
+    (answer,) = recorded.answers("permissions")
+    rows = answer["body"]["value"]
+    assert is_permitted(rows, "Microsoft.Compute/virtualMachines/read")
+    assert not is_permitted(rows, "Microsoft.Compute/virtualMachines/write")
 
 
 def test_given_an_instance_is_scaled_in_when_it_is_updated_then_it_is_gone() -> None:
