@@ -10,6 +10,7 @@ when it has ended; until then a line now and then tells how far it is. A line of
 """
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -39,6 +40,8 @@ class Result(NamedTuple):
     seconds: float
     processor_seconds: float | None = None
     skipped: tuple[str, ...] = ()
+    was_interrupted: bool = False
+    """Whether somebody pressed Ctrl-C."""
 
     def __str__(self) -> str:
         outcome = "passed" if self.passed else "FAILED"
@@ -73,7 +76,8 @@ def main() -> int:
         except KeyboardInterrupt:
             # The running targets were interrupted by the same key.
             stop.set()
-            return 130
+        if stop.is_set():
+            return 128 + signal.SIGINT
     return summarise(results, "steps", time.monotonic() - began, "make ", screen)
 
 
@@ -104,6 +108,9 @@ def run_lane(
         result = run_step(target, [make, "--no-print-directory", target], output, screen)
         screen.show("", f"=== {target}", *filter(None, [printed(output)]), result)
         results.append(result)
+        if result.was_interrupted:
+            # Whoever pressed the key meant all of them; this lane may hear of it before the main thread does.
+            stop.set()
     return results
 
 
@@ -142,6 +149,7 @@ def run_step(
         time.monotonic() - began,
         usage.ru_utime + usage.ru_stime,
         tuple(line.removeprefix(SKIPPED) for line in printed(output).split("\n") if line.startswith(SKIPPED)),
+        process.returncode in (-signal.SIGINT, 128 + signal.SIGINT),
     )
 
 

@@ -22,7 +22,7 @@ sys.path.insert(0, program)
 sys.modules["ssl"] = None  # type: ignore[assignment]
 
 from foghorn_agent import cli  # noqa: E402 - found on the path set above
-from foghorn_core.scheduled_events.http_connection import HttpConnection  # noqa: E402
+from foghorn_core.scheduled_events.client import ImdsClient  # noqa: E402
 
 kind, number, side = (os.environ.get("FOGHORN_KILL_AT") or "nothing:0:before").split(":")
 calls = {"fsync": 0, "GET": 0, "POST": 0}
@@ -47,8 +47,8 @@ def killing(function: Callable[..., Any], kind_of: Callable[..., str]) -> Callab
 
 
 os.fsync = killing(os.fsync, lambda _descriptor: "fsync")
-HttpConnection.exchange = killing(  # type: ignore[method-assign]
-    HttpConnection.exchange, lambda _connection, request, *_rest: request.partition(b" ")[0].decode("ascii")
+ImdsClient._exchange = killing(  # type: ignore[method-assign]
+    ImdsClient._exchange, lambda _client, request, *_rest: request.partition(b" ")[0].decode("ascii")
 )
 
 sys.exit(cli.main())
