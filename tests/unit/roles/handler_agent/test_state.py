@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
 import pytest
+from foghorn_agent.policy import Step
 from foghorn_agent.state import (
     BEGUN,
     ENDED,
@@ -26,6 +27,7 @@ from foghorn_agent.state import (
     replay,
     summarise,
 )
+from foghorn_agent.undo import Undo
 from foghorn_core.scheduled_events.document import Event, event_as_azure
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,6 +74,24 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         st.booleans(),
         st.lists(letters, max_size=2).map(tuple),
     )
+    seconds = st.floats(0, 900)
+    step = st.builds(
+        Step,
+        kind=letters,
+        name=letters,
+        timeout=seconds,
+        argv=st.lists(letters, max_size=2).map(tuple),
+        ports=st.lists(st.integers(1, 65535), max_size=2).map(tuple),
+        ignored=st.lists(letters, max_size=2).map(tuple),
+        stops=letters,
+        starts=letters,
+        hook_timeout=st.one_of(st.none(), seconds),
+    )
+    undo = st.builds(
+        Undo,
+        steps=st.lists(step, max_size=2).map(tuple),
+        stops=st.lists(st.tuples(letters, letters), max_size=2).map(tuple),
+    )
     one_event = st.builds(
         Event,
         event_id=letters,
@@ -104,6 +124,7 @@ def test_given_any_state_when_it_is_summarised_then_the_summary_rebuilds_it(data
         survived=st.booleans(),
         failures=st.lists(st.builds(Failure, letters, letters, letters), max_size=2).map(tuple),
         over=st.sampled_from((None, ENDED, WITHDRAWN)),
+        undo=st.one_of(st.none(), undo),
     )
     state = data.draw(
         st.builds(
