@@ -5,30 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible import constants
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.speaking import speaking
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.speaking import SpeakingAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(SpeakingAction):
     """Runs the module, and shows its progress while it runs."""
-
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
-    _supports_async = True
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run it. In the background nobody would see the progress."""
-        begun: dict[str, Any] = super().run(tmp, task_vars)
-        if self._task.async_val:
-            return {**begun, **self._execute_module(task_vars=task_vars, wrap_async=True)}
-        name = self._task.args.get("name")
-        display = Display()
-        with speaking(
-            lambda line: display.display("[%s]: %s" % (name, line), stderr=True), constants.DEFAULT_LOCAL_TMP
-        ) as path:
-            arguments = {**self._task.args, "progress_file": path}
-            return {**begun, **self._execute_module(module_args=arguments, task_vars=task_vars)}

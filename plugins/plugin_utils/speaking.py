@@ -15,6 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ..module_utils.scheduled_events.text import plain
 
@@ -68,3 +73,24 @@ def speaking(
 def _read(path: str) -> str:
     with open(path, encoding="utf-8", errors="replace") as file:
         return plain(file.read(_LONGEST).partition("\n")[0]).strip()
+
+
+class SpeakingAction(ActionBase):
+    """Runs the module of its name, and shows its progress while it runs."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Run it. In the background nobody would see the progress."""
+        begun: dict[str, Any] = super().run(tmp, task_vars)
+        if self._task.async_val:
+            return {**begun, **self._execute_module(task_vars=task_vars, wrap_async=True)}
+        name = self._task.args.get("name")
+        display = Display()
+        with speaking(
+            lambda line: display.display("[%s]: %s" % (name, line), stderr=True), constants.DEFAULT_LOCAL_TMP
+        ) as path:
+            arguments = {**self._task.args, "progress_file": path}
+            return {**begun, **self._execute_module(module_args=arguments, task_vars=task_vars)}

@@ -198,7 +198,7 @@ def _groups(places: Mapping[str, Mapping[tuple[str, str], bool]]) -> dict[str, l
             {backend if sets_of[backend] == 1 else "%s on %s" % (backend, balancer) for backend, balancer in of_set}
         )
         for name in together:
-            found[name].append("backend " + plain(_few(said)))
+            found[name].append("backend " + plain(few(said)))
     return found
 
 
@@ -226,10 +226,11 @@ def _leaves_by_another_way(host: Mapping[str, Any]) -> bool:
 def _why_alone(served: Sequence[str]) -> str:
     return (
         "it balances for %s, and nothing says how it leaves rotation itself: set load_balancer_removal_methods for it,"
-        " to [command] for example, or leave it out of handle_events_hosts" % _few(served)
+        " to [command] for example, or leave it out of handle_events_hosts" % few(served)
     )
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """Name the first of them, and how many more there are."""
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (" and %d more" % more if more > 0 else "")

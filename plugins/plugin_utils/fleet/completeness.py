@@ -9,10 +9,10 @@ hold for the others alone, and several such runs would empty a group together.
 
 from collections.abc import Sequence
 
+from .balancers import few
 from .plan import Host, PlanError, is_of_unknown_group, members_of_groups
 
 _EXPECTED = "handle_events_expected_hosts"
-_MOST_NAMED = 3
 
 
 def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
@@ -43,7 +43,7 @@ def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
         if not told and missing > 0:
             wrong.append(
                 "%s: the run has %d of its %d hosts, and not %s"
-                % (name or "all", len(members), len(members) + missing, _few(strangers))
+                % (name or "all", len(members), len(members) + missing, few(strangers))
             )
     if wrong:
         raise PlanError(
@@ -52,8 +52,3 @@ def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
             " group, to the number of hosts that there are%s"
             % ("; ".join(wrong), _EXPECTED, "".join(". " + remark for remark in remarks))
         )
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (" and %d more" % more if more > 0 else "")
