@@ -3,7 +3,8 @@
 """What Azure has answered, as far as it was recorded or documented: `fixtures/azure`, each with its source.
 
 The modules are played the answers, and the simulator is asked the same. A `fault` makes the simulator refuse in the
-same way. `{web}` and the like in a path stand for scale sets, `{operation}` for where an operation is followed.
+same way. `{web}` and the like in a path stand for scale sets, `{sets}` for their list, `{vm}` for a VM, `{gate}` for an
+application gateway, `{operation}` for where an operation is followed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ def answers(name: str) -> list[dict[str, Any]]:
 
 
 def differences(recorded: Any, shown: Any, where: str = "body") -> list[str]:
-    """Where the shape of an answer is another than the recorded one; what it has besides is no difference."""
+    """Where the shape of an answer is another than the recorded one; what it has besides is no difference.
+
+    A row of a list is held against the row of its name, and otherwise against the first.
+    """
     if isinstance(recorded, dict):
         if not isinstance(shown, dict):
             return ["%s is %r" % (where, shown)]
@@ -40,7 +44,15 @@ def differences(recorded: Any, shown: Any, where: str = "body") -> list[str]:
     if isinstance(recorded, list):
         if not isinstance(shown, list) or bool(recorded) != bool(shown):
             return ["%s is %r" % (where, shown)]
-        return differences(recorded[0], shown[0], where + "[0]") if recorded else []
-    if where.endswith((".code", ".status", ".serviceState", ".priority")) and recorded != shown:
+        names = {one["name"]: one for one in shown if isinstance(one, dict) and "name" in one}
+        found = [
+            differences(one, names.get(one.get("name"), shown[0]) if isinstance(one, dict) else shown[0], where + "[]")
+            for one in recorded
+        ]
+        return [one for some in found for one in some]
+    if (
+        where.endswith((".code", ".status", ".serviceState", ".priority", ".health", ".orchestrationMode"))
+        and recorded != shown
+    ):
         return ["%s is %r in place of %r" % (where, shown, recorded)]
     return [] if type(recorded) is type(shown) else ["%s is %r" % (where, shown)]

@@ -8,8 +8,9 @@ with the same secret. What Ansible takes to start is not counted: a playbook wit
 that has a single task. Fails when ours takes more than 0.3 of theirs. What it asks for is counted by a test
 (tests/unit/roles/azure_simulator/arm/test_request_counts.py).
 
-The environment of azure.azcollection, with PyPI's package `ansible` and the collection's requirements, is made below
-.cache when it is missing, which takes minutes and 2 GB. Only loopback addresses are used otherwise.
+The environment of azure.azcollection is made below .cache when it is missing, which takes minutes and 2 GB. Its version
+is the one in PyPI's package `ansible`, which requirements/awx.in pins; the collection pins what it needs itself. Only
+loopback addresses are used otherwise.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from azure_simulator.arm import certificate  # noqa: E402 - found on the path se
 from azure_simulator.testing import Simulator  # noqa: E402
 
 ENVIRONMENT = ROOT / ".cache" / "venv-azcollection"
+PINNED = ROOT / "requirements" / "awx.in"
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-999999999999"
 TENANT = "99999999-aaaa-4bbb-8ccc-999999999999"
 CLIENT = "cccccccc-aaaa-4bbb-8ccc-999999999999"
@@ -97,11 +99,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="how often each is run, in turn (default: 5)")
     options = parser.parse_args()
     make_environment(options.environment)
+    (manifest,) = options.environment.glob(
+        "lib/python*/site-packages/ansible_collections/azure/azcollection/MANIFEST.json"
+    )
+    version = json.loads(manifest.read_text(encoding="utf-8"))["collection_info"]["version"]
     with tempfile.TemporaryDirectory() as directory:
         ours, theirs = compare(Path(directory), options)
     share = ours / theirs
     print(f"ours   {ours:6.2f} s a task (vmss_terminate_notification, nothing to change)")
-    print(f"theirs {theirs:6.2f} s a task (azure_rm_virtualmachinescaleset_info)")
+    print(f"theirs {theirs:6.2f} s a task (azure_rm_virtualmachinescaleset_info of azure.azcollection {version})")
     print(f"share  {share:6.0%} (at most {REQUIRED_SHARE:.0%})")
     if share > REQUIRED_SHARE:
         print(f"error: ours takes {share:.0%} of theirs", file=sys.stderr)
@@ -112,13 +118,14 @@ def main() -> int:
 def make_environment(directory: Path) -> None:
     """Install azure.azcollection with all that it needs, unless that was done."""
     done = directory / ".installed"
-    if done.exists():
+    pinned = PINNED.read_text(encoding="utf-8")
+    if done.exists() and done.read_text(encoding="utf-8") == pinned:
         return
     print(f"set-up: {directory}: installing ansible and the requirements of azure.azcollection …", flush=True)
     pip = [str(directory / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     try:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
-        subprocess.run([*pip, "ansible"], check=True)
+        subprocess.run([*pip, "--requirement", str(PINNED)], check=True)
         (requirements,) = directory.glob(
             "lib/python*/site-packages/ansible_collections/azure/azcollection/requirements.txt"
         )
@@ -127,7 +134,7 @@ def make_environment(directory: Path) -> None:
         raise SystemExit(
             f"error: nothing was compared, for azure.azcollection cannot be installed in {directory}: {error}"
         ) from None
-    done.touch()
+    done.write_text(pinned, encoding="utf-8")
 
 
 def compare(directory: Path, options: argparse.Namespace) -> tuple[float, float]:

@@ -68,7 +68,9 @@ _WRITE = Permission("Microsoft.Network/applicationGateways/write", _ROLE)
 _HEALTH = Permission("Microsoft.Network/applicationGateways/backendhealth/action", _ROLE)
 
 _SUPERSEDED = "CanceledAndSuperseded"
+# The specification's word. The service says Healthy for it.
 _UP = "Up"
+_UP_AS_WELL = "healthy"
 
 # What the service works out itself, wherever it is.
 _NOT_TO_BE_SENT = frozenset(
@@ -439,10 +441,15 @@ def _states(health: Json, record: Json) -> Iterator[tuple[str, str]]:
             continue
         for settings in pool.get("backendHttpSettingsCollection") or []:
             for server in settings.get("servers") or []:
-                name, state = str(server.get("address") or ""), str(server.get("health") or "Unknown")
+                name, state = str(server.get("address") or ""), _state_of(server)
                 if _is_meant(server, name, record) and found.get(name, _UP) == _UP:
                     found[name] = state
     yield from found.items()
+
+
+def _state_of(server: Json) -> str:
+    state = str(server.get("health") or "Unknown")
+    return _UP if state.lower() in (_UP.lower(), _UP_AS_WELL) else state
 
 
 def _is_meant(server: Json, name: str, record: Json) -> bool:

@@ -1,49 +1,32 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Where does Ansible meet this? The modules of the control plane: their arguments and their way of failing."""
+"""Where does Ansible meet this? The modules of the control plane: their arguments and their way of failing.
+
+Ansible has no compiled code of a module: each task compiles all that is imported. So each function imports what its own
+module needs.
+"""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ..imds_module import filter_arguments
-from ..scheduled_events.approval import OWN, SCOPES
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import DocumentError, OptionError, StillScheduled
-from ..scheduled_events.options import read_seconds, read_selection, warnings_for
-from . import (
-    acknowledgement,
-    address,
-    eviction,
-    gateway,
-    maintenance,
-    membership,
-    policy,
-    pools,
-    protection,
-    repairs,
-    rights,
-    rolling_upgrade,
-    scale_set,
-    update_run,
-    virtual_machine,
-)
+from ..scheduled_events.options import read_seconds
 from .client import ArmClient, interrupted
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, choose
 from .errors import ArmError, MissingLibrary, Unfinished
-from .machines import read_references
-from .notification import ENABLED, STATES, as_dict, read_wish
 from .options import read_name, read_places
-from .resource_graph import subscriptions_of
-from .rollout import NONE, UPDATES, read_care
-from .target import read_target
+
+if TYPE_CHECKING:
+    from . import acknowledgement, protection, rolling_upgrade, scale_set
 
 ArgumentSpec = dict[str, dict[str, Any]]
 
@@ -79,6 +62,8 @@ def sign_in_arguments() -> ArgumentSpec:
 
 def notification_arguments() -> ArgumentSpec:
     """Options that say which notifications are wanted, on which resource."""
+    from .notification import ENABLED, STATES
+
     return {
         "resource_group": {"type": "str", "required": True},
         "name": {"type": "str", "required": True},
@@ -91,6 +76,8 @@ def notification_arguments() -> ArgumentSpec:
 
 def rollout_arguments() -> ArgumentSpec:
     """Options that say what becomes of a scale set's instances."""
+    from .rollout import NONE, UPDATES
+
     return {
         "update_instances": {"type": "str", "default": NONE, "choices": list(UPDATES)},
         "batch_size": {"type": "str", "default": "20%"},
@@ -122,6 +109,8 @@ def scale_set_choice_arguments() -> ArgumentSpec:
 
 def policy_arguments() -> ArgumentSpec:
     """Options that say which policy is wanted, on which resource."""
+    from . import policy
+
     return {
         "resource_group": {"type": "str", "required": True},
         **{kind: {"type": "str"} for kind in policy.KINDS},
@@ -134,11 +123,15 @@ def policy_arguments() -> ArgumentSpec:
 
 def policy_choice_arguments() -> ArgumentSpec:
     """Options that say whose policies are read."""
+    from . import policy
+
     return {"resource_group": {"type": "str"}, **places_arguments(), **{kind: {"type": "str"} for kind in policy.KINDS}}
 
 
 def rights_arguments() -> ArgumentSpec:
     """Options that say what somebody wants to do, and where."""
+    from . import rights
+
     return {
         "scopes": {"type": "list", "elements": "str"},
         "needs": {"type": "list", "elements": "str", "default": [], "choices": list(rights.RIGHTS)},
@@ -147,6 +140,9 @@ def rights_arguments() -> ArgumentSpec:
 
 def acknowledgement_arguments() -> ArgumentSpec:
     """Options that choose events, and say for which VMs."""
+    from ..imds_module import filter_arguments
+    from ..scheduled_events.approval import OWN, SCOPES
+
     return {
         "event_ids": {"type": "list", "elements": "str"},
         "vm_names": {"type": "list", "elements": "str"},
@@ -211,6 +207,8 @@ def eviction_arguments() -> ArgumentSpec:
 
 def protection_arguments() -> ArgumentSpec:
     """Options that say which instances are protected, from what."""
+    from . import protection
+
     return {
         "resource_group": {"type": "str", "required": True},
         "scale_set": {"type": "str", "required": True},
@@ -221,6 +219,8 @@ def protection_arguments() -> ArgumentSpec:
 
 def repairs_arguments() -> ArgumentSpec:
     """Options that say whether the automatic repairs of a scale set run."""
+    from . import repairs
+
     return {
         "resource_group": {"type": "str", "required": True},
         "name": {"type": "str", "required": True},
@@ -230,6 +230,8 @@ def repairs_arguments() -> ArgumentSpec:
 
 def rolling_upgrade_arguments() -> ArgumentSpec:
     """Options that say what becomes of a scale set's rolling upgrade."""
+    from . import rolling_upgrade
+
     return {
         "resource_group": {"type": "str", "required": True},
         "name": {"type": "str", "required": True},
@@ -246,6 +248,8 @@ def rolling_upgrade_choice_arguments() -> ArgumentSpec:
 
 def membership_arguments() -> ArgumentSpec:
     """Options that name a VM, and say what becomes of it in its pools."""
+    from . import membership
+
     return {
         "vm_id": {"type": "str"},
         "pools": {"type": "list", "elements": "str"},
@@ -280,6 +284,8 @@ def pool_arguments() -> ArgumentSpec:
 
 def gateway_arguments() -> ArgumentSpec:
     """Options that say who is in an application gateway's pools, and what becomes of it."""
+    from . import gateway
+
     records = {
         "type": "list",
         "elements": "dict",
@@ -306,6 +312,9 @@ def gateway_arguments() -> ArgumentSpec:
 
 def run_scale_set_notification(module: AnsibleModule) -> None:
     """Do the work of vmss_terminate_notification."""
+    from . import scale_set
+    from .notification import read_wish
+    from .rollout import NONE, read_care
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -332,6 +341,8 @@ def run_scale_set_notification(module: AnsibleModule) -> None:
 
 def run_scale_set_info(module: AnsibleModule) -> None:
     """Do the work of vmss_terminate_notification_info."""
+    from . import repairs, scale_set
+    from .resource_graph import subscriptions_of
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -358,6 +369,8 @@ def run_scale_set_info(module: AnsibleModule) -> None:
 
 def run_vm_notification(module: AnsibleModule) -> None:
     """Do the work of vm_terminate_notification."""
+    from . import virtual_machine
+    from .notification import as_dict, read_wish
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -384,6 +397,7 @@ def run_vm_notification(module: AnsibleModule) -> None:
 
 def run_policy(module: AnsibleModule) -> None:
     """Do the work of scheduled_events_policy."""
+    from . import policy
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -408,6 +422,8 @@ def run_policy(module: AnsibleModule) -> None:
 
 def run_policy_info(module: AnsibleModule) -> None:
     """Do the work of scheduled_events_policy_info."""
+    from . import policy
+    from .resource_graph import subscriptions_of
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -427,6 +443,7 @@ def run_policy_info(module: AnsibleModule) -> None:
 
 def run_rights_info(module: AnsibleModule) -> None:
     """Do the work of maintenance_rights_info."""
+    from . import rights
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         given, needs = module.params["scopes"], module.params["needs"]
@@ -449,6 +466,10 @@ def run_rights_info(module: AnsibleModule) -> None:
 
 def run_acknowledgement(module: AnsibleModule) -> None:
     """Do the work of scheduled_event_acknowledge."""
+    from ..scheduled_events.options import read_selection, warnings_for
+    from . import acknowledgement
+    from .machines import read_references
+    from .resource_graph import subscriptions_of
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -484,6 +505,8 @@ def run_acknowledgement(module: AnsibleModule) -> None:
 
 def run_eviction(module: AnsibleModule) -> None:
     """Do the work of simulate_eviction."""
+    from . import eviction
+    from .target import read_target
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -504,6 +527,8 @@ def run_eviction(module: AnsibleModule) -> None:
 
 def run_redeployment(module: AnsibleModule) -> None:
     """Do the work of vm_redeploy."""
+    from . import maintenance
+    from .target import read_target
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -520,6 +545,8 @@ def run_redeployment(module: AnsibleModule) -> None:
 
 def run_maintenance(module: AnsibleModule) -> None:
     """Do the work of vm_maintenance."""
+    from . import maintenance
+    from .target import read_target
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -536,6 +563,9 @@ def run_maintenance(module: AnsibleModule) -> None:
 
 def run_windows(module: AnsibleModule) -> None:
     """Do the work of maintenance_window_info."""
+    from . import maintenance
+    from .resource_graph import subscriptions_of
+    from .target import read_target
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -559,6 +589,7 @@ def run_windows(module: AnsibleModule) -> None:
 
 def run_protection(module: AnsibleModule) -> None:
     """Do the work of vmss_instance_protection."""
+    from . import protection
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -580,6 +611,7 @@ def run_protection(module: AnsibleModule) -> None:
 
 def run_repairs(module: AnsibleModule) -> None:
     """Do the work of vmss_automatic_repairs."""
+    from . import repairs
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -601,6 +633,7 @@ def run_repairs(module: AnsibleModule) -> None:
 
 def run_rolling_upgrade(module: AnsibleModule) -> None:
     """Do the work of vmss_rolling_upgrade."""
+    from . import rolling_upgrade
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         options = module.params
@@ -625,6 +658,7 @@ def run_rolling_upgrade(module: AnsibleModule) -> None:
 
 def run_rolling_upgrade_info(module: AnsibleModule) -> None:
     """Do the work of vmss_rolling_upgrade_info."""
+    from . import rolling_upgrade
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         group, name = read_name(module.params, "resource_group"), read_name(module.params, "name")
@@ -639,6 +673,7 @@ def run_rolling_upgrade_info(module: AnsibleModule) -> None:
 
 def run_update_cancellation(module: AnsibleModule) -> None:
     """Do the work of update_run_cancel."""
+    from . import update_run
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         run_id = module.params["run_id"]
@@ -652,6 +687,8 @@ def run_update_cancellation(module: AnsibleModule) -> None:
 
 
 def _report_rolling_upgrade(module: AnsibleModule, outcome: rolling_upgrade.UpgradeChange) -> dict[str, Any]:
+    from . import rolling_upgrade
+
     _warn(module, outcome.warnings)
     return {
         "changed": outcome.changed,
@@ -676,6 +713,7 @@ def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChan
 
 def run_membership(module: AnsibleModule) -> None:
     """Do the work of load_balancer_member."""
+    from . import membership
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         order = membership.read_order(module.params)
@@ -692,6 +730,7 @@ def run_membership(module: AnsibleModule) -> None:
 
 def run_address_info(module: AnsibleModule) -> None:
     """Do the work of vm_address_info."""
+    from . import address
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         question = address.read_question(module.params)
@@ -708,6 +747,7 @@ def run_address_info(module: AnsibleModule) -> None:
 
 def run_pool_info(module: AnsibleModule) -> None:
     """Do the work of vm_pool_info."""
+    from . import pools
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         vm_ids = pools.read_vm_ids(module.params)
@@ -727,6 +767,7 @@ def run_pool_info(module: AnsibleModule) -> None:
 
 def run_gateway(module: AnsibleModule) -> None:
     """Do the work of application_gateway_member."""
+    from . import gateway
 
     def prepare() -> Callable[[ArmClient], dict[str, Any]]:
         order = gateway.read_order(module.params)
@@ -754,6 +795,8 @@ def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgem
 
 
 def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.ScaleSetChange) -> dict[str, Any]:
+    from .notification import as_dict
+
     _warn(module, outcome.warnings)
     found = outcome.scale_set
     return {

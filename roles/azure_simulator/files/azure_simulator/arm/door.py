@@ -264,7 +264,9 @@ def _operation_group(request: ArmRequest, provider: str) -> str:
     counted = next((name for prefix, name in _COUNTED if kind.startswith(prefix)), "")
     if provider.lower() != "microsoft.compute" or not counted:
         return ""
-    return f"Microsoft.Compute/{_VERBS[request.method]}{counted}"
+    # A list of sets has an allowance of its own, reported in https://github.com/Azure/azure-cli/issues/29722.
+    is_list_of_sets = request.method == "GET" and request.path.lower().endswith("/virtualmachinescalesets")
+    return f"Microsoft.Compute/{'HighCost' if is_list_of_sets else ''}{_VERBS[request.method]}{counted}"
 
 
 def _resource_type(path: str) -> str:

@@ -163,6 +163,23 @@ def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
     )
 
 
+def counted_as(method: str) -> str:
+    """What Resource Manager counts a request as: a read, a write or a delete."""
+    return {"GET": "read", "DELETE": "delete"}.get(method, "write")
+
+
+def subscription_throttled(subscription: str, caller: str, kind: str, retry_after: int) -> ArmError:
+    """Resource Manager's own limit, of one caller in one subscription. Compute's is `throttled`."""
+    return ArmError(
+        429,
+        "SubscriptionRequestsThrottled",
+        f"Number of '{kind}' requests for subscription '{subscription}' actor '{caller}' exceeded. Please try "
+        f"again after '{retry_after}' seconds after additional tokens are available. "
+        "Refer to https://aka.ms/arm-throttling for additional information.",
+        headers={"Retry-After": str(retry_after), f"x-ms-ratelimit-remaining-subscription-{kind}s": "0"},
+    )
+
+
 def superseded(operation: str, other: str) -> ArmError:
     """What a change of a gateway ends with when another one begins."""
     kind = "PutApplicationGatewayOperation"

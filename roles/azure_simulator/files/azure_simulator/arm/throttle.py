@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Callable
 
 from .config import ArmConfig, LimitConfig
-from .errors import ArmError
+from .errors import counted_as, subscription_throttled
 
 
 class Bucket:
@@ -39,7 +39,7 @@ class Throttle:
     """The buckets of all callers in all subscriptions."""
 
     def __init__(self, config: ArmConfig, clock: Callable[[], float]) -> None:
-        self._limits = {"reads": config.reads, "writes": config.writes, "deletes": config.deletes}
+        self._limits = {"read": config.reads, "write": config.writes, "delete": config.deletes}
         self._clock = clock
         self._buckets: dict[tuple[str, str, str], Bucket] = {}
 
@@ -48,21 +48,12 @@ class Throttle:
 
         ``group``: what Compute counts the request as, which it tells with every answer.
         """
-        kind = {"GET": "reads", "DELETE": "deletes"}.get(method, "writes")
+        kind = counted_as(method)
         now = self._clock()
         key = (kind, subscription.lower(), caller)
         bucket = self._buckets.setdefault(key, Bucket(self._limits[kind], now))
         left = bucket.take(now)
-        header = f"x-ms-ratelimit-remaining-subscription-{kind}"
         if left is None:
-            wait = bucket.wait()
-            raise ArmError(
-                429,
-                "SubscriptionRequestsThrottled",
-                f"Number of '{kind[:-1]}' requests for subscription '{subscription}' actor '{caller}' exceeded. Please "
-                f"try again after '{wait}' seconds after additional tokens are available. "
-                "Refer to https://aka.ms/arm-throttling for additional information.",
-                headers={"Retry-After": str(wait), header: "0"},
-            )
+            raise subscription_throttled(subscription, caller, kind, bucket.wait())
         counted = {"x-ms-ratelimit-remaining-resource": f"{group}SubscriptionMaximum;{left}"} if group else {}
-        return {header: str(left), **counted}
+        return {f"x-ms-ratelimit-remaining-subscription-{kind}s": str(left), **counted}

@@ -25,6 +25,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     StillScheduled,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+from ansible_collections.foghorn.azure_events.tests import recorded
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     GROUP,
     SUBSCRIPTION,
@@ -86,7 +87,8 @@ def known_as(*names: str) -> Step:
 
 
 def approved() -> Step:
-    return ok({"value": "Successfully Approved"})
+    (answer,) = recorded.answers("acknowledged")
+    return Step(answer["status"], answer["body"])
 
 
 def one(event_id: str, name: str = "web_0") -> str:

@@ -27,8 +27,9 @@ def test_given_a_server_that_only_some_settings_call_up_then_it_is_not_up(states
     assert list(gateway._states({"backendAddressPools": [health(*states)]}, RECORD)) == [("10.0.0.4", "Down")]
 
 
-def test_given_a_server_that_all_settings_call_up_then_it_is_up() -> None:
-    assert list(gateway._states({"backendAddressPools": [health("Up", "Up")]}, RECORD)) == [("10.0.0.4", "Up")]
+@pytest.mark.parametrize("state", ["Up", "Healthy"])
+def test_given_a_server_that_all_settings_call_up_then_it_is_up(state: str) -> None:
+    assert list(gateway._states({"backendAddressPools": [health("Up", state)]}, RECORD)) == [("10.0.0.4", "Up")]
 
 
 def test_given_other_servers_and_pools_then_they_do_not_count() -> None:

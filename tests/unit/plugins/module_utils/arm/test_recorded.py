@@ -7,8 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import eviction, repairs
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import eviction, gateway, repairs
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.maintenance import redeploy
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
     Notification,
     Notifications,
@@ -25,6 +26,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target im
 from ansible_collections.foghorn.azure_events.tests import recorded
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
+    SUBSCRIPTION,
     FakeTime,
     ScriptedArm,
     Step,
@@ -121,6 +123,35 @@ def test_given_a_refusal_that_no_role_of_ours_would_lift_then_azures_message_is_
 def test_given_too_many_requests_without_an_envelope_then_it_waits_as_long_as_it_is_told() -> None:
     _outcome, time = set_notification(*played("too_many_requests"), web())
     assert time.slept == [7.0]
+
+
+def test_given_the_limit_of_the_subscription_is_reached_then_it_waits_as_long_as_it_is_told() -> None:
+    _outcome, time = set_notification(*played("subscription_throttled"), web())
+    assert time.slept == [6.0]
+
+
+def test_given_a_list_of_flexible_sets_with_and_without_a_model_then_all_are_described_and_nothing_else_is_asked() -> (
+    None
+):
+    with ScriptedArm(*played("flexible_sets_listed")) as arm, client_of(arm, FakeTime()) as client:
+        api, bare = describe_all(client, "shop", None, False)
+    assert (api["name"], api["terminate_notification"]["enabled"], api["error"]) == ("api", True, None)
+    assert (bare["name"], bare["has_model"], bare["error"]) == ("bare", False, None)
+
+
+def test_given_an_operation_is_followed_by_azure_async_operation_alone_then_it_is_followed_to_its_end() -> None:
+    with ScriptedArm(*played("operation_alone")) as arm, client_of(arm, FakeTime()) as client:
+        redeploy(client, Target("shop", "db"))
+    assert arm.lines[1:] == ["GET /operation?p=1"]
+
+
+def test_given_an_operation_is_followed_by_location_alone_then_its_result_is_what_is_read_there() -> None:
+    gate = "/subscriptions/%s/resourceGroups/shop/providers/Microsoft.Network/applicationGateways/gate" % SUBSCRIPTION
+    record = {"kind": "address", "pool": gate + "/backendAddressPools/apps", "entry": {"ipAddress": "10.0.0.4"}}
+    with ScriptedArm(*played("location_alone")) as arm, client_of(arm, FakeTime()) as client:
+        still = gateway._wait(gateway._Gateways(client), [record], out=False, seconds=60)
+    assert arm.lines[1:] == ["GET /operation?p=1"]
+    assert still == []
 
 
 def test_given_a_list_of_sets_with_a_flexible_one_then_nothing_is_asked_that_azure_refuses() -> None:

@@ -152,21 +152,21 @@ def health(azure: Any) -> dict[str, str]:
 
 def test_given_a_gateway_when_a_member_is_taken_out_then_it_drains_first(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
-    assert health(azure) == {"127.0.78.129": "Up", "127.0.78.130": "Up"}
+    assert health(azure) == {"127.0.78.129": "Healthy", "127.0.78.130": "Healthy"}
     gateways = azure.network.application_gateways
     gateway = gateways.get("rg", "gate")
     del gateway.backend_address_pools[0].backend_addresses[0]
     gateway.backend_http_settings_collection[0].connection_draining.drain_timeout_in_sec = 3600
     changed = gateways.begin_create_or_update("rg", "gate", gateway).result()
     assert len(changed.backend_address_pools[0].backend_addresses) == 1
-    assert health(azure) == {"127.0.78.130": "Up", "127.0.78.129": "Draining"}
+    assert health(azure) == {"127.0.78.130": "Healthy", "127.0.78.129": "Draining"}
     assert [one.name for one in gateways.list("rg")] == ["gate"] == [one.name for one in gateways.list_all()]
 
 
 def test_given_a_reboot_when_a_gateways_health_is_read_then_the_member_is_down(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
-    assert health(azure) == {"127.0.78.129": "Down", "127.0.78.130": "Up"}
+    assert health(azure) == {"127.0.78.129": "Unhealthy", "127.0.78.130": "Healthy"}
 
 
 def test_given_a_gateway_that_is_updating_when_put_again_then_the_first_is_canceled_and_superseded(
@@ -197,13 +197,13 @@ def test_given_an_interface_when_it_names_a_gateways_pool_then_the_gateway_has_i
     nic = nics.get("rg", "db-nic")
     nic.ip_configurations[0].application_gateway_backend_address_pools = [{"id": gateway.backend_address_pools[0].id}]
     nic = nics.begin_create_or_update("rg", "db-nic", nic).result()
-    assert health(azure) == {"127.0.78.96": "Up"}
+    assert health(azure) == {"127.0.78.96": "Healthy"}
     gateway = gateways.get("rg", "gate")
     (member,) = gateway.backend_address_pools[0].backend_ip_configurations
     assert member.id.endswith("/networkInterfaces/db-nic/ipConfigurations/ipconfig1")
     gateway.backend_http_settings_collection[0].connection_draining = {"enabled": True, "drainTimeoutInSec": 3600}
     gateways.begin_create_or_update("rg", "gate", gateway).result()
-    assert health(azure) == {"127.0.78.96": "Up"}  # a gateway's own write does not say who joins by interface
+    assert health(azure) == {"127.0.78.96": "Healthy"}  # a gateway's own write does not say who joins by interface
     nic.ip_configurations[0].application_gateway_backend_address_pools = []
     nics.begin_create_or_update("rg", "db-nic", nic).result()
     assert health(azure) == {"127.0.78.96": "Draining"}

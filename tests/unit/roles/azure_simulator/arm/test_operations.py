@@ -126,6 +126,20 @@ def test_given_throttling_when_asked_then_429_has_retry_after_and_no_error_aroun
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").name == "web"
 
 
+@pytest.mark.parametrize(("method", "kind"), [("GET", "read"), ("PATCH", "write"), ("DELETE", "delete")])
+def test_given_the_limit_of_a_subscription_then_429_says_of_which_requests_and_when_to_ask_again(
+    cloud: Start, method: str, kind: str
+) -> None:
+    azure = cloud()
+    azure.azure.arm_fault("error", error="subscription_throttled", retry_after=1, count=1)
+    answer = azure.raw(method, azure.path("virtualMachineScaleSets/web?api-version=2026-04-01"), {})
+    assert (answer.status, answer.code) == (429, "SubscriptionRequestsThrottled")
+    assert answer.headers["Retry-After"] == "1"
+    assert answer.headers[f"x-ms-ratelimit-remaining-subscription-{kind}s"] == "0"
+    assert f"Number of '{kind}' requests for subscription '11111111-" in answer.json["error"]["message"]
+    assert "try again after '1' seconds" in answer.json["error"]["message"]
+
+
 def test_given_another_operation_when_refused_with_429_then_the_details_say_so(cloud: Start) -> None:
     azure = cloud()
     azure.azure.arm_fault("error", error="busy", count=1)

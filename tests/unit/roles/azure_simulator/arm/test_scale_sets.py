@@ -161,6 +161,7 @@ def test_given_any_request_to_compute_then_the_answer_says_what_is_left_of_its_k
     version = "api-version=2026-04-01"
     for method, tail, group in (
         ("GET", "virtualMachineScaleSets/web", "GetVMScaleSet"),
+        ("GET", "virtualMachineScaleSets", "HighCostGetVMScaleSet"),
         ("GET", "virtualMachineScaleSets/web/virtualMachines", "GetVMScaleSetVMs"),
         ("GET", "virtualMachines/nosuch", "GetVM"),
         ("PATCH", "virtualMachineScaleSets/web", "UpdateVMScaleSet"),
