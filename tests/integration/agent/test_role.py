@@ -217,6 +217,9 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
 
     assert machine.play("--check", "--diff", handler_agent_policies=[POLICY]) == 0, machine.output
     assert '+            "name": "web"' in machine.output
+    # Before anything is installed, what would be done about each type.
+    for event_type in ("Preempt", "Terminate", "Redeploy", "Reboot", "SpotRebalanceRecommendation", "Freeze"):
+        assert f"{event_type} of this VM, from Platform, which may start" in machine.output
     assert machine.take_calls() == []
 
     members: dict[str, Any] = {
@@ -239,6 +242,9 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert mode_of(machine.secret) == 0o600
     assert len(secret) == 64
     assert secret not in machine.output
+    # The group is this machine alone: nobody would be left.
+    assert machine.play("--check", handler_agent_keep_in_service=1, **members) == 2
+    assert "handler_agent_keep_in_service: 1 of the 1 machines of all cannot stay" in " ".join(machine.output.split())
     assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
     assert (machine.changes, machine.secret.read_text().strip()) == (0, secret)
 

@@ -6,13 +6,12 @@ One loop: take in what came, decide, act, write down. Nothing in it waits for an
 slow step, a silent IMDS or a hostile client cannot keep an eviction from being noticed.
 """
 
-import gc
 import json
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.maintenance_policy.window import why_closed
-from foghorn_core.scheduled_events.document import Document, Event, NameKey, name_key
+from foghorn_core.scheduled_events.document import Document, Event
 from foghorn_core.scheduled_events.errors import OutOfTime
 from foghorn_core.scheduled_events.text import plain
 
@@ -21,11 +20,10 @@ from .approvals import Approvals
 from .checks import Checks, Wanted
 from .clock import Clocks, Steps
 from .config import Config
+from .deadlines import Deadlines
 from .decisions import (
     SECONDS_OF_DOUBT,
-    SECONDS_ONCE_STARTED,
     SECONDS_TO_SURVIVE,
-    Word,
     Work,
     awaiting_approval,
     ended,
@@ -41,7 +39,6 @@ from .decisions import (
     remembered,
     renamed,
     restarted,
-    seconds_before_start,
     seconds_to_miss,
     share_of,
     to_approve,
@@ -50,28 +47,28 @@ from .decisions import (
     undo_with,
     with_hooks_given_up,
 )
-from .doubts import doubt_about_name, doubt_about_policies, doubt_about_records, told_of_original
+from .doubts import doubt_about_name, doubt_about_policies, told_of_original
 from .imds_desk import Heard, Poll
-from .journal import Journal, JournalError
+from .journal import Journal
+from .leaving import Leaving
 from .log import Log
-from .manual import MANUAL_KINDS, answer_to, as_message, end_of, records_of
-from .members import Job
+from .manual import answer_to, end_of, records_of
+from .members_state import MembersState, Round
 from .metrics import Counters, render
 from .policy import (
-    DEFAULT_BEGIN_BEFORE,
     DRAIN,
     NEVER,
     RESTORE,
     SHORTEST_GRACE_OF_REPAIRS,
     SHUTDOWN,
-    STAGES,
     STOP,
     nothing_configured_for,
 )
-from .quorum import OLD_WORD, STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
+from .quorum import shared_events
 from .readiness import Readiness
+from .recorder import Recorder
 from .running import Running
-from .state import BEGUN, MANUAL_ID, TOLD, Record, State, Tracked, apply, is_another_vm, occasion, replay, summarise
+from .state import Record, State, Tracked, is_another_vm
 from .status import Failing, Health, as_failure, describe, failures, troubles
 from .steps import StepOutcome
 from .undo import Undo, undo_as_json
@@ -143,12 +140,18 @@ class Agent:
     """
 
     def __init__(self, config: Config, clocks: Clocks, edges: Edges, state: State, boot_id: Optional[str]) -> None:
-        self.config = config
-        self.state = state
-        self.counters = Counters()
+        self._recorder = Recorder(config, clocks, edges.journal, edges.log, edges.tell, state)
         self._clocks = clocks
         self._edges = edges
-        self._health = Health(running_since=clocks.wall())
+        self._members = MembersState(self._recorder, edges.members)
+        self._deadlines = Deadlines(self._recorder)
+        self._leaving = Leaving(self._recorder, self._deadlines, self._members)
+        self._held_back: FrozenSet[str] = frozenset()
+        """The ids of the events whose drain waits until enough other members are in rotation."""
+        self._was_in = False
+        """Whether this machine was in rotation at the last turn,"""
+        self._in_since = clocks.monotonic()
+        """and since when."""
         self._next_poll = clocks.monotonic()
         self._readiness = Readiness(clocks.monotonic, edges.log)
         self._out_since: Optional[float] = None
@@ -165,12 +168,6 @@ class Agent:
         self._doubt_until: Optional[float] = None
         self._ended_since: Dict[str, float] = {}
         """Since when events that were to take this machine away have been over."""
-        self._deadlines: Dict[str, Optional[float]] = {}
-        self._starts: Dict[str, Optional[datetime]] = {}
-        self._begin_at: Dict[str, float] = {}
-        """When the work for events begins that is not to begin at once."""
-        self._begin_at_the_latest: Dict[str, float] = {}
-        """When the work begins for events whose approval is withheld until then."""
         self._withheld: Dict[str, str] = {}
         """Why events are not approved now, by their ids."""
         self._without_plan: FrozenSet[str] = frozenset()
@@ -190,28 +187,33 @@ class Agent:
         self._retry: Optional[Retry] = None
         self._tries_end = 0.0
         """Until when the step that is running may be tried."""
-        self._words: Dict[str, Dict[NameKey, Word]] = {}
-        """By event id in lower case, what other members have said about it last, by the keys of their names."""
-        self._heard_from: Dict[NameKey, float] = {}
-        """When each that was asked has answered last, or was asked first."""
-        self._faults: Dict[NameKey, str] = {}
-        """Why the others did not answer when they were asked last."""
-        self._answered: Set[NameKey] = set()
-        self._waiting_said: Dict[str, Tuple[str, float]] = {}
-        """By event id, what was logged of whom it waits for, and when more may be."""
-        self._stages_began: Dict[Tuple[str, str], float] = {}
-        """When the stages under way began, on the monotonic clock, by event id in lower case, empty for a restore."""
-        self._next_members = 0.0
-        self._next_write = 0.0
         self._steps = Steps(clocks)
         self._gone_since: Dict[str, float] = {}
         """Since when events that are tracked have not been listed any more."""
         self._is_known_vm = boot_id == state.boot_id or not state.tracked
         """Whether what is tracked is known to be this VM's: it was here before it booted, or IMDS has said so."""
-        self._note_records()
+        self._recorder.note_records()
         self._note_policies()
         if boot_id != state.boot_id:
             self._commit({"kind": "boot" if state.boot_id is not None else "first_start", "boot_id": boot_id})
+
+    @property
+    def config(self) -> Config:
+        """What is in force."""
+        return self._recorder.config
+
+    @property
+    def state(self) -> State:
+        """All that is known."""
+        return self._recorder.state
+
+    @property
+    def counters(self) -> Counters:
+        """What the metrics count."""
+        return self._recorder.counters
+
+    def _commit(self, *records: Record) -> None:
+        self._recorder.commit(*records)
 
     # --- the loop -----------------------------------------------------------------------------
 
@@ -224,24 +226,21 @@ class Agent:
         self._follow_clock(now)
         self._collect_poll(now)
         self._collect_approval(now)
-        self._collect_members(now)
+        heard = self._members.collect(now)
         self._collect_step()
         self._readiness.turn(self.config.ready_checks, now)
         self._note_time_out(now)
-        if now >= self._next_write:
-            if not self._edges.journal.is_open:
-                self._open_journal()
-            if self._edges.journal.unwritten or not self._edges.journal.is_open or self._health.journal_trouble:
-                self._write()
+        self._recorder.turn(now)
         self._end_hold()
         self._weigh_approvals(now)
         # A drain by hand has nothing to ask of IMDS; what Azure has announced may be over by now.
         is_by_hand = self._is_known_vm and self.state.tracked and all(one.is_manual for one in self.state.tracked)
         if self._document is not None or is_by_hand:
+            self._hold_back(now, heard)
             self._decide(now)
         if self._document is not None:
             self._ask_for_approval(now)
-            self._ask_members(now)
+            self._members.ask(now, all_members=self._leaving.is_wanted)
         if now >= self._next_poll:
             known = self._document if self._may_be_quiet() else None
             if self._edges.poll.submit(known):
@@ -276,15 +275,17 @@ class Agent:
         # Whoever asks means this machine.
         self._is_known_vm = True
         if asked.get("request") == RESTORE:
-            self._health = self._health._replace(identity_trouble=None)
-        self._note_records()
+            self._recorder.note(identity_trouble=None)
+        self._recorder.note_records()
         # Before anybody asks whether this machine is willing.
         self._weigh_approvals(self._clocks.monotonic())
         rules = self.config.rules
         agreed = [one for one in shared_events(self.state, rules) if is_ready(one, plan_of(rules, one))]
         said = answer_to(self.state, asked, agreed, self.config.quorum)
-        if self._health.journal_trouble is not None:
-            said += "; the agent will have forgotten it when it starts again: %s" % self._health.journal_trouble
+        if self._recorder.health.journal_trouble is not None:
+            said += (
+                "; the agent will have forgotten it when it starts again: %s" % self._recorder.health.journal_trouble
+            )
         return "dry run: would be: " + said if self.config.dry_run else said
 
     def note_hook(self, work: Work, hook: str) -> None:
@@ -324,7 +325,6 @@ class Agent:
         work = self._running.work if self._running else None
         now = datetime.fromtimestamp(self._clocks.wall(), timezone.utc)
         health = self._current_health()._replace(last_answer=self._edges.heard.last_answer)
-        waiting = {one.event_id: self._waiting_for(one) for one in shared_events(self.state, self.config.rules)}
         return describe(
             self.state,
             self.config.rules,
@@ -332,11 +332,12 @@ class Agent:
             health,
             now,
             self._withheld,
-            waiting,
+            self._members.waiting(),
             self._readiness.describe(),
             self._failing(),
             self.config.dry_run,
             self._without_plan,
+            dict(self._leaving.describe(), rotation_seconds=self._seconds_in_rotation()),
         )
 
     def _failing(self) -> List[Failing]:
@@ -358,6 +359,9 @@ class Agent:
         return found
 
     def _note_time_out(self, now: float) -> None:
+        is_in = not (self.state.is_out or self._readiness.failing)
+        if is_in is not self._was_in:
+            self._was_in, self._in_since = is_in, now
         if not self.state.is_out:
             self._out_since, self._is_said_long = None, False
         elif self._out_since is None:
@@ -380,25 +384,22 @@ class Agent:
     def _current_health(self) -> Health:
         """With the doubts that come and go with the state."""
         if not self.state.tracked:
-            return self._health
-        old = sorted(
-            {
-                name
-                for one in shared_events(self.state, self.config.rules)
-                for name, reason in self._waiting_for(one)
-                if reason == OLD_WORD
-            }
+            return self._recorder.health
+        old = self._members.old_words()
+        doubts = ["what %s said last is too old to go by" % ", ".join(old) if old else None, self._leaving.trouble]
+        return self._recorder.health._replace(
+            identity_trouble=self._recorder.health.identity_trouble or doubt_about_name(self.state),
+            members_trouble="; ".join(doubt for doubt in doubts if doubt) or None,
         )
-        return self._health._replace(
-            identity_trouble=self._health.identity_trouble or doubt_about_name(self.state),
-            members_trouble="what %s said last is too old to go by" % ", ".join(old) if old else None,
-        )
+
+    def _seconds_in_rotation(self) -> Optional[float]:
+        return round(self._clocks.monotonic() - self._in_since, 3) if self._was_in else None
 
     # --- how it is run ------------------------------------------------------------------------
 
     def note_endpoint(self, trouble: Optional[str]) -> None:
         """Note where the endpoint cannot listen, for whoever asks; None once it can."""
-        self._health = self._health._replace(endpoint_trouble=trouble)
+        self._recorder.note(endpoint_trouble=trouble)
 
     def note_configuration(self, trouble: Optional[str], modified: Optional[float]) -> None:
         """Note what was made of the configuration's file.
@@ -406,7 +407,7 @@ class Agent:
         :param trouble: what is wrong with it, so that another one is used; None once it is good
         :param modified: when it was written, in seconds since the epoch
         """
-        self._health = self._health._replace(configuration_trouble=trouble, configuration_modified=modified)
+        self._recorder.note(configuration_trouble=trouble, configuration_modified=modified)
 
     def note_dry_run(self, is_wanted: bool) -> None:
         """Note whether a dry run is to begin as soon as this machine is in rotation."""
@@ -414,14 +415,13 @@ class Agent:
 
     def use(self, config: Config) -> None:
         """Go on with another configuration, from the next turn on. What is running and still wanted goes on."""
-        self.config = config
+        self._recorder.config = config
         self._note_policies()
         self._settled = None
         # When each event's work has to be done, and begins, is found anew: both depend on its plan.
-        self._begin_at = {}
-        self._deadlines = {key: left for key, left in self._deadlines.items() if self._starts.get(key) is None}
+        self._deadlines.forget_plans()
         if self._document is not None:
-            self._set_deadlines(self._clocks.monotonic(), self._clocks.wall())
+            self._deadlines.find(self._clocks.monotonic())
 
     # --- taking in ----------------------------------------------------------------------------
 
@@ -436,9 +436,9 @@ class Agent:
 
     def _take_in(self, poll: Poll, now: float) -> None:
         wall = self._clocks.wall()
-        if self._health.trouble is not None:
+        if self._recorder.health.trouble is not None:
             self._edges.log(levels.NOTICE, "IMDS answers again")
-        self._health = self._health._replace(trouble=None)
+        self._recorder.note(trouble=None)
         if not poll.is_identity_new and renamed(self.state, poll.document):
             # Before it is made of it that the event is over for this machine.
             self._edges.heard.is_identity_wanted = True
@@ -447,7 +447,7 @@ class Agent:
         if is_another_vm(self.state.vm_id, vm_id):
             text = told_of_original(self.state)
             self._edges.log(levels.WARNING, text)
-            self._health = self._health._replace(identity_trouble=text if self.state.is_out else None)
+            self._recorder.note(identity_trouble=text if self.state.is_out else None)
         if (vm_id, poll.vm_name) != (self.state.vm_id, self.state.vm_name):
             self._commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
         self._is_known_vm = True
@@ -465,11 +465,11 @@ class Agent:
         self._document = poll.document
         if self._is_quiet:
             self._next_poll = poll.began + self.config.imds.poll_interval
-        self._set_deadlines(now, wall)
+        self._deadlines.find(now)
 
     def _may_be_quiet(self) -> bool:
         """Whether a document that is the one before would change nothing."""
-        return not self.state.tracked and self._doubt_until is None and self._health.trouble is None
+        return not self.state.tracked and self._doubt_until is None and self._recorder.health.trouble is None
 
     def _is_in_doubt(self, document: Document, now: float) -> bool:
         if restarted(self._document or remembered(self.state), document):
@@ -504,26 +504,18 @@ class Agent:
         concerned = bool(self.state.tracked or self.state.hold)
         if self.state.hold is not None:
             self._commit({"kind": "clock", "by": step})
-        self._settled, self._starts = None, {}
+        self._settled = None
+        self._deadlines.forget_starts()
         if self._document is not None:
-            self._set_deadlines(now, self._clocks.wall())
+            self._deadlines.find(now)
         if concerned:
             text += ": deadlines go by it as it is now, and a hold keeps its length"
-            self._health = self._health._replace(clock_trouble=text)
+            self._recorder.note(clock_trouble=text)
         self._edges.log(levels.WARNING if concerned else levels.NOTICE, text)
 
     def _note_policies(self) -> None:
         has_hooks = any(self._edges.has_hooks(stage) for stage in (DRAIN, SHUTDOWN))
-        self._health = self._health._replace(policies_trouble=doubt_about_policies(self.config.rules, has_hooks))
-
-    def _note_records(self) -> None:
-        """Say what the journal lacks, and keep what could not be read."""
-        trouble = doubt_about_records(self.state, self._edges.journal.damaged_path)
-        if trouble is not None and trouble != self._health.records_trouble:
-            self._edges.log(levels.ERROR, trouble)
-            if self.state.unreadable:
-                self._edges.journal.keep_aside()
-        self._health = self._health._replace(records_trouble=trouble)
+        self._recorder.note(policies_trouble=doubt_about_policies(self.config.rules, has_hooks))
 
     def _note_survival(self, now: float) -> None:
         ended_events = [one for one in self.state.tracked if one.is_final]
@@ -532,43 +524,10 @@ class Agent:
             if now - since >= SECONDS_TO_SURVIVE:
                 self._commit({"kind": "survived", "event_id": event_id})
 
-    def _set_deadlines(self, now: float, wall: float) -> None:
-        deadlines: Dict[str, Optional[float]] = {}
-        begin_at: Dict[str, float] = {}
-        at_the_latest: Dict[str, float] = {}
-        for one in self.state.tracked:
-            key = one.event_id
-            start = one.event.not_before
-            kept = self._deadlines.get(key)
-            if one.event.is_started:
-                hope = now + SECONDS_ONCE_STARTED
-                deadlines[key] = hope if kept is None else min(kept, hope)
-            elif start is None:
-                deadlines[key] = None
-            elif key in self._deadlines and self._starts.get(key) == start:
-                # By the clock that cannot be set, from when the event was first seen.
-                deadlines[key] = kept
-                if key in self._begin_at:
-                    begin_at[key] = self._begin_at[key]
-                if key in self._begin_at_the_latest:
-                    at_the_latest[key] = self._begin_at_the_latest[key]
-            else:
-                plan = plan_of(self.config.rules, one)
-                left = start.timestamp() - wall
-                deadlines[key] = now + seconds_before_start(left, plan.margin)
-                if plan.begin_before is not None and left > plan.begin_before:
-                    begin_at[key] = now + left - plan.begin_before
-                if plan.begin_before is None and left > DEFAULT_BEGIN_BEFORE:
-                    at_the_latest[key] = now + left - DEFAULT_BEGIN_BEFORE
-        self._starts = {one.event_id: one.event.not_before for one in self.state.tracked}
-        self._deadlines = deadlines
-        self._begin_at = begin_at
-        self._begin_at_the_latest = at_the_latest
-
     def _note_trouble(self, error: BaseException) -> None:
-        if self._health.trouble is None:
+        if self._recorder.health.trouble is None:
             self._edges.log(levels.WARNING, "IMDS cannot be read: %s" % error)
-        self._health = self._health._replace(trouble=str(error))
+        self._recorder.note(trouble=str(error))
         if isinstance(error, OutOfTime) and error.retry_after is not None:
             wait = min(error.retry_after, _LONGEST_OBEDIENCE)
             self._next_poll = max(self._next_poll, self._clocks.monotonic() + wait)
@@ -635,7 +594,7 @@ class Agent:
         if not outcome.hooks_left:
             return self._tries_end
         # The deadline may have come nearer since the step began; after it, a step has as much time as without one.
-        left = self._left(work.event.event_id, now)
+        left = self._deadlines.left(work.event.event_id, now)
         ends = self._tries_end if left is None or left <= 0 else min(self._tries_end, now + left)
         return share_of(outcome, now, ends)
 
@@ -680,16 +639,19 @@ class Agent:
 
     # --- deciding and acting ------------------------------------------------------------------
 
+    def _hold_back(self, now: float, heard: Optional[Round]) -> None:
+        early = self._deadlines.too_early(self._withheld, now)
+        is_in = not self.state.is_out and self._document is not None
+        self._held_back = self._leaving.turn(now, is_in, early, heard)
+
     def _decide(self, now: float) -> None:
-        waiting = frozenset(key for key, begin_at in self._begin_at.items() if now < begin_at)
-        # As long as no approval would follow, it does not start any sooner for being prepared.
-        waiting |= {key for key in self._withheld if now < self._begin_at_the_latest.get(key, now)}
+        waiting = self._deadlines.too_early(self._withheld, now) | self._held_back
         if self.state is self._settled and waiting == self._settled_waiting:
             return
         rules = self.config.rules
         while True:
             self._commit(*transitions(self.state, rules, waiting))
-            work = next_work(self.state, rules, {key: self._left(key, now) for key in self._deadlines}, waiting)
+            work = next_work(self.state, rules, self._deadlines.all_left(now), waiting)
             is_waiting = False
             if work is not None and self._retry is not None and self._retry.work.is_same_as(work):
                 is_running = self._running is not None and self._running.work.is_same_as(work)
@@ -735,10 +697,6 @@ class Agent:
         share = None if retry.is_for_next_hook else retry.tries_end - now
         return work._replace(seconds=min(work.seconds, retry.ends - now), hook_seconds=share)
 
-    def _left(self, event_id: str, now: float) -> Optional[float]:
-        deadline = self._deadlines.get(event_id)
-        return None if deadline is None else deadline - now
-
     def _begin(self, work: Work) -> Running:
         if not work.is_look:
             self._commit(_step_begun(work, undo_with(self.config.rules, work, self.state.find(work.event.event_id))))
@@ -749,7 +707,7 @@ class Agent:
         else:
             self._tries_end = self._retry.ends
         self._running = self._edges.start_step(work, self.state.vm_name or "")
-        self._running_until = self._deadlines.get(work.event.event_id)
+        self._running_until = self._deadlines.of(work.event.event_id)
         self._edges.watch(self._running.fileno)
         return self._running
 
@@ -766,7 +724,7 @@ class Agent:
     def _tighten(self, now: float) -> None:
         assert self._running is not None
         work = self._running.work
-        deadline = self._deadlines.get(work.event.event_id)
+        deadline = self._deadlines.of(work.event.event_id)
         if work.stage == RESTORE or deadline is None:
             return
         if self._running_until is None or deadline < self._running_until:
@@ -841,11 +799,11 @@ class Agent:
     def _ask_for_approval(self, now: float) -> None:
         if self._edges.approve.is_busy:
             return
-        quorum = self.config.quorum
-        silent, stale = self._silent_for(quorum.silent_after), self._silent_for(quorum.oldest_word)
-        ready = to_approve(self.state, self.config.rules, self._words, silent, self._withheld, stale)
+        members = self._members
+        ready = to_approve(self.state, self.config.rules, members.words, members.silent, self._withheld, members.stale)
+        self._approvals.keep({one.event_id for one in self.state.tracked})
         due = self._approvals.due([event.event_id for event in ready], now)
-        if not due or self._edges.journal.unwritten or not self._edges.journal.is_open:
+        if not due or not self._recorder.is_up_to_date:
             return
         if self.config.dry_run:
             self._say_what_would_be_approved([event for event in ready if event.event_id in due])
@@ -875,163 +833,6 @@ class Agent:
                 self._approvals.arrive(result, now)
                 self._commit({"kind": "approved", "event_ids": list(result)})
 
-    # --- other members ------------------------------------------------------------------------
-
-    def _ask_members(self, now: float) -> None:
-        events = shared_events(self.state, self.config.rules)
-        self._say_whom_it_waits_for(events, now)
-        if not events or now < self._next_members or self._edges.members.is_busy:
-            return
-        urls = self._urls_of_members(events)
-        if urls:
-            self._next_members = now + self.config.quorum.interval
-            for name in urls:
-                self._heard_from.setdefault(name, now)
-            self._edges.members.submit(Job(urls, self.config.quorum.timeout, self.config.quorum.secret_file))
-
-    def _urls_of_members(self, events: Sequence[Tracked]) -> Dict[NameKey, str]:
-        me = name_key(self.state.vm_name or "")
-        urls = {}
-        for one in events:
-            for name in one.event.resources:
-                url = self.config.quorum.url_of(name)
-                if url is not None and name_key(name) != me:
-                    urls[name_key(name)] = url
-        return urls
-
-    def _collect_members(self, now: float) -> None:
-        for result in self._edges.members.collect():
-            if isinstance(result, BaseException):
-                self._edges.log(levels.ERROR, "the other members could not be asked: %s" % result)
-                continue
-            for name, status in result.items():
-                if not isinstance(status, dict):
-                    self._note_fault(name, status)
-                    continue
-                self._faults.pop(name, None)
-                self._answered.add(name)
-                self._heard_from[name] = now
-                words = {str(event.get("event_id")).lower(): _word_of(event) for event in status["events"]}
-                # Only of what is known here: a member may make up as many events as it likes. What it does not list,
-                # it is not ready for any more.
-                for event_id in [one.event_id.lower() for one in self.state.tracked]:
-                    self._words.setdefault(event_id, {}).pop(name, None)
-                    if event_id in words:
-                        self._words[event_id][name] = words[event_id]
-
-    def _note_fault(self, name: NameKey, error: Any) -> None:
-        reason = getattr(error, "reason", "unreachable")
-        if self._faults.get(name) != reason:
-            self._edges.log(levels.WARNING, "member %s: %s" % (name[0], error))
-        self._faults[name] = reason
-        self.counters.add("foghorn_member_errors_total", reason=reason)
-        if reason in STRANGERS:
-            # Whoever held that name there has lost it: what it said does not hold any more.
-            for words in self._words.values():
-                words.pop(name, None)
-
-    def _waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
-        known = self._urls_of_members([one])
-        stale = self._silent_for(self.config.quorum.oldest_word)
-        heard = HeardOfMembers(self._words, self._faults, known, self._answered, stale)
-        return waiting_for(one, self.state.vm_name or "", self.config.rules, heard)
-
-    def _say_whom_it_waits_for(self, events: Sequence[Tracked], now: float) -> None:
-        """Log it when it has changed: from when this machine is ready, since until then nobody is waited for."""
-        for one in events:
-            said, again_at = self._waiting_said.get(one.event_id, ("", now))
-            if now < again_at or not is_ready(one, plan_of(self.config.rules, one)):
-                continue
-            text = as_text(self._waiting_for(one))
-            if text and text != said:
-                self._edges.log(levels.NOTICE, "waiting for %s" % text, event_id=one.event_id)
-                self._waiting_said[one.event_id] = text, now + _SAY_AGAIN
-
-    def _silent_for(self, seconds: float) -> FrozenSet[NameKey]:
-        now = self._clocks.monotonic()
-        return frozenset(name for name, heard in self._heard_from.items() if now - heard > seconds)
-
-    # --- writing down -------------------------------------------------------------------------
-
-    def _commit(self, *records: Record) -> None:
-        """Write down what was decided, before anything is done about it."""
-        if not records:
-            return
-        wall = self._clocks.wall()
-        for record in records:
-            record.setdefault("at", wall)
-        had_events = bool(self.state.tracked)
-        self.state = apply(self.state, *records)
-        self._write(*records)
-        if self._edges.journal.is_large:
-            self._edges.journal.begin_anew(summarise(self.state))
-        for record in records:
-            self._announce(record)
-            self._time_stage(record)
-        listed = {one.event_id for one in self.state.tracked}
-        self._approvals.keep(listed)
-        lowered = {event_id.lower() for event_id in listed}
-        self._words = {key: value for key, value in self._words.items() if key in lowered}
-        self._waiting_said = {key: value for key, value in self._waiting_said.items() if key in listed}
-        self._stages_began = {key: at for key, at in self._stages_began.items() if key[0] in ("", *lowered)}
-        if not listed:
-            # Who is asked again has a new event to fall silent in.
-            self._heard_from.clear()
-            self._faults.clear()
-            self._answered.clear()
-            if self.state.hold is None:
-                self._health = self._health._replace(clock_trouble=None)
-            if had_events:
-                # Python puts what is used no more into lists of its own, and a process that mostly waits does not come
-                # to empty them: with each event it would take a little more memory, to a mebibyte in all.
-                gc.collect()
-
-    def _time_stage(self, record: Record) -> None:
-        if occasion(record) not in STAGES and record["kind"] != "manual":
-            return
-        now = self._clocks.monotonic()
-        # One restore is for all events. A drain by hand begins when it is asked for.
-        key = str(record.get("event_id", "")).lower(), str(record.get("stage", DRAIN))
-        if record["kind"] == "manual":
-            self._stages_began[MANUAL_ID, DRAIN] = now
-        elif record["state"] == BEGUN:
-            self._stages_began[key] = now
-        elif key in self._stages_began and not self.config.dry_run:
-            self.counters.observe(now - self._stages_began.pop(key), stage=key[1], result=record["state"])
-
-    def _write(self, *records: Record) -> None:
-        journal = self._edges.journal
-        trouble = journal.append(*records)
-        if len(journal.unwritten) > _MOST_UNWRITTEN:
-            journal.condense(summarise(self.state))
-        self._next_write = self._clocks.monotonic() + _WRITE_RETRY
-        if trouble != self._health.journal_trouble:
-            self._health = self._health._replace(journal_trouble=trouble)
-            if trouble:
-                self._edges.log(levels.ERROR, "%s: until it can be, nothing is approved" % trouble)
-            else:
-                self._edges.log(levels.NOTICE, "the journal can be written again")
-
-    def _open_journal(self) -> None:
-        journal = self._edges.journal
-        try:
-            records = journal.open()
-        except JournalError:
-            # It says why with each record that it cannot take.
-            return
-        # What it holds was perhaps not known when the agent started. What has been done since comes on top, in memory
-        # as in the file, so that a crash makes no difference.
-        self.state = replay([*records, *journal.unwritten])
-        self._note_records()
-
-    def _announce(self, record: Record) -> None:
-        if record["kind"] in _UNANNOUNCED:
-            return
-        message, fields = _as_message(record)
-        self._edges.log(levels.INFO if record["kind"] == "step_begun" else levels.NOTICE, message, **fields)
-        if occasion(record) in TOLD:
-            self._edges.tell(record, self.state)
-
     # --- sleeping -----------------------------------------------------------------------------
 
     def _seconds_to_sleep(self, now: float) -> float:
@@ -1047,7 +848,7 @@ class Agent:
             return min(_LONGEST_SLEEP, self._retry.again_at - now)
         if self._edges.poll.is_busy:
             # The next poll has to wait for the answer, which wakes the loop.
-            is_idle = self._is_quiet and not self._edges.journal.unwritten and self._edges.journal.is_open
+            is_idle = self._is_quiet and self._recorder.is_up_to_date
             return _LONGEST_IDLE_SLEEP if is_idle else _LONGEST_SLEEP
         return max(0.0, min(_LONGEST_SLEEP, self._next_poll - now))
 
@@ -1061,41 +862,3 @@ def _step_begun(work: Work, undo: Optional[Undo]) -> Record:
         "seconds": round(work.seconds, 3),
     }
     return record if undo is None else dict(record, undo=undo_as_json(undo))
-
-
-def _word_of(event: Mapping[str, Any]) -> Word:
-    return Word(event.get("ready") is True, event.get("willing") is True, event.get("approves") is True)
-
-
-def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
-    kind = record["kind"]
-    fields: Dict[str, Any] = {"event_id": record.get("event_id")}
-    if kind in ("seen", "changed"):
-        event = record["event"]
-        fields = {"event_id": event["EventId"], "event_type": event["EventType"], "status": event["EventStatus"]}
-        what = "is announced" if kind == "seen" else "has changed"
-        names = " and ".join(event["Resources"])
-        return "%s of %s %s: %s" % (event["EventType"], names, what, event["EventStatus"]), fields
-    if kind == "over":
-        return "the event is over: %s" % record["how"], fields
-    if kind == "stage":
-        back_from = ["%(event_type)s %(event_id)s %(outcome)s" % one for one in record.get("back_from", ())]
-        return "%s %s%s" % (record["stage"], record["state"], ": " * bool(back_from) + ", ".join(back_from)), fields
-    if kind == "step_begun":
-        return "%s: %s, for %g s at most" % (record["stage"], record["name"], record["seconds"]), fields
-    if kind == "identity":
-        return "this machine is %s" % record["vm_name"], fields
-    if kind == "found":
-        then = "will be started again" if record["runs"] else "is not running, and will not be started"
-        return "%s %s afterwards" % (record["unit"], then), fields
-    if kind == "survived":
-        return "the machine is still running %d s after it was to be taken away" % SECONDS_TO_SURVIVE, fields
-    if kind == "doubt":
-        return "scheduled events were enabled anew: an event that is missing may just not be listed yet", fields
-    if kind in MANUAL_KINDS:
-        return as_message(record), fields
-    if kind == "boot":
-        return "the machine has booted", fields
-    if kind == "first_start":
-        return "the journal begins here", fields
-    return "%s %s" % (kind, ", ".join(record.get("event_ids", ()))), fields

@@ -391,7 +391,7 @@ def _explain(asked: Arguments, output: TextIO) -> int:
         vm_name = config.imds.vm_name or "this VM"
         events = [sample_event(each, asked.notice, source, asked.shared, vm_name, now) for each in types]
     for event in events:
-        for line in explain(config.rules, event, now):
+        for line in explain(config.rules, event, now, config.keep_in_service):
             _show(plain(line) + "\n", output)
     return OK
 

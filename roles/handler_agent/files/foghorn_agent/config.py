@@ -20,6 +20,8 @@ from foghorn_core.scheduled_events.client import (
 )
 from foghorn_core.scheduled_events.document import EVENT_TYPES, GENERAL_API_VERSION, NameKey, name_key
 
+from .in_service import Keep
+from .members import MOST_MEMBERS
 from .paths import UnsafePath, check_path
 from .policy import (
     APPROVALS,
@@ -68,6 +70,9 @@ _VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
 _NAME_HERE = "{name}"
 _COMMAND_LINE = "a list of texts whose first is an absolute path"
 _MOST_READY_CHECKS = 16
+_SHARE = re.compile(r" *([0-9]{1,3}) *% *\Z")
+# Longer than any machine takes to warm up.
+LONGEST_SETTLE = 3600.0
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -163,6 +168,10 @@ class Config(NamedTuple):
     rules: Tuple[Rule, ...] = default_rules()
     """The configured ones, and after them those of the defaults."""
     quorum: Quorum = Quorum()
+    keep_in_service: Optional[Keep] = None
+    """How many members are to stay in rotation while this machine leaves it, if it can wait."""
+    settle: float = 0.0
+    """For how many seconds a member has to have been back in rotation to count as that."""
     webhooks: Tuple[Webhook, ...] = ()
     dry_run: bool = False
     """Whether only to say what would be done."""
@@ -235,10 +244,13 @@ def parse_config(content: Any, path: str = "configuration", knows_zones: bool = 
         rules=tuple(_parse_rule(rule, margin, knows_zones) for rule in top.sections("policies"))
         + default_rules(margin),
         quorum=_parse_quorum(top.section("quorum")),
+        keep_in_service=_parse_keep(top),
+        settle=top.seconds("settle", 0.0, least=0.0, most=LONGEST_SETTLE),
         webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks")),
         dry_run=top.boolean("dry_run") or False,
     )
     _demand_secret(config, mistakes)
+    _demand_members(config, mistakes)
     top.finish()
     if mistakes:
         raise ConfigError(path, mistakes)
@@ -257,6 +269,42 @@ def _demand_secret(config: Config, mistakes: List[str]) -> None:
     ]
     if config.quorum.members or config.quorum.url:
         mistakes.append("quorum: has members and needs secret_file, a secret that only they hold")
+
+
+def _demand_members(config: Config, mistakes: List[str]) -> None:
+    """What cannot be kept would have every drain wait until its last moment."""
+    keep, members = config.keep_in_service, config.quorum.members
+    if keep is None:
+        if config.settle:
+            mistakes.append("settle: needs keep_in_service, which counts the members; set that, or leave settle out")
+        return
+    if not members:
+        mistakes.append(
+            "keep_in_service: needs quorum.members, whose agents say if they are in rotation; quorum.url names none"
+        )
+        return
+    # They may name this machine as well, of which only its own name would tell.
+    others = len(members) - (config.imds.vm_name is not None and name_key(config.imds.vm_name) in members)
+    if keep.of(others + 1) > min(others, MOST_MEMBERS):
+        mistakes.append(
+            "keep_in_service: %s cannot stay in rotation while this machine leaves it: it has %d other members, of "
+            "which %d are asked at most; set it to less, or add members to quorum.members"
+            % (keep, others, MOST_MEMBERS)
+        )
+
+
+def _parse_keep(top: Section) -> Optional[Keep]:
+    # A template that gives nothing gives an empty text.
+    if not top.has("keep_in_service") or top.content["keep_in_service"] == "":
+        return None
+    value = top.content["keep_in_service"]
+    share = _SHARE.match(value) if isinstance(value, str) else None
+    if share is not None and 1 <= int(share.group(1)) <= 99:
+        return Keep(int(share.group(1)), True)
+    if not _is_whole(value, 1, 10000):
+        top.mistake("keep_in_service", value, 'a number of members, 1 or more, or a share of them from "1%" to "99%"')
+        return None
+    return Keep(_as_whole(value))
 
 
 def _networks(section: Section, name: str) -> "Tuple[Network, ...]":

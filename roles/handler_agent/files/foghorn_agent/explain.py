@@ -9,6 +9,7 @@ from foghorn_core.maintenance_policy.match import Match
 from foghorn_core.scheduled_events.document import SCHEDULED, Event
 
 from .decisions import SECONDS_ONCE_STARTED, plan_of, seconds_before_start
+from .in_service import Keep, latest_begin
 from .policy import DRAIN, HOOKS, NEVER, QUORUM, RESTORE, SHUTDOWN, Plan, Rule, Step, seconds_for
 from .state import Tracked
 
@@ -38,8 +39,11 @@ def sample_event(
     return event._replace(not_before=None, duration_in_seconds=None) if event.is_advisory else event
 
 
-def explain(rules: Sequence[Rule], event: Event, now: datetime) -> List[str]:
-    """What would be done if this event were seen now, a line for each thing."""
+def explain(rules: Sequence[Rule], event: Event, now: datetime, keep: Optional[Keep] = None) -> List[str]:
+    """What would be done if this event were seen now, a line for each thing.
+
+    :param keep: how many members are to stay in rotation; None: nobody has to wait
+    """
     notice = None if event.not_before is None else (event.not_before - now).total_seconds()
     said = "at any moment" if notice is None else "in %.0f s" % notice
     lines = [
@@ -51,8 +55,11 @@ def explain(rules: Sequence[Rule], event: Event, now: datetime) -> List[str]:
         if not reasons:
             break
         lines.append("  %s is not for it: %s" % (rule.plan.rule, "; ".join(reasons)))
-    plan = plan_of(rules, Tracked(first=event, event=event, notice=notice))
+    one = Tracked(first=event, event=event, notice=notice)
+    plan = plan_of(rules, one)
     lines.append("  %s is for it%s" % (plan.rule, ", by default: nobody has written it" if plan.is_default else ""))
+    if keep is not None and plan.takes_out:
+        lines.append("  " + _wait(keep, one, plan))
     return lines + ["  " + line for line in _stages(plan, event, notice)]
 
 
@@ -95,6 +102,17 @@ def _stages(plan: Plan, event: Event, notice: Optional[float]) -> List[str]:
         gone = ", unless it has taken the machine away" if event.is_final else ""
         lines.append("%s, when it is over%s: %s" % (RESTORE, gone, ", ".join(names) or "back in rotation, no steps"))
     return lines
+
+
+def _wait(keep: Keep, one: Tracked, plan: Plan) -> str:
+    at, left = _times(plan, one.event, one.notice)
+    latest = latest_begin(one, plan, None if left is None else at + left)
+    waits = "all of it begins once enough other members stay in rotation, to keep %s in service" % str(keep)
+    if latest is None:
+        return waits + ", however long that takes"
+    if latest <= at:
+        return "nothing of it waits to keep %s in service: there is no time for that" % str(keep)
+    return waits + ", and after %.0f s in any case, with the times below shifted by as much" % latest
 
 
 def _times(plan: Plan, event: Event, notice: Optional[float]) -> Tuple[float, Optional[float]]:

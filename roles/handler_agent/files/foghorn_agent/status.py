@@ -104,9 +104,10 @@ def describe(
     failing: Sequence[Failing] = (),
     is_dry: bool = False,
     without_plan: Container[str] = (),
+    leaving: Mapping[str, Any] = MappingProxyType({}),
 ) -> JsonObject:
-    """The document that `/status` answers. Other agents read `vm_name` and, of each of the
-    `events`, `event_id`, `ready`, `willing` and `approves`.
+    """The document that `/status` answers. Other agents read `vm_name`, `in_rotation`, `rotation_seconds`, `wants_out`
+    and, of each of the `events`, `event_id`, `ready`, `willing` and `approves`.
 
     :param withheld: why events are not approved now, by their ids
     :param waiting: by the id of a shared event, the names of whom it waits for, each with the reason
@@ -114,6 +115,8 @@ def describe(
     :param failing: the steps that have failed
     :param is_dry: whether it is only said what would be done
     :param without_plan: ids of events for which nobody has configured anything
+    :param leaving: what `keep_in_service` makes of it, as `Leaving.describe` gives it, and for how many seconds the
+        machine has been in rotation, as `rotation_seconds`
     """
     in_rotation = not state.is_out and all(check["ready"] for check in checks)
     return {
@@ -124,6 +127,7 @@ def describe(
         # As the probe has it.
         "in_rotation": in_rotation or is_dry,
         "dry_run": {"in_rotation": in_rotation} if is_dry else None,
+        **{field: leaving.get(field) for field in ("rotation_seconds", "wants_out", "in_service")},
         # Whether it has to be put back by this agent, whatever the checks find.
         "out_of_rotation": state.is_out and not is_dry,
         "checks": list(checks),
@@ -223,6 +227,9 @@ def as_table(status: Mapping[str, Any]) -> str:
     if status["held"]:
         lines.append("by hand  nothing is approved until %s" % plain(status["held"]["until"] or "it is released"))
     lines += [plain("failed  %s  %s" % (_failure_as_text(**one), one["event_id"])) for one in status.get("failing", ())]
+    in_service = status.get("in_service")
+    if in_service and in_service["waits"]:
+        lines.append(plain("waits, to keep %(keep)s in service: %(waits)s" % in_service))
     if not status["events"]:
         lines.append("no events")
         return "\n".join(lines) + "\n"

@@ -614,7 +614,7 @@ class Rehearsal:
 
 
 def fleet_of(
-    names: Sequence[str], lives: Iterable[Life], silent_after: float = 15.0, policy: Any = None
+    names: Sequence[str], lives: Iterable[Life], silent_after: float = 15.0, policy: Any = None, **settings: Any
 ) -> List[Rehearsal]:
     """Several machines of one Azure, whose agents know each other."""
     azure = Azure(lives)
@@ -623,12 +623,13 @@ def fleet_of(
             policy=policy,
             vm_name=name,
             azure=azure,
-            settings={
-                "quorum": {
+            settings=dict(
+                settings,
+                quorum={
                     "members": {other: "http://%s:9797" % other.replace("_", "-") for other in names if other != name},
                     "silent_after": silent_after,
-                }
-            },
+                },
+            ),
         )
         for name in names
     ]

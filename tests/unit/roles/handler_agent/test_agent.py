@@ -702,7 +702,7 @@ def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_is
     assert agent._running is not None
     work = agent._running.work
     # Its place was taken by another machine's identity in the meantime.
-    agent.state = agent.state._replace(tracked=())
+    agent._recorder.state = agent.state._replace(tracked=())
     written = list(rehearsal.history)
     agent._note_outcome(work, StepOutcome(True, "", 0, "", 1.0))
     assert rehearsal.history == written

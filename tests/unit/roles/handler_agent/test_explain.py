@@ -9,12 +9,13 @@ import io
 import json
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, List
+from typing import Any, List, Optional
 
 import pytest
 from foghorn_agent import cli
 from foghorn_agent.config import parse_config
 from foghorn_agent.explain import explain, sample_event
+from foghorn_agent.in_service import Keep
 from rehearsal import QUORUM
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -29,9 +30,15 @@ WEB = {
 }
 
 
-def lines(event_type: str, notice: Any = None, source: str = "Platform", is_shared: bool = False) -> List[str]:
+def lines(
+    event_type: str,
+    notice: Any = None,
+    source: str = "Platform",
+    is_shared: bool = False,
+    keep: Optional[Keep] = None,
+) -> List[str]:
     rules = parse_config({"policies": [WEB], "quorum": QUORUM}).rules
-    return explain(rules, sample_event(event_type, notice, source, is_shared, "web_0", NOW), NOW)
+    return explain(rules, sample_event(event_type, notice, source, is_shared, "web_0", NOW), NOW, keep)
 
 
 def test_given_an_event_that_a_policy_is_for_when_explained_then_each_step_has_its_time_and_all_is_said() -> None:
@@ -67,6 +74,18 @@ def test_given_what_is_only_advisory_when_explained_then_it_begins_at_once_and_t
     other = lines("SpotRebalanceRecommendation", source="User")
     assert "  unknown type is not for it: what is only advisory has to be named in event_types" in other
     assert "  nothing is done, and the machine stays in rotation" in other
+
+
+def test_given_members_that_are_to_stay_when_explained_then_it_is_said_for_how_long_it_waits() -> None:
+    waits = "  all of it begins once enough other members stay in rotation, to keep 2 in service, "
+    # Its steps may take 150 s, and have to be done 10 s before the start.
+    in_the_end = "and after 738 s in any case, with the times below shifted by as much"
+    assert waits + in_the_end in lines("Reboot", keep=Keep(2))
+    assert waits + "however long that takes" in lines("SpotRebalanceRecommendation", keep=Keep(2))
+    at_once = "  nothing of it waits to keep 50% in service: there is no time for that"
+    for event_type, notice in (("Reboot", 100.0), ("Preempt", None)):
+        assert at_once in lines(event_type, notice, keep=Keep(50, True))
+    assert not any("in service" in line for line in lines("Reboot"))
 
 
 def test_given_a_freeze_when_explained_then_its_work_begins_late_and_nobody_approves() -> None:
