@@ -1,10 +1,22 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which approvals are sent now, and together with which? Pure but for what it remembers."""
+"""Which events are approved now, which are not and why, and what became of what was sent?"""
 
-from typing import Any, Collection, Dict, List, Sequence, Set
+from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Set
 
+from foghorn_core.maintenance_policy.window import why_closed
+from foghorn_core.scheduled_events.document import Event
 from foghorn_core.scheduled_events.errors import Refused
+
+from . import log as levels
+from .checks import Checks, Wanted
+from .decisions import Work, awaiting_approval, has_nothing_to_do, plan_of, to_approve
+from .manual import end_of
+from .members_state import MembersState
+from .policy import NEVER, nothing_configured_for
+from .recorder import Recorder
+from .running import Running
+from .workers import Worker
 
 _FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
 _LONGEST_RETRY = 30.0
@@ -12,6 +24,139 @@ _ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has
 
 
 class Approvals:
+    """Weighs and sends them.
+
+    :param desk: around `ImdsDesk.approve`, of a desk of its own
+    :param start_step: starts a step of a check, on the VM of this name
+    :param has_hooks: whether the directory of this stage has a hook to run
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        members: MembersState,
+        desk: Worker,
+        start_step: Callable[[Work, str], Running],
+        has_hooks: Callable[[str], bool],
+    ) -> None:
+        self._recorder = recorder
+        self._members = members
+        self._desk = desk
+        self._has_hooks = has_hooks
+        self._sent = _Sent()
+        self.checks = Checks(lambda work: start_step(work, recorder.state.vm_name or ""))
+        self.withheld: Dict[str, str] = {}
+        """Why events are not approved now, by their ids."""
+        self.without_plan: FrozenSet[str] = frozenset()
+        """The ids of events for which nobody has configured anything."""
+        self.is_last_before_dry_run = False
+        """Whether what was begun is to be brought to its end, and nothing approved, before a dry run begins."""
+        self._local_time: Any = None
+        """Once a policy asks for it."""
+
+    def weigh(self, now: float) -> None:
+        """Find out which events are not to be approved now, whatever is ready, and why."""
+        if not self._recorder.state.tracked and not self.checks.is_busy:
+            self.withheld = {}
+            self.without_plan = frozenset()
+            return
+        self._note_without_plan()
+        candidates = awaiting_approval(self._recorder.state, self._recorder.rules)
+        self.checks.turn([Wanted(one, plan) for one, plan in candidates if plan.check], now)
+        wall = self._recorder.clocks.wall()
+        withheld: Dict[str, str] = {}
+        for one, plan in candidates:
+            reason = None
+            if self.is_last_before_dry_run:
+                reason = "a dry run is wanted"
+            if reason is None and self._recorder.state.is_incomplete:
+                reason = "records of the journal are missing"
+            if reason is None and self._recorder.state.hold is not None:
+                reason = "held by hand until %s" % end_of(self._recorder.state.hold.until)
+            if reason is None and plan.approve_between:
+                reason = why_closed(plan.approve_between, wall, self._clocks_of_zones())
+            if reason is None and one.event_id in self.without_plan:
+                reason = nothing_configured_for(one.event.event_type)
+            if reason is None and plan.check:
+                reason = self.checks.trouble_with(one.event_id)
+            if reason is not None:
+                withheld[one.event_id] = reason
+            if reason != self.withheld.get(one.event_id):
+                message = "may be approved from now on" if reason is None else "is not approved now: %s" % reason
+                self._recorder.log(levels.NOTICE, "%s %s" % (one.event.event_type, message), event_id=one.event_id)
+        self.withheld = withheld
+
+    def _note_without_plan(self) -> None:
+        found = set()
+        hooks: Dict[str, bool] = {}
+
+        def has_hooks(stage: str) -> bool:
+            # Looked for once in a turn, however many events there are.
+            if stage not in hooks:
+                hooks[stage] = self._has_hooks(stage)
+            return hooks[stage]
+
+        for one in self._recorder.state.tracked:
+            plan = plan_of(self._recorder.rules, one)
+            if one.over or one.is_manual or not has_nothing_to_do(one, plan, has_hooks):
+                continue
+            found.add(one.event_id)
+            # The others are said to be withheld.
+            if plan.approve == NEVER and one.event_id not in self.without_plan:
+                message = nothing_configured_for(one.event.event_type)
+                self._recorder.log(levels.NOTICE, message, event_id=one.event_id)
+        self.without_plan = frozenset(found)
+
+    def _clocks_of_zones(self) -> Any:
+        # Only here: most policies may approve at any time.
+        from foghorn_core.maintenance_policy.zones import LocalTime
+
+        self._local_time = self._local_time or LocalTime()
+        return self._local_time
+
+    def ask(self, now: float) -> None:
+        """Approve what is to be approved now."""
+        if self._desk.is_busy:
+            return
+        members = self._members
+        ready = to_approve(
+            self._recorder.state, self._recorder.rules, members.words, members.silent, self.withheld, members.stale
+        )
+        self._sent.keep({one.event_id for one in self._recorder.state.tracked})
+        due = self._sent.due([event.event_id for event in ready], now)
+        if not due or not self._recorder.is_up_to_date:
+            return
+        if self._recorder.config.dry_run:
+            self._say_what_would_be_approved([event for event in ready if event.event_id in due])
+            return
+        # Written down before it is sent: after a crash it is known that Azure may have heard it.
+        self._recorder.commit({"kind": "approving", "event_ids": due})
+        if not self._recorder.is_up_to_date:
+            return
+        self._sent.send(due)
+        self._desk.submit(due)
+
+    def _say_what_would_be_approved(self, due: Sequence[Event]) -> None:
+        for event in due:
+            self._recorder.counters.add("foghorn_dry_run_would_total", what="approve")
+            self._recorder.log(levels.NOTICE, "would approve %s" % event.event_type, event_id=event.event_id)
+            # Once is enough.
+            self._sent.end(event.event_id)
+
+    def collect(self, now: float) -> None:
+        """Take in what became of what was sent."""
+        for result in self._desk.collect():
+            if isinstance(result, BaseException):
+                self._recorder.counters.add("foghorn_approvals_total", result="failed")
+                self._recorder.log(levels.ERROR, "the approval did not arrive, and will be sent again: %s" % result)
+                self._sent.fail(result, now)
+            else:
+                self._recorder.counters.add("foghorn_approvals_total", result="accepted")
+                self._sent.arrive(result, now)
+                self._recorder.commit({"kind": "approved", "event_ids": list(result)})
+
+
+class _Sent:
     """What became of the approvals that were sent. Times are on the monotonic clock."""
 
     def __init__(self) -> None:

@@ -78,7 +78,7 @@ class Deadlines:
                 if key in self._begin_at_the_latest:
                     at_the_latest[key] = self._begin_at_the_latest[key]
             else:
-                plan = plan_of(self._recorder.config.rules, one)
+                plan = plan_of(self._recorder.rules, one)
                 left = start.timestamp() - wall
                 ends[key] = now + seconds_before_start(left, plan.margin)
                 if plan.begin_before is not None and left > plan.begin_before:

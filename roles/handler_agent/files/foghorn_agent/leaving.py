@@ -96,7 +96,7 @@ class Leaving:
         for one in self._recorder.state.tracked:
             if one.over or one.rebooted or one.is_manual or one.event_id in early:
                 continue
-            plan = plan_of(self._recorder.config.rules, one)
+            plan = plan_of(self._recorder.rules, one)
             if plan.takes_out:
                 found.append((one, plan))
         return found

@@ -72,7 +72,7 @@ class MembersState:
         :param all_members: whether all are, and not only those of shared events
         """
         self._keep()
-        events = shared_events(self._recorder.state, self._recorder.config.rules)
+        events = shared_events(self._recorder.state, self._recorder.rules)
         self._say_whom_it_waits_for(events, now)
         if not (events or all_members) or now < self._next_ask or self._desk.is_busy:
             return
@@ -109,11 +109,11 @@ class MembersState:
     def waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
         """Whom a shared event waits for, by name, and why, in a word or two."""
         heard = HeardOfMembers(self.words, self._faults, self._urls_of([one]), self._answered, self.stale)
-        return waiting_for(one, self._recorder.state.vm_name or "", self._recorder.config.rules, heard)
+        return waiting_for(one, self._recorder.state.vm_name or "", self._recorder.rules, heard)
 
     def waiting(self) -> "Dict[str, Sequence[Tuple[str, str]]]":
         """The same of each shared event, by its id."""
-        shared = shared_events(self._recorder.state, self._recorder.config.rules)
+        shared = shared_events(self._recorder.state, self._recorder.rules)
         return {one.event_id: self.waiting_for(one) for one in shared}
 
     def old_words(self) -> List[str]:
@@ -157,7 +157,7 @@ class MembersState:
         """Log it when it has changed: from when this machine is ready, since until then nobody is waited for."""
         for one in events:
             said, again_at = self._said.get(one.event_id, ("", now))
-            if now < again_at or not is_ready(one, plan_of(self._recorder.config.rules, one)):
+            if now < again_at or not is_ready(one, plan_of(self._recorder.rules, one)):
                 continue
             text = as_text(self.waiting_for(one))
             if text and text != said:

@@ -3,7 +3,7 @@
 """What is known, and how does it come to be written down before anything is done about it?"""
 
 import gc
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 from . import log as levels
 from .clock import Clocks
@@ -14,7 +14,7 @@ from .journal import Journal, JournalError
 from .log import Log
 from .manual import MANUAL_KINDS, as_message
 from .metrics import Counters
-from .policy import DRAIN, STAGES
+from .policy import DRAIN, STAGES, Rule
 from .state import BEGUN, MANUAL_ID, TOLD, Record, State, apply, occasion, replay, summarise
 from .status import Health
 
@@ -53,6 +53,11 @@ class Recorder:
         self._next_write = 0.0
         self._stages_began: Dict[Tuple[str, str], float] = {}
         """When the stages under way began, on the monotonic clock, by event id in lower case, empty for a restore."""
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """By which it is decided what to do about an event."""
+        return self.config.rules
 
     @property
     def is_up_to_date(self) -> bool:

@@ -172,7 +172,7 @@ def test_given_many_events_without_a_plan_when_the_loop_turns_then_each_director
         return False
 
     assert rehearsal.agent is not None
-    rehearsal.agent._edges = rehearsal.agent._edges._replace(has_hooks=has_hooks)
+    rehearsal.agent._approvals._has_hooks = has_hooks
     rehearsal.agent.turn()
     assert sorted(looked_at) == ["drain", "shutdown"]
 
@@ -699,12 +699,12 @@ def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_is
     rehearsal.run_until(4.0)
     agent = rehearsal.agent
     assert agent is not None
-    assert agent._running is not None
-    work = agent._running.work
+    assert agent._work._running is not None
+    work = agent._work._running.work
     # Its place was taken by another machine's identity in the meantime.
     agent._recorder.state = agent.state._replace(tracked=())
     written = list(rehearsal.history)
-    agent._note_outcome(work, StepOutcome(True, "", 0, "", 1.0))
+    agent._work._note_outcome(work, StepOutcome(True, "", 0, "", 1.0))
     assert rehearsal.history == written
 
 
@@ -1627,7 +1627,7 @@ def test_given_hooks_after_one_that_was_given_up_when_there_is_no_time_left_for_
     agent = rehearsal.agent
     assert agent is not None
     # As if a more urgent event had had its turn.
-    agent._let_go()
+    agent._work._let_go()
     rehearsal.tick(300.0)
     assert rehearsal.ends == [(False, "10-x: exit status 1; no time is left for the other hooks")]
     assert rehearsal.approvals == []

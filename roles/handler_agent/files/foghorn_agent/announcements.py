@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does IMDS announce, and is it this machine that it speaks of?"""
+
+from typing import Dict, List, Optional
+
+from foghorn_core.scheduled_events.document import Document
+from foghorn_core.scheduled_events.errors import OutOfTime
+
+from . import log as levels
+from .deadlines import Deadlines
+from .decisions import (
+    SECONDS_OF_DOUBT,
+    SECONDS_TO_SURVIVE,
+    observe,
+    remembered,
+    renamed,
+    restarted,
+    seconds_to_miss,
+)
+from .doubts import told_of_original
+from .imds_desk import Heard, Poll
+from .recorder import Recorder
+from .state import is_another_vm
+from .workers import Worker
+
+_LONGEST_OBEDIENCE = 3.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, most is left
+
+
+class Announcements:
+    """Asks IMDS at its pace, and turns what it says into records.
+
+    :param poll: around `ImdsDesk.poll`
+    :param heard: the same desk's
+    :param is_known_vm: whether what is tracked is known to be this VM's
+    """
+
+    def __init__(self, recorder: Recorder, deadlines: Deadlines, poll: Worker, heard: Heard, is_known_vm: bool) -> None:
+        self._recorder = recorder
+        self._deadlines = deadlines
+        self._poll = poll
+        self._heard = heard
+        self.document: Optional[Document] = None
+        """What IMDS told last."""
+        self.is_quiet = False
+        """Whether the poll under way goes on by itself as long as nothing new comes."""
+        self.is_known_vm = is_known_vm
+        """Whether what is tracked is known to be this VM's: it was here before it booted, or IMDS has said so."""
+        self._next_poll = recorder.clocks.monotonic()
+        self._doubt_until: Optional[float] = None
+        self._ended_since: Dict[str, float] = {}
+        """Since when events that were to take this machine away have been over."""
+        self._gone_since: Dict[str, float] = {}
+        """Since when events that are tracked have not been listed any more."""
+
+    def ask(self, now: float) -> None:
+        """Ask for the next document, if it is time."""
+        if now < self._next_poll:
+            return
+        known = self.document if self._may_be_quiet() else None
+        if self._poll.submit(known):
+            self.is_quiet = known is not None
+            # From start to start, so that the pace is what was configured, whatever an answer takes.
+            self._next_poll = max(self._next_poll + self._recorder.config.imds.poll_interval, now)
+
+    def seconds_to_ask(self, now: float) -> Optional[float]:
+        """How long until it is time; None while the answer is awaited, which wakes the loop."""
+        return None if self._poll.is_busy else max(0.0, self._next_poll - now)
+
+    def collect(self, now: float) -> None:
+        """Take in what IMDS has answered."""
+        for result in self._poll.collect():
+            if isinstance(result, Poll):
+                self._recorder.counters.add("foghorn_polls_total", result="answered")
+                self._take_in(result, now)
+            else:
+                self._recorder.counters.add("foghorn_polls_total", result="failed")
+                self._note_trouble(result)
+
+    def _take_in(self, poll: Poll, now: float) -> None:
+        wall = self._recorder.clocks.wall()
+        if self._recorder.health.trouble is not None:
+            self._recorder.log(levels.NOTICE, "IMDS answers again")
+        self._recorder.note(trouble=None)
+        if not poll.is_identity_new and renamed(self._recorder.state, poll.document):
+            # Before it is made of it that the event is over for this machine.
+            self._heard.is_identity_wanted = True
+            return
+        vm_id = poll.vm_id or self._recorder.state.vm_id
+        if is_another_vm(self._recorder.state.vm_id, vm_id):
+            text = told_of_original(self._recorder.state)
+            self._recorder.log(levels.WARNING, text)
+            self._recorder.note(identity_trouble=text if self._recorder.state.is_out else None)
+        if (vm_id, poll.vm_name) != (self._recorder.state.vm_id, self._recorder.state.vm_name):
+            self._recorder.commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
+        self.is_known_vm = True
+        in_doubt = self._is_in_doubt(poll.document, now)
+        self._recorder.commit(
+            *observe(self._recorder.state, poll.document, wall, in_doubt, self._missed(poll.document, now, wall))
+        )
+        told = () if self.document is None else self.document.events
+        for event in poll.document.events:
+            if event.is_of_unknown_vms and event not in told:
+                self._recorder.log(
+                    levels.WARNING,
+                    "which machines the %s %s hits cannot be read: nobody approves it, and nothing is taken for over"
+                    " that it may be" % (event.event_type, event.event_id),
+                )
+        self._note_survival(now)
+        self.document = poll.document
+        if self.is_quiet:
+            self._next_poll = poll.began + self._recorder.config.imds.poll_interval
+        self._deadlines.find(now)
+
+    def _is_in_doubt(self, document: Document, now: float) -> bool:
+        if restarted(self.document or remembered(self._recorder.state), document):
+            self._doubt_until = now + SECONDS_OF_DOUBT
+            if not self._recorder.state.in_doubt:
+                self._recorder.commit({"kind": "doubt"})
+        elif self._recorder.state.in_doubt and self._doubt_until is None:
+            # How long it had lasted when the agent ended is not known, nor how long ago that was.
+            self._doubt_until = now + SECONDS_OF_DOUBT
+        # It has its full length, whatever is listed in the meantime, and under which number.
+        if self._doubt_until is not None and now >= self._doubt_until:
+            self._doubt_until = None
+        return self._doubt_until is not None
+
+    def _missed(self, document: Document, now: float, wall: float) -> List[str]:
+        """The events that are not listed, and not over either: they may take this machine away now, or yet."""
+        listed = {event.event_id.lower() for event in document.events}
+        gone = {
+            one.event_id: seconds_to_miss(one, self._recorder.rules, wall)
+            for one in self._recorder.state.tracked
+            if one.event_id.lower() not in listed
+        }
+        self._gone_since = {event_id: self._gone_since.get(event_id, now) for event_id in gone}
+        return [event_id for event_id, seconds in gone.items() if now - self._gone_since[event_id] < seconds]
+
+    def _note_survival(self, now: float) -> None:
+        ended_events = [one for one in self._recorder.state.tracked if one.is_final]
+        self._ended_since = {one.event_id: self._ended_since.get(one.event_id, now) for one in ended_events}
+        for event_id, since in self._ended_since.items():
+            if now - since >= SECONDS_TO_SURVIVE:
+                self._recorder.commit({"kind": "survived", "event_id": event_id})
+
+    def _note_trouble(self, error: BaseException) -> None:
+        if self._recorder.health.trouble is None:
+            self._recorder.log(levels.WARNING, "IMDS cannot be read: %s" % error)
+        self._recorder.note(trouble=str(error))
+        if isinstance(error, OutOfTime) and error.retry_after is not None:
+            wait = min(error.retry_after, _LONGEST_OBEDIENCE)
+            self._next_poll = max(self._next_poll, self._recorder.clocks.monotonic() + wait)
+
+    def _may_be_quiet(self) -> bool:
+        """Whether a document that is the one before would change nothing."""
+        return not self._recorder.state.tracked and self._doubt_until is None and self._recorder.health.trouble is None

@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does the agent say about itself and its machine?"""
+
+import json
+from datetime import datetime, timezone
+from typing import Any, Dict, List, Optional, Tuple
+
+from foghorn_core.scheduled_events.text import plain
+
+from . import log as levels
+from .approvals import Approvals
+from .doubts import doubt_about_name
+from .imds_desk import Heard
+from .leaving import Leaving
+from .members_state import MembersState
+from .metrics import render
+from .policy import SHORTEST_GRACE_OF_REPAIRS
+from .readiness import Readiness
+from .recorder import Recorder
+from .status import Health, as_failure, describe, troubles
+from .work_at_hand import WorkAtHand
+
+
+class Answers:
+    """Answers whoever asks over HTTP.
+
+    :param heard: when IMDS answered, as its desk notes it
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        heard: Heard,
+        members: MembersState,
+        work: WorkAtHand,
+        approvals: Approvals,
+        leaving: Leaving,
+        readiness: Readiness,
+    ) -> None:
+        self._recorder = recorder
+        self._heard = heard
+        self._members = members
+        self._work = work
+        self._approvals = approvals
+        self._leaving = leaving
+        self._readiness = readiness
+        self._counted_polls = 0
+        """Of the answers that told nothing new."""
+        self._was_in = False
+        """Whether this machine was in rotation at the last turn,"""
+        self._in_since = recorder.clocks.monotonic()
+        """and since when."""
+        self._out_since: Optional[float] = None
+        self._is_said_long = False
+        """Whether it was logged that this machine is out for long."""
+
+    def respond(self, path: str) -> Optional[Tuple[int, str, bytes]]:
+        """Answer one HTTP request; None for a path that is not there."""
+        if path == "/readyz":
+            why_out = "out of rotation" if self._recorder.state.is_out else None
+            if why_out is None and self._readiness.failing:
+                why_out = "not ready: %s" % plain(", ".join(self._readiness.failing))
+            text = why_out or "in rotation"
+            if self._recorder.config.dry_run:
+                text, why_out = "in rotation; dry run: would be %s" % text, None
+            return 200 if why_out is None else 503, "text/plain; charset=utf-8", text.encode("utf-8") + b"\n"
+        if path == "/healthz":
+            lines = ["running", *self.troubles]
+            return 200, "text/plain; charset=utf-8", "".join(line + "\n" for line in lines).encode("utf-8")
+        if path == "/status":
+            return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
+        if path == "/metrics":
+            unwritten = len(self._recorder.journal.unwritten)
+            heard = self._heard
+            self._recorder.counters.add("foghorn_polls_total", heard.unchanged - self._counted_polls, result="answered")
+            self._counted_polls = heard.unchanged
+            text = render(self.status(), heard.last_answer or 0.0, unwritten, self._recorder.counters)
+            return 200, "text/plain; version=0.0.4", text.encode("utf-8")
+        return None
+
+    def status(self) -> Dict[str, Any]:
+        """What `/status` answers."""
+        now = datetime.fromtimestamp(self._recorder.clocks.wall(), timezone.utc)
+        health = self._current_health()._replace(last_answer=self._heard.last_answer)
+        return describe(
+            self._recorder.state,
+            self._recorder.config.rules,
+            self._work.running,
+            health,
+            now,
+            self._approvals.withheld,
+            self._members.waiting(),
+            self._readiness.describe(),
+            self._work.failing(),
+            self._recorder.config.dry_run,
+            self._approvals.without_plan,
+            dict(self._leaving.describe(), rotation_seconds=self._seconds_in_rotation()),
+        )
+
+    @property
+    def troubles(self) -> List[str]:
+        """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
+        dry = ["dry run: nothing is done"] if self._recorder.config.dry_run else []
+        return dry + troubles(self._current_health()) + [as_failure(one) for one in self._work.failing()]
+
+    def _current_health(self) -> Health:
+        """With the doubts that come and go with the state."""
+        if not self._recorder.state.tracked:
+            return self._recorder.health
+        old = self._members.old_words()
+        doubts = ["what %s said last is too old to go by" % ", ".join(old) if old else None, self._leaving.trouble]
+        return self._recorder.health._replace(
+            identity_trouble=self._recorder.health.identity_trouble or doubt_about_name(self._recorder.state),
+            members_trouble="; ".join(doubt for doubt in doubts if doubt) or None,
+        )
+
+    def _seconds_in_rotation(self) -> Optional[float]:
+        return round(self._recorder.clocks.monotonic() - self._in_since, 3) if self._was_in else None
+
+    def turn(self, now: float) -> None:
+        """Note for how long this machine has been in rotation, or out of it.
+
+        :param now: on the monotonic clock
+        """
+        is_in = not (self._recorder.state.is_out or self._readiness.failing)
+        if is_in is not self._was_in:
+            self._was_in, self._in_since = is_in, now
+        if not self._recorder.state.is_out:
+            self._out_since, self._is_said_long = None, False
+        elif self._out_since is None:
+            self._out_since = now
+        elif not self._is_said_long and now - self._out_since >= SHORTEST_GRACE_OF_REPAIRS:
+            self._is_said_long = True
+            self._recorder.log(
+                levels.WARNING,
+                "out of rotation for %d minutes: a scale set with automatic instance repairs may take this machine for "
+                "broken and replace it. Suspend the repairs, or protect the instance"
+                % (SHORTEST_GRACE_OF_REPAIRS / 60),
+            )
