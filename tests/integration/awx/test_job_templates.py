@@ -207,6 +207,10 @@ class Story:
         self._launch("not_confirmed", "rehearse", not_confirmed)
         self._launch("drained", "drain", {"drain_hosts": "host1"})
         self._launch("looked", "status")
+        # Nobody signs in to Azure: that is a note.
+        endpoint = fleet.azure.imds[self.hosts[1].vm.lower()]
+        where = {"doctor_endpoint": endpoint, "doctor_sign_in": {"auth_source": "env"}}
+        self._launch("examined", "doctor", where)
         # As a survey says what nobody has filled in.
         self._launch("restored", "restore", {"restore_hosts": "host1", "restore_serial": ""})
         night = {"from": "22:00", "to": "05:00", "time_zone": "+10:00"}
@@ -269,6 +273,15 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 def test_given_the_templates_when_they_are_counted_then_each_has_been_launched(story: Story) -> None:
     # The last in a test of its own, with Azure's credential.
     assert story.launched | {"terminate_notifications"} == set(TEMPLATES)
+
+
+def test_given_nobody_has_answered_what_must_be_possible_then_the_doctor_shows_its_table_and_succeeds(
+    story: Story,
+) -> None:
+    job = story.jobs["examined"]
+    assert job.status == "successful", job.output
+    assert "ok      host1: metadata service: answers" in job.output
+    assert "note    Azure: sign-in: nothing could be asked: " in job.output
 
 
 def test_given_an_announced_event_when_it_is_planned_then_the_plan_is_told_and_nothing_is_touched(story: Story) -> None:
