@@ -17,7 +17,7 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import connection_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.doors import read_reading
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import read_reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import words_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (

@@ -11,6 +11,7 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
+  - "Internal: may change without notice. The playbook P(foghorn.azure_events.handle_events#playbook) waits by it."
   - Looks at the scheduled events of a host again and again, from the controller, until they are over, or until any
     host of the same task has news, however long that takes.
   - Prints a line when the wait begins and when what is waited for changes, on the standard error output, where it is
@@ -35,7 +36,7 @@ attributes:
 options:
   progress:
     description:
-      - How far the wait has come. What P(foghorn.azure_events.maintenance_progress#filter) returned at first, then
+      - How far the wait has come. What an order of M(foghorn.azure_events.maintenance_step) says at first, then
         RV(progress).
       - One of O(progress) and O(known) is required.
     type: dict
@@ -53,7 +54,7 @@ options:
       - Nothing is renewed without it.
     type: dict
   policy:
-    description: As for P(foghorn.azure_events.maintenance_plan#filter).
+    description: As for M(foghorn.azure_events.maintenance_step).
     type: dict
     default: {}
   poll_interval:
@@ -81,8 +82,7 @@ options:
     default: false
 seealso:
   - module: foghorn.azure_events.scheduled_events_info
-  - plugin: foghorn.azure_events.maintenance_progress
-    plugin_type: filter
+  - module: foghorn.azure_events.maintenance_step
 """
 
 EXAMPLES = r"""

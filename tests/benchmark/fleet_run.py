@@ -84,21 +84,26 @@ ONLY_PLAN = """
 - hosts: all
   gather_facts: false
   strategy: ansible.builtin.linear
+  vars:
+    run: {id: 00000000-0000-4000-8000-000000000000}
   tasks:
-    - ansible.builtin.set_fact:
-        plan: >-
-          {{
-            ansible_play_hosts | map('extract', hostvars, 'reading') | foghorn.azure_events.maintenance_plan(policy={})
-          }}
+    - foghorn.azure_events.maintenance_step:
+        state: asked
+        run: "{{ run }}"
+        reports: "{{ dict(ansible_play_hosts | zip(ansible_play_hosts | map('extract', hostvars, 'asked'))) }}"
       run_once: true
-      delegate_to: localhost
-      delegate_facts: true
+
+    - foghorn.azure_events.maintenance_step:
+        state: planned
+        run: "{{ run }}"
+      register: planned
+      run_once: true
 
     - ansible.builtin.debug:
-        msg: "{{ (hostvars['localhost'].plan | foghorn.azure_events.maintenance_report).lines | length }}"
+        msg: "{{ planned.lines | length }}"
       run_once: true
 """
-"""The tasks Plan and Show the plan of the playbook, for what its hosts have answered."""
+"""The tasks of the playbook that plan and show the plan, for what its hosts have answered."""
 
 
 class Cost(NamedTuple):
@@ -306,7 +311,7 @@ def private_memory(pids: list[int]) -> Iterator[float]:
         yield sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 
 
-def reading(number: int, hit: bool) -> dict[str, Any]:
+def asked(number: int, hit: bool) -> dict[str, Any]:
     """What a host answers, as the playbook notes it."""
     name = f"vm_{number}"
     event = {
@@ -326,11 +331,8 @@ def reading(number: int, hit: bool) -> dict[str, Any]:
         "this_vm_leads": True,
     }
     return {
-        "name": name,
-        "vm_name": name,
-        "events": [event] if hit else [],
-        "group": f"group{number // GROUP}",
-        "agent": {},
+        "answer": {"vm_name": name, "events": [event] if hit else []},
+        "variables": {"group": f"group{number // GROUP}"},
     }
 
 
@@ -394,7 +396,7 @@ def run_plan(scratch: Path, hosts: int, forks: int) -> int:
     """Make a plan only."""
     playbook = scratch / "plan.yml"
     playbook.write_text(ONLY_PLAN)
-    readings = {f"vm_{number}": {"reading": reading(number, number % GROUP == 0)} for number in range(hosts)}
+    readings = {f"vm_{number}": {"asked": asked(number, number % GROUP == 0)} for number in range(hosts)}
     planned = run(scratch, str(playbook), {"hosts": readings}, forks)
     print(f"the plan for {hosts} hosts, one of each {GROUP} hit:\n  {planned}")
     return fail("no plan was made", planned) if planned.status else 0

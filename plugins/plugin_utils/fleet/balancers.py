@@ -7,7 +7,7 @@ HAProxy and Azure know: the servers of a backend or pool do the same work, and t
 host may serve several.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
@@ -51,7 +51,7 @@ def read_balancers(
     hosts: Sequence[Mapping[str, Any]],
     answers: Sequence[Mapping[str, Any]],
     azure: Mapping[str, Any] | None = None,
-    beyond: Iterable[Mapping[str, Any]] = (),
+    beyond: Mapping[str, str] | None = None,
 ) -> Balancers:
     """Put together what balancers say.
 
@@ -59,7 +59,8 @@ def read_balancers(
     :param answers: what haproxy_server_info returned of each balancer, its name in the inventory in
         `__balancer.name`
     :param azure: what vm_pool_info returned of the hosts; None if Azure was not asked
-    :param beyond: the variables of hosts that a limit leaves out of the run: where no balancer was asked, they count
+    :param beyond: by the hosts that a limit leaves out of the run, their groups: where no balancer was asked, they
+        count
     """
     servers: dict[str, list[_Server]] = {}
     remarks = []
@@ -98,10 +99,9 @@ def read_balancers(
             groups.setdefault(host["name"], []).extend(of_vm)
             of_pools = [vm_id for pool in of_vm for vm_id in members.get(pool, ()) if vm_id.lower() not in ours]
             beside.setdefault(host["name"], []).extend(map(_short, of_pools))
-    left_out = [(str(one["inventory_hostname"]), str(one.get("handle_events_group") or "")) for one in beyond]
     for host in hosts:
         if not groups.get(host["name"]):
-            of_group = [name for name, group in left_out if group == (host.get("group") or "")]
+            of_group = [name for name, group in (beyond or {}).items() if group == (host.get("group") or "")]
             beside.setdefault(host["name"], []).extend(of_group)
     served = _served_by(hosts)
     return Balancers(

@@ -72,6 +72,8 @@ class Host(NamedTuple):
     """How long its services may take to stop, all together."""
     return_seconds: float = 0.0
     """How long it takes to put it back in rotation."""
+    step_seconds: float = 0.0
+    """The longest that any one task on it may take."""
     agent: AgentDict | None = None
     """What its handler agent says of itself; None without one. With one, everything is left to it."""
     groups: tuple[str, ...] = ("",)
@@ -94,6 +96,8 @@ class Host(NamedTuple):
     """Whether this run has taken it out and not brought it back."""
     is_drained: bool = False
     """Whether somebody else has taken it out of rotation. This run will not bring it back."""
+    kept_out_by: str = ""
+    """Who that is, in words."""
     is_down: bool = False
     """Whether its balancers say that it is not in service, although nothing is known of why."""
     failed: bool = False
@@ -204,6 +208,11 @@ class Plan(NamedTuple):
     """What hit hosts of a batch before their turn had come, while they were in service, in words, by their names."""
     abandoned: Mapping[str, str] = {}
     """Why hosts may stay out that another run has leased, in words, by their names."""
+
+    @property
+    def involved(self) -> list[str]:
+        """The hosts of which there is something to tell at the end, without those that others have taken out."""
+        return list(dict.fromkeys([*self.unanswered, *self.hosts, *self.held, *self.abandoned]))
 
     def events_of_hosts(self) -> dict[str, Sequence[Event]]:
         """What is ahead of each host in a batch, by its name."""

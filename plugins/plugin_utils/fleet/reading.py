@@ -10,10 +10,12 @@ do here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...module_utils.scheduled_events.document import Event, event_from_dict
 from ...module_utils.scheduled_events.text import plain
 from .agent import is_at_work_on
 from .balancers import pool_group
-from .doors import read_host
+from .clocks import ClockReading
+from .plan import Attempt, Host, PlanError
 
 REMOVAL: Mapping[str, Any] = {
     "methods": ["health_probe"],
@@ -37,6 +39,9 @@ STOP_TIMEOUT = 90
 GATEWAY_SECONDS = 300
 """What Azure takes for a change of an application gateway, if the operator knows no better: minutes."""
 
+_PER_GROUP = ("minimum_in_service", "expected_hosts")
+# Seconds since the epoch, in the year 5138: what is later is no time.
+_LATEST = 1e11
 
 # What reading somebody else's text may end in, where nothing of it is as it ought to be.
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -88,8 +93,8 @@ def describe_reading(
     :param traces: what was found of those who take it out by hand
     :param is_marked: whether its probe endpoint is told to be down
     :param agent: what its agent says, if it has one that takes care of the events
-    :param variables: `group`, `gateway_seconds`, `services` and `before_tasks`, and those of load_balancer_removal
-        without that prefix; None if not given
+    :param variables: `group`, `gateway_seconds`, `services`, `before_tasks` and `after_batch_tasks`, and those of
+        load_balancer_removal without that prefix; None if not given
     :param found: what rotation_claim returned
     """
     was_left = bool(standing.get("was_left"))
@@ -97,12 +102,14 @@ def describe_reading(
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
     idle_agent = _is_idle(agent, answer.get("events") or [])
     agent = {} if idle_agent else agent
+    is_drained = by_others or (is_marked and not was_left and agent.get("in_rotation", True))
     return {
         "name": name,
         "vm_name": answer.get("vm_name"),
         "events": answer.get("events") or [],
         "was_left": was_left,
-        "is_drained": by_others or (is_marked and not was_left and agent.get("in_rotation", True)),
+        "is_drained": is_drained,
+        "kept_out_by": (standing.get("by_others") or "drained by hand") if is_drained else "",
         "agent": agent,
         "idle_agent": idle_agent,
         "is_prepared": bool(
@@ -127,6 +134,7 @@ def describe_reading(
         "minimum": policy.get("minimum_in_service"),
         "expected": policy.get("expected_hosts"),
         "policy": policy,
+        "has_more": bool(variables.get("after_batch_tasks")),
         "refused": "",
         "resource_id": answer.get("resource_id"),
         "clock": {"asked_at": found["asked_at"], "answered_at": found["answered_at"], "said": found["now"]}
@@ -205,3 +213,78 @@ def _pools(removal: Mapping[str, Any]) -> list[str]:
         if method in removal["methods"]
         for name in removal[variable]
     ]
+
+
+def read_host(content: Mapping[str, Any]) -> Host:
+    """Read what is known of a host.
+
+    :raises DocumentError: if one of its events is none
+    """
+    return Host(
+        name=content["name"],
+        # Templates of ansible-core 2.16 make an empty text of none.
+        vm_name=content.get("vm_name") or None,
+        events=_read_events(content.get("events"), content["name"]),
+        was_left=bool(content.get("was_left")),
+        settle_seconds=float(content.get("settle_seconds") or 0),
+        connection_seconds=float(content.get("connection_seconds") or 0),
+        stop_seconds=float(content.get("stop_seconds") or 0),
+        return_seconds=float(content.get("return_seconds") or 0),
+        step_seconds=float(content.get("step_seconds") or 0),
+        agent=content.get("agent") or None,
+        groups=tuple(map(str, content["groups"])) if "groups" in content else (str(content.get("group") or ""),),
+        resource_id=str(content.get("resource_id") or ""),
+        clock=_read_clock(content["clock"]) if content.get("clock") else None,
+        left_alone=str(content.get("left_alone") or ""),
+        is_down=bool(content.get("is_down")),
+        minimum=None if content.get("minimum") in (None, "") else str(content["minimum"]),
+        expected=None if content.get("expected") in (None, "") else int(content["expected"]),
+        beside=tuple(map(str, content.get("beside") or ())),
+        is_out=bool(content.get("is_out")),
+        is_drained=bool(content.get("is_drained")),
+        kept_out_by=str(content.get("kept_out_by") or ""),
+        failed=bool(content.get("failed")),
+        leased=str(content.get("leased") or ""),
+        abandoned=str(content.get("abandoned") or ""),
+        left_out=str(content.get("left_out") or ""),
+        approving=tuple(content.get("approving") or ()),
+        tried=tuple(Attempt(**one) for one in content.get("tried") or ()),
+        seen={str(event_id): float(ago) for event_id, ago in (content.get("seen") or {}).items()},
+        is_prepared=bool(content.get("is_prepared", True)),
+        idle_agent=bool(content.get("idle_agent")),
+    )
+
+
+def _read_clock(content: Mapping[str, Any]) -> ClockReading:
+    said = float(content["said"])
+    if not 0 <= said < _LATEST:
+        raise ValueError("its clock says %r" % (content["said"],))
+    return ClockReading(float(content["asked_at"]), float(content["answered_at"]), said)
+
+
+def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse what holds for the whole run and is not the same on all hosts.
+
+    :raises PlanError: if it is not
+    """
+    decided = [(content["name"], content["policy"]) for content in contents if content.get("policy")]
+    for name, values in decided[1:]:
+        for key, value in values.items():
+            first, expected = decided[0][0], decided[0][1].get(key)
+            if key not in _PER_GROUP and str(value) != str(expected):
+                raise PlanError(
+                    "handle_events_%s: %s on %s, %s on %s. It holds for the whole run: set it for all hosts alike, or"
+                    " run the playbook once for each" % (key, expected, first, value, name)
+                )
+
+
+def read_reading(content: Mapping[str, Any]) -> tuple[Event, ...] | None:
+    """Read the events of what scheduled_events_info returned; None if it failed.
+
+    :raises DocumentError: if one of them is none
+    """
+    return None if content.get("events") is None else _read_events(content["events"], "reading")
+
+
+def _read_events(content: Any, where: str) -> tuple[Event, ...]:
+    return tuple(event_from_dict(event, "%s: events[%d]" % (where, index)) for index, event in enumerate(content or ()))

@@ -6,8 +6,6 @@
 Nothing here asks or changes a host. Orders are carried out elsewhere, one at a time on a host and many at once on the
 fleet, and whatever becomes of one is reported. A run may die after any order: the next one learns from what is written
 down on the hosts.
-
-The playbooks do not use it yet: they still decide by themselves, by the same functions.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,7 +16,7 @@ from ...module_utils.scheduled_events.document import Event
 from .completeness import check_complete
 from .plan import Entry, Host, Plan, approvals, attempts, make_plan
 from .progress import Progress, begin_watch
-from .report import Result
+from .report import Report, Result, describe_results
 from .second_look import look_again
 from .treatment import Policy
 
@@ -39,6 +37,8 @@ class Step(Enum):
     """Take it out of rotation, wait for its connections, then read its events again."""
     STOP = "stop"
     """Stop its services."""
+    MOVE = "move"
+    """Have Azure move it to another host, and wait until it is there."""
     PREPARED = "prepared"
     """Or not: a step may have failed."""
     NOTE = "note"
@@ -67,22 +67,51 @@ class Step(Enum):
 
 _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
+# Orders of one kind are given at a time. Hosts that come back make room for others; a wait holds nobody up.
+_IN_ORDER = (
+    {Step.PUT_BACK},
+    {Step.SEE_BACK},
+    {Step.RELEASE},
+    {Step.APPROVE},
+    {Step.NOTE},
+    {Step.MOVE},
+    {Step.STOP},
+    {Step.DRAIN},
+    {Step.LEASE},
+    {Step.ASK},
+    {Step.AFTER_BATCH},
+    {Step.WATCH, Step.WAIT},
+)
+
 
 class Order(NamedTuple):
     """What is to be done on a host next."""
 
     host: str
     do: Step
+    number: str = ""
+    """Which round of orders it belongs to: a report names it."""
     entry: Entry | None = None
     """What is planned for it."""
+    is_ours: bool = False
+    """Whether this run works on the host, and not its agent."""
+    known: Sequence[Event] = ()
+    """The events that are known of it."""
+    was_silent: bool = False
+    """Of `ASK`: whether it has not answered before, so that it gets more time."""
     event_ids: tuple[str, ...] = ()
     """Those to be noted, or approved."""
+    as_seen: Sequence[Event] = ()
+    """Of `APPROVE`: the events as they were decided about."""
     until: float | None = None
-    """When a wait ends at the latest, in seconds since the epoch."""
+    """Of `WATCH` and `WAIT`: when it ends at the latest, in seconds since the epoch."""
     progress: Progress | None = None
     """How far a watch has come."""
     tried: Mapping[str, str] = {}
-    """What is remembered of events that it was taken out for: why in vain, by id; empty where it was not."""
+    """Of `PUT_BACK`: what is remembered of events that it was taken out for: why in vain, by id; empty where it was
+    not."""
+    leaves_out: bool = False
+    """Of `RELEASE`: whether it stays out because it is to be deleted."""
 
 
 class OrderReport(NamedTuple):
@@ -106,6 +135,10 @@ class OrderReport(NamedTuple):
     """Of `APPROVE`: the ids that were not, and why, in words."""
     progress: Progress | None = None
     """Of `WATCH`: how far it has come."""
+    is_cut_short: bool = False
+    """Whether the host has left the play meanwhile, as by `meta: end_host` in a task of the operator's."""
+    may_still_move: bool = False
+    """Of `MOVE`: whether Azure may move it yet, although nothing says so."""
 
 
 class HostRun(NamedTuple):
@@ -116,7 +149,10 @@ class HostRun(NamedTuple):
     is_given: bool = False
     """Whether the order of this step was given, and nothing was reported yet."""
     entry: Entry | None = None
+    left_to: str = ""
+    """Why it is left alone, in words: whatever is planned for it, it is not done."""
     is_ready: bool = False
+    is_leased: bool = False
     progress: Progress | None = None
     tried: Mapping[str, str] = {}
     until: float | None = None
@@ -124,6 +160,7 @@ class HostRun(NamedTuple):
     is_finished: bool = False
     """Whether what comes after its batch was done."""
     result: Result = Result()
+    """What became of it, but for what the other fields say."""
 
     def at(self, step: Step) -> "HostRun":
         """The same, at another step."""
@@ -139,7 +176,19 @@ class HostRun(NamedTuple):
     @property
     def is_ours(self) -> bool:
         """Whether this run works on it, and not its agent."""
-        return self.entry is not None and (self.reading.was_left or not self.entry.agent)
+        return self.entry is not None and not self.left_to and (self.reading.was_left or not self.entry.agent)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has not answered lately: its lease ends by itself."""
+        progress = self.progress or {}
+        return bool(progress.get("silent") or progress.get("silent_since"))
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it stays out because it is to be deleted."""
+        progress = self.progress or {}
+        return bool(progress.get("final") and progress.get("over")) and not self.is_silent
 
 
 class Run(NamedTuple):
@@ -155,35 +204,110 @@ class Run(NamedTuple):
     """What was decided last for hosts of this turn."""
     taken: tuple[str, ...] = ()
     """The hosts that were taken then, until what of theirs is approved was approved."""
+    given: int = 0
+    """How many rounds of orders were given in this turn."""
     has_more: bool = False
     """Whether the operator wants something done after each batch."""
+    predicts: bool = False
+    """Whether nothing is changed: what would be done is said, and nothing is waited for."""
+    moves: bool = False
+    """Whether Azure moves the hosts because the operator wants it: nothing is approved for them, or watched."""
+
+    @property
+    def number(self) -> str:
+        """Which round of orders was given last."""
+        return "%d.%d" % (self.turn, self.given)
+
+    @property
+    def is_turn_over(self) -> bool:
+        """Whether nothing is left to be done in this turn."""
+        return not self.plan.turns or all(self.hosts[name].step is Step.DONE for name in self.plan.turns[self.turn])
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to be done."""
-        return self.turn >= len(self.plan.turns)
+        return self.turn + 1 >= len(self.plan.turns) and self.is_turn_over
+
+    def report(self) -> Report:
+        """What became of each host that was planned for, that did not answer, or that somebody else has taken out."""
+        late = {name: host.entry for name, host in self.hosts.items() if host.entry and name in self.plan.unanswered}
+        return describe_results(self.plan._replace(hosts={**self.plan.hosts, **late}), self.results())
 
     def results(self) -> dict[str, Result]:
-        """What became of each host that was planned for, or that did not answer."""
-        return {name: self.hosts[name].result for turn in self.plan.turns for name in turn}
+        """The same by name, as far as the plan does not say it."""
+        planned = [name for turn in self.plan.turns for name in turn]
+        drained = [name for name, host in self.hosts.items() if host.reading.kept_out_by]
+        return {name: self._result(name) for name in dict.fromkeys([*planned, *drained])}
+
+    def _result(self, name: str) -> Result:
+        host = self.hosts[name]
+        planned = self.plan.hosts.get(name)
+        progress = host.progress or {}
+        if host.left_to:
+            steps: tuple[str, ...] = ("left alone: %s" % host.left_to,)
+        elif planned is not None and planned.agent:
+            steps = ("left to its agent",)
+        else:
+            steps = ("would be made ready" if self.predicts else "made ready",) if host.is_ready else ()
+        return host.result._replace(
+            steps=steps,
+            outcome=str(progress.get("outcome", "")),
+            gave_up=bool(progress.get("gave_up")),
+            is_to_return=bool(progress.get("over") and progress.get("restore")),
+            left_alone=bool(host.left_to),
+            still_out=host.result.stays_out or host.reading.kept_out_by,
+            predicted=self.predicts,
+        )
 
 
-def begin(hosts: Sequence[Host], policy: Policy, now: float, has_more: bool = False) -> Run:
+def begin(
+    hosts: Sequence[Host],
+    policy: Policy,
+    now: float,
+    has_more: bool = False,
+    predicts: bool = False,
+    moves: bool = False,
+    remarks: Sequence[str] = (),
+) -> Run:
     """Plan for all hosts, which have been asked.
 
     :param now: seconds since the epoch
     :param has_more: whether something is to be done after each batch
+    :param predicts: whether nothing is to be changed
+    :param moves: whether the operator wants Azure to move the hosts
+    :param remarks: what balancers have not answered, in words
     :raises PlanError: see `check_complete` and `make_plan`
     """
-    check_complete(hosts)
+    check_complete(hosts, remarks)
     plan = make_plan(hosts, policy, now)
+    plan = plan._replace(remarks=(*plan.remarks, *remarks))
     first = set(plan.turns[0]) if plan.turns else set()
     # Who has not answered is asked again, with more time.
     at = {
         host.name: Step.IDLE if host.name not in first else Step.ASK if host.vm_name is None else Step.ASKED
         for host in hosts
     }
-    return Run(policy, plan, {host.name: HostRun(host, at[host.name]) for host in hosts}, has_more=has_more)
+    of_host = {host.name: HostRun(host, at[host.name]) for host in hosts}
+    return Run(policy, plan, of_host, has_more=has_more, predicts=predicts, moves=moves)
+
+
+def begin_turn(run: Run, turn: int) -> Run:
+    """Go on with a turn, however far those before it have come: whatever has cut them short."""
+    while run.turn < turn:
+        here, ahead = run.plan.turns[run.turn], run.plan.turns[run.turn + 1]
+        cut = {name: _cut_short(run.hosts[name]) for name in here if run.hosts[name].step is not Step.DONE}
+        asked = {name: run.hosts[name].at(Step.ASK) for name in ahead}
+        run = run._replace(hosts={**run.hosts, **cut, **asked}, turn=run.turn + 1, batch=None, taken=(), given=0)
+    return run
+
+
+def still_leased(run: Run) -> list[Order]:
+    """Orders to end the leases that are held when all is over, whatever has cut their turns short."""
+    return [
+        _order(run, name, host.at(Step.RELEASE), None)
+        for name, host in run.hosts.items()
+        if host.is_leased and not host.is_silent
+    ]
 
 
 def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, list[Order]]:
@@ -191,40 +315,73 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
 
     :param reports: of orders that were given, in any order, each once
     :param now: seconds since the epoch
-    :returns: the run, and orders for hosts that have none
+    :returns: the run, and orders for hosts that have none, all of one kind
     """
     hosts = dict(run.hosts)
     for report in reports:
-        hosts[report.host] = _take_in(hosts[report.host], report, run.policy, now)
+        hosts[report.host] = _take_in(hosts[report.host], report, run, now)
     run = run._replace(hosts=hosts)
     while True:
         further = _go_on(run, now)
         if further is run:
             break
         run = further
-    orders = [
-        Order(name, host.step, host.entry, host.event_ids, host.until, host.progress, host.tried)
-        for name, host in run.hosts.items()
-        if host.step.is_order and not host.is_given
-    ]
+    ahead = {name: host for name, host in run.hosts.items() if host.step.is_order and not host.is_given}
+    kind = next((kind for kind in _IN_ORDER if any(host.step in kind for host in ahead.values())), set())
+    run = run._replace(given=run.given + 1)
+    waiting = [host.until for host in ahead.values() if host.step is Step.WAIT and host.until is not None]
+    until = min(waiting, default=None)
+    orders = [_order(run, name, host, until) for name, host in ahead.items() if host.step in kind]
     given = {order.host: run.hosts[order.host]._replace(is_given=True) for order in orders}
     return run._replace(hosts={**run.hosts, **given}), orders
 
 
-def _take_in(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
+def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
+    progress = host.progress or {}
+    return Order(
+        host=name,
+        do=host.step,
+        number=run.number,
+        entry=host.entry,
+        is_ours=host.is_ours,
+        known=host.reading.events,
+        was_silent=name in run.plan.unanswered,
+        event_ids=host.event_ids,
+        as_seen=[case.event for case in run.batch.cases] if host.step is Step.APPROVE and run.batch else (),
+        until=until,
+        progress=host.progress,
+        # What has come to its end is no attempt.
+        tried=dict.fromkeys(host.tried, "") if progress.get("awaited") else host.tried,
+        leaves_out=host.leaves_out,
+    )
+
+
+def _take_in(host: HostRun, report: OrderReport, run: Run, now: float) -> HostRun:
     """What a report changes for its host."""
     if host.step is not report.did or not host.is_given:
         raise ValueError("%s reports %s, and is at %s" % (report.host, report.did.name, host.step.name))
+    if report.is_cut_short:
+        return _cut_short(host)
+    if report.did is Step.ASK:
+        return _after_ask(host, report)
     if report.failure:
         host = host.failing(report.failure)
     if report.did is Step.DRAIN:
-        return _after_drain(host, report, policy, now)
+        return _after_drain(host, report, run.policy, now)
+    if report.did is Step.MOVE and run.predicts:
+        return _predicted(host)
     return _AFTER[report.did](host, report)
 
 
+def _cut_short(host: HostRun) -> HostRun:
+    return host._replace(reading=host.reading._replace(failed=True)).at(Step.DONE)
+
+
 def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
+    """What could not be asked has failed at nothing that would stop the others."""
     known = report.reading or host.reading._replace(vm_name=None)
-    return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed))
+    result = host.result._replace(failures=(report.failure,) if report.failure else ())
+    return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed), result=result)
 
 
 def _after_wait(host: HostRun, _report: OrderReport) -> HostRun:
@@ -234,13 +391,11 @@ def _after_wait(host: HostRun, _report: OrderReport) -> HostRun:
 def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
     entry = _entry(host)
     if report.refused or report.failure:
-        reading = host.reading._replace(leased=report.refused or report.failure)
-        left = ("left alone: %s" % report.refused,) if report.refused else ()
-        return host._replace(reading=reading, entry=None, result=host.result._replace(steps=left)).at(Step.DONE)
+        why = report.refused or report.failure
+        return host._replace(left_to=why, reading=host.reading._replace(leased=why)).at(Step.DONE)
     # Until the contrary is seen: the next batches count on it.
     reading = host.reading._replace(is_out=True)
-    result = host.result._replace(unprepared=entry.unprepared)
-    return host._replace(reading=reading, result=result).at(Step.DRAIN if entry.remove else Step.PREPARED)
+    return host._replace(reading=reading, is_leased=True).at(Step.DRAIN if entry.remove else Step.PREPARED)
 
 
 def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
@@ -269,23 +424,38 @@ def _after_approve(host: HostRun, report: OrderReport) -> HostRun:
     return host._replace(result=result).at(Step.APPROVED)
 
 
+def _after_move(host: HostRun, report: OrderReport) -> HostRun:
+    """What was not asked of Azure, or was refused, has left a machine that runs."""
+    return _back_unless(host, report.may_still_move)
+
+
+def _back_unless(host: HostRun, may_still_move: bool) -> HostRun:
+    # What was out before is for whoever has taken it out.
+    return host.at(Step.RELEASE if may_still_move or host.reading.is_drained else Step.PUT_BACK)
+
+
+def _predicted(host: HostRun) -> HostRun:
+    return host._replace(reading=host.reading._replace(is_out=False), is_leased=False).at(Step.DONE)
+
+
 def _after_watch(host: HostRun, report: OrderReport) -> HostRun:
     if report.refused:
-        return host.failing(report.refused)._replace(entry=None).at(Step.DONE)
+        return host.failing(report.refused)._replace(left_to=report.refused, is_leased=False).at(Step.DONE)
     return _followed(host._replace(progress=report.progress or host.progress))
 
 
 def _followed(host: HostRun) -> HostRun:
     """Go on with what has become of the events of a host."""
     progress = host.progress or {}
-    result = host.result._replace(outcome=str(progress["outcome"]), gave_up=bool(progress["gave_up"]))
-    host = host._replace(result=result)
-    if progress["over"] and progress["restore"]:
-        return host.at(Step.PUT_BACK if host.is_ours else Step.SEE_BACK)
     if not progress["over"] and not progress["gave_up"]:
         return host.at(Step.WATCH)
-    reading = host.reading._replace(failed=host.reading.failed or bool(progress["gave_up"]))
-    return host._replace(reading=reading).at(Step.RELEASE if host.is_ours else Step.DONE)
+    host = host._replace(reading=host.reading._replace(failed=host.reading.failed or bool(progress["gave_up"])))
+    if progress["over"] and progress["restore"]:
+        if host.is_ours:
+            return host.at(Step.PUT_BACK)
+        # Only an agent that answers can say so.
+        return host.at(Step.SEE_BACK if "in_rotation" in (host.reading.agent or {}) else Step.DONE)
+    return host.at(Step.RELEASE if host.is_ours and not host.is_silent else Step.DONE)
 
 
 def _after_return(host: HostRun, report: OrderReport) -> HostRun:
@@ -294,8 +464,15 @@ def _after_return(host: HostRun, report: OrderReport) -> HostRun:
     if is_back:
         reading = reading._replace(is_out=False, was_left=False, agent=None)
     result = host.result._replace(restored=is_back, stays_out=report.refused)
-    host = host._replace(reading=reading, result=result)
-    return host.at(Step.DONE if is_back or report.did is Step.SEE_BACK else Step.RELEASE)
+    # Whoever wants it out, claim and lease of this run are given up.
+    is_leased = host.is_leased and bool(report.failure)
+    return host._replace(reading=reading, result=result, is_leased=is_leased).at(
+        Step.RELEASE if is_leased else Step.DONE
+    )
+
+
+def _after_release(host: HostRun, report: OrderReport) -> HostRun:
+    return host._replace(is_leased=bool(report.failure)).at(Step.DONE)
 
 
 def _after_all(host: HostRun, _report: OrderReport) -> HostRun:
@@ -307,12 +484,13 @@ _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
     Step.WAIT: _after_wait,
     Step.LEASE: _after_lease,
     Step.STOP: _after_stop,
+    Step.MOVE: _after_move,
     Step.NOTE: _after_note,
     Step.APPROVE: _after_approve,
     Step.WATCH: _after_watch,
     Step.SEE_BACK: _after_return,
     Step.PUT_BACK: _after_return,
-    Step.RELEASE: _after_all,
+    Step.RELEASE: _after_release,
     Step.AFTER_BATCH: _after_all,
 }
 
@@ -325,7 +503,7 @@ def _entry(host: HostRun) -> Entry:
 
 def _go_on(run: Run, now: float) -> Run:
     """Do the one thing that waits for several hosts and need not wait any longer; the same run if there is none."""
-    if run.is_over:
+    if not run.plan.turns:
         return run
     here = {name: run.hosts[name] for name in run.plan.turns[run.turn]}
     if run.taken and run.batch is not None:
@@ -341,7 +519,7 @@ def _go_on(run: Run, now: float) -> Run:
             for name, host in here.items()
             if run.has_more and host.is_ours and not host.is_finished
         }
-        return run._replace(hosts={**run.hosts, **finishing}) if finishing else _next_turn(run)
+        return run._replace(hosts={**run.hosts, **finishing}) if finishing else run
     return run
 
 
@@ -353,20 +531,22 @@ def _choose(run: Run, names: Sequence[str], now: float) -> Run:
         run.policy,
         now,
         others,
-        run.plan.patient,
+        # Nothing is waited for in a prediction: what would go later goes now.
+        dict.fromkeys(run.plan.patient, 0.0) if run.predicts else run.plan.patient,
         run.plan.events_of_hosts(),
     )
     hosts = dict(run.hosts)
     for name in names:
-        hosts[name] = _decided(hosts[name], batch)
+        hosts[name] = _decided(hosts[name], batch, run.predicts)
     return run._replace(hosts=hosts, batch=batch, taken=tuple(batch.hosts))
 
 
-def _decided(host: HostRun, batch: Plan) -> HostRun:
+def _decided(host: HostRun, batch: Plan, predicts: bool) -> HostRun:
     name = host.reading.name
     entry = batch.hosts.get(name)
     if entry is not None:
-        host = host._replace(entry=entry)
+        result = host.result._replace(unprepared=entry.unprepared and not predicts)
+        host = host._replace(entry=entry, result=result)
         return host.at(Step.LEASE if host.is_ours else Step.PREPARED)
     if name in batch.patient:
         return host._replace(until=batch.patient[name]).at(Step.WAIT)
@@ -374,10 +554,7 @@ def _decided(host: HostRun, batch: Plan) -> HostRun:
         return host.failing("left in service: %s" % batch.held[name]).at(Step.DONE)
     if name in batch.missed:
         return host.failing("hit while in service: %s" % batch.missed[name]).at(Step.DONE)
-    if name in batch.passed_over:
-        left = ("left alone: %s" % batch.passed_over[name],)
-        return host._replace(result=host.result._replace(steps=left)).at(Step.DONE)
-    return host.failing("Read the events: no answer").at(Step.DONE)
+    return host._replace(left_to=batch.passed_over.get(name, "")).at(Step.DONE)
 
 
 def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:
@@ -385,7 +562,10 @@ def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
     steps = {host.step for host in taken.values()}
     ready = [name for name, host in taken.items() if host.is_ready and host.step is not Step.DONE]
     if Step.PREPARED in steps and steps <= {Step.PREPARED, Step.DONE}:
-        of_host = _approved_on(batch, approvals(batch, ready))
+        if run.moves:
+            return _move_or_return(run, taken)
+        # In a prediction nothing was leased.
+        of_host = {} if run.predicts else _approved_on(batch, approvals(batch, ready))
         return _move(run, taken, {name: (Step.NOTE, of_host[name]) for name in of_host}, Step.NOTED)
     if Step.NOTED in steps and steps <= {Step.NOTED, Step.DONE}:
         of_host = {name: tuple(ids) for name, ids in approvals(batch, ready).items()}
@@ -415,6 +595,15 @@ def _move(run: Run, taken: Mapping[str, HostRun], to: Mapping[str, tuple[Step, t
     return run._replace(hosts={**run.hosts, **moved})
 
 
+def _move_or_return(run: Run, taken: Mapping[str, HostRun]) -> Run:
+    moved = {
+        name: host.at(Step.MOVE) if host.is_ready else _predicted(host) if run.predicts else _back_unless(host, False)
+        for name, host in taken.items()
+        if host.step is not Step.DONE
+    }
+    return run._replace(hosts={**run.hosts, **moved}, taken=())
+
+
 def _begin_to_watch(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:
     approved = {event_id: left for host in taken.values() for event_id, left in host.result.approved.items()}
     refused = {event_id: why for host in taken.values() for event_id, why in host.result.not_approved.items()}
@@ -424,14 +613,10 @@ def _begin_to_watch(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
     for name, host in taken.items():
         if host.step is Step.DONE:
             continue
+        host = host._replace(result=host.result._replace(approved=approved, not_approved=refused))
+        if run.predicts:
+            moved[name] = _predicted(host)
+            continue
         progress = begin_watch(_entry(host), approved, bool(host.result.failures), run.policy, now)
-        result = host.result._replace(approved=approved, not_approved=refused)
-        moved[name] = _followed(host._replace(progress=progress, tried=tried.get(name, {}), result=result))
+        moved[name] = _followed(host._replace(progress=progress, tried=tried.get(name, {})))
     return run._replace(hosts={**run.hosts, **moved}, taken=())
-
-
-def _next_turn(run: Run) -> Run:
-    turn = run.turn + 1
-    names = run.plan.turns[turn] if turn < len(run.plan.turns) else ()
-    asked = {name: run.hosts[name].at(Step.ASK) for name in names}
-    return run._replace(hosts={**run.hosts, **asked}, turn=turn, batch=None)

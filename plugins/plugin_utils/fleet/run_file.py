@@ -15,8 +15,9 @@ import typing
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from .balancers import Balancers
 from .run import Run
 from .treatment import Policy
 
@@ -27,25 +28,52 @@ class RunFileError(ValueError):
     """The text is none of a run."""
 
 
-def write_run(path: str, run: Run) -> None:
-    """Write a run, but for its policy, which the operator's variables have. Whoever reads finds the old or the new."""
-    new = path + ".new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as stream:
-        json.dump(as_json(run._replace(policy=Policy())), stream)
-    os.replace(new, path)
+class Kept(NamedTuple):
+    """What is kept of a run, but for the operator's policy, which the variables have."""
+
+    run: Run
+    balancers: Balancers = Balancers()
+    """What they have said, once."""
 
 
-def read_run(path: str, policy: Policy) -> Run:
+def write_run(path: str, kept: Kept) -> None:
+    """Write a run."""
+    write(path, as_json(kept._replace(run=kept.run._replace(policy=Policy()))))
+
+
+def read_run(path: str, policy: Policy) -> Kept:
     """Read what `write_run` has written.
 
     :raises OSError: if it is not there
     :raises RunFileError: if it was not written by this version
     """
+    content = read(path)
+    try:
+        kept = from_json(Kept, content)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RunFileError("%s is not the file of a run: %r" % (path, error)) from error
+    return kept._replace(run=kept.run._replace(policy=policy))
+
+
+def write(path: str, content: Any) -> None:
+    """Write JSON that nobody else may read. Whoever reads it finds what was there before, or all of this."""
+    new = path + ".new"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+    os.replace(new, path)
+
+
+def read(path: str) -> Any:
+    """Read what `write` has written.
+
+    :raises OSError: if it is not there
+    :raises RunFileError: if it is no JSON
+    """
     with open(path, encoding="utf-8") as stream:
         try:
-            return from_json(Run, json.load(stream))._replace(policy=policy)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            return json.load(stream)
+        except ValueError as error:
             raise RunFileError("%s is not the file of a run: %r" % (path, error)) from error
 
 
@@ -56,7 +84,14 @@ def as_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: as_json(getattr(value, name)) for name in value._fields}
+        # Of most hosts of a fleet, most of what may be known is not the case.
+        of_kind = typing.cast(Any, value)
+        usual = of_kind._field_defaults
+        return {
+            name: as_json(one)
+            for name, one in zip(of_kind._fields, value, strict=True)
+            if name not in usual or one != usual[name]
+        }
     if isinstance(value, Mapping):
         return {str(key): as_json(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -88,11 +123,15 @@ def _read(kind: Any, value: Any) -> Any:
         return datetime.fromisoformat(value)
     if hasattr(kind, "_fields"):
         return kind(
-            **{name: _read(of_field, value[name]) for name, of_field in _fields(typing.cast(Any, kind)).items()}
+            **{
+                name: _read(of_field, value[name])
+                for name, of_field in _fields(typing.cast(Any, kind))
+                if name in value
+            }
         )
     return value
 
 
 @functools.cache
-def _fields(kind: Any) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _fields(kind: Any) -> list[tuple[str, Any]]:
+    return list(typing.get_type_hints(kind).items())

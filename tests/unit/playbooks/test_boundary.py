@@ -31,8 +31,10 @@ PINNED = {
     "__checked_prefix": "a literal of the playbook that includes the file",
     "__chosen": "looked up before the first contact",
     "__beside": "looked up before the first contact",
-    "__asked": "from the hosts' variables, which ask.yml leaves out where a host has set them",
-    "__balancer": "from the hosts' variables, which ask.yml leaves out where a host has set them",
+    "__handle_events_balancers": "from the hosts' variables, which note_asked leaves out where a host has set them",
+    "__handle_events_order": "its do is one of the steps of fleet/run.py, by the action maintenance_step",
+    "__handle_events_tasks": "include_vars, which no fact of a host outranks",
+    "__balancer": "from the hosts' variables, which note_asked leaves out where a host has set them",
     "__controller_setup_collection": "one of two names, checked before that, in a play of the controller alone",
     "item": "an item of a list that stands in the file",
 }

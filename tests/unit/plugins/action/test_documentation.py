@@ -13,7 +13,7 @@ import yaml
 
 PLUGINS = "ansible_collections.foghorn.azure_events.plugins"
 # Which options an example may use besides those of the action itself.
-ACTIONS = {"maintenance_watch": {"vm_name"}, "wait_until": set[str]()}
+ACTIONS = {"maintenance_step": set[str](), "maintenance_watch": {"vm_name"}, "wait_until": set[str]()}
 
 
 def documentation_of(name: str) -> ModuleType:
@@ -30,7 +30,7 @@ def test_its_options_have_the_types_and_defaults_that_are_documented(name: str) 
     documented = yaml.safe_load(documentation_of(name).DOCUMENTATION)["options"]
 
     assert {
-        option: {key: shown[key] for key in ("type", "elements", "default", "required") if key in shown}
+        option: {key: shown[key] for key in ("type", "elements", "default", "required", "choices") if key in shown}
         for option, shown in documented.items()
     } == arguments_of(name)
 

@@ -49,7 +49,7 @@ GROUPS = {
 UNGROUPED = ["haproxy_server", "haproxy_server_info", "maintenance_readiness_info", "rotation_claim"]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
-ACTIONS = {"imds": ["maintenance_watch"], "": ["wait_until"]}
+ACTIONS = {"imds": ["maintenance_watch"], "": ["maintenance_step", "wait_until"]}
 # These run on the host, and an action adds what only the controller knows.
 WRAPPED = ["rotation_claim", "vmss_rolling_upgrade", "vmss_terminate_notification"]
 # What lies between the modules and the rest: all that makes a result for Ansible.

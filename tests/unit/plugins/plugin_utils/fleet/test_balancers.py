@@ -262,9 +262,4 @@ def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_besi
 
 def test_given_hosts_beyond_a_limit_then_they_are_beside_those_of_their_group_of_whom_no_balancer_tells() -> None:
     hosts = [{"name": "a"}, {"name": "b", "group": "web"}, web("c", ("lb1",))]
-    beyond = [
-        {"inventory_hostname": "x"},
-        {"inventory_hostname": "y", "handle_events_group": "web"},
-    ]
-
-    assert beside(hosts, answer("lb1", "web/c"), beyond=beyond) == {"a": ["x"], "b": ["y"], "c": []}
+    assert beside(hosts, answer("lb1", "web/c"), beyond={"x": "", "y": "web"}) == {"a": ["x"], "b": ["y"], "c": []}

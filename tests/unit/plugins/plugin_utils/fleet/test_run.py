@@ -20,6 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     Step,
     advance,
     begin,
+    begin_turn,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 from hypothesis import given
@@ -124,7 +125,8 @@ class World:
         self.least = min(self.least, sum(one.in_rotation for one in self.machines.values()))
         machine = self.machines[order.host]
         if order.do is Step.ASK:
-            return OrderReport(order.host, order.do, reading=self.read(order.host, run_id))
+            failure = "Read the events: no answer" if machine.unplugged else ""
+            return OrderReport(order.host, order.do, failure, reading=self.read(order.host, run_id))
         if order.do is Step.WATCH:
             assert order.progress is not None
             seen = None if machine.unplugged else self.listed(order.host)
@@ -160,6 +162,7 @@ class World:
 
     def _put_back(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
         if machine.by_hand:
+            machine.lease = machine.claim = None
             return {"refused": "by hand"}
         assert all(event.event_status == "Scheduled" for event in self.listed(order.host))
         machine.serving = machine.in_rotation = True
@@ -208,9 +211,13 @@ def play(
     while True:
         run, orders = advance(run, reports, world.now)
         run = between(run)
+        assert len({order.do for order in orders} - {Step.WATCH, Step.WAIT}) <= 1, "orders of one kind at a time"
         if not orders:
-            assert run.is_over, {name: host.step for name, host in run.hosts.items()}
-            return run.results()
+            assert run.is_turn_over, {name: host.step for name, host in run.hosts.items()}
+            if run.is_over:
+                return run.results()
+            run, reports = begin_turn(run, run.turn + 1), []
+            continue
         if all(order.do in (Step.WATCH, Step.WAIT) for order in orders):
             world.pass_time(LOOKS_EVERY)
         reports = []
@@ -227,7 +234,7 @@ def play(
 def _lost(report: OrderReport, world: World) -> OrderReport:
     """The same, where nobody has heard of it."""
     if report.did is Step.ASK:
-        return OrderReport(report.host, report.did, reading=Host(report.host))
+        return OrderReport(report.host, report.did, failure="its answer was lost")
     if report.did is Step.WATCH:
         assert report.progress is not None
         return report._replace(progress=watch(report.progress, None, world.policy, world.now, 5))

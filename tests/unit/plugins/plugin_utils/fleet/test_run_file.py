@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt, Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Run, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import (
+    Kept,
     RunFileError,
     as_json,
     read_run,
@@ -40,8 +42,8 @@ def test_given_a_fleet_when_its_run_is_kept_in_a_file_between_all_orders_then_it
     kept: list[Run] = []
 
     def keep(run: Run) -> Run:
-        write_run(path, run)
-        found = read_run(path, run.policy)
+        write_run(path, Kept(run))
+        found = read_run(path, run.policy).run
         assert as_json(found) == as_json(run)
         kept.append(found)
         return found
@@ -65,9 +67,11 @@ def test_given_a_host_with_all_that_may_be_known_of_it_when_written_then_nothing
     )
     run = begin([host, Host("web2")], Policy(), now)
 
-    write_run(path, run)
+    balancers = Balancers(groups={"web1": ["backend web"]}, down=["web2"])
+    write_run(path, Kept(run, balancers))
 
-    found = read_run(path, run.policy)
+    found, kept = read_run(path, run.policy)
+    assert kept == balancers
     assert found.hosts["web1"].reading == host
     assert found.hosts["web1"].reading.events[0].not_before == host.events[0].not_before
     assert found == run._replace(plan=found.plan)
@@ -82,6 +86,6 @@ def test_given_what_is_no_run_when_read_then_the_file_is_named(path: str, text: 
 
 
 def test_given_a_file_when_it_is_written_then_nobody_else_may_read_it(now: float, path: str) -> None:
-    write_run(path, begin([Host("web1")], Policy(), now))
+    write_run(path, Kept(begin([Host("web1")], Policy(), now)))
 
     assert Path(path).stat().st_mode & 0o777 == 0o600

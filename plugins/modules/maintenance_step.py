@@ -1,0 +1,142 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The documentation of the action maintenance_step, which runs on the controller."""
+
+DOCUMENTATION = r"""
+module: maintenance_step
+short_description: Decide what comes next in a run on a fleet
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - "Internal: may change without notice. The playbooks P(foghorn.azure_events.handle_events#playbook) and
+    P(foghorn.azure_events.redeploy_early#playbook) decide by it and carry its orders out."
+  - Takes what hosts have reported, and returns what each of them has to do next. All decisions of a run are made here,
+    for all hosts at once.
+  - What is known of the run is kept in the temporary directory of C(ansible-playbook), and goes with it.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+attributes:
+  check_mode:
+    support: full
+    details: Nothing is changed. In check mode the orders are those of a prediction.
+  diff_mode:
+    support: N/A
+    details: Nothing is changed.
+  idempotent:
+    support: N/A
+    details: Each step goes on from the one before.
+options:
+  state:
+    description:
+      - V(asked) notes what hosts have answered, and returns which balancers to ask about them.
+      - V(planned) makes the plan for all hosts.
+      - V(advanced) takes the reports of a batch, and returns its next orders.
+      - V(ended) returns what became of all hosts.
+    type: str
+    required: true
+    choices: [asked, planned, advanced, ended]
+  run:
+    description: Which run it is, as P(foghorn.azure_events.maintenance_run#filter) tells it from others.
+    type: dict
+    required: true
+  policy:
+    description: The variables of C(handle_events) without that prefix.
+    type: dict
+    default: {}
+  reports:
+    description: By host, what it has answered or done.
+    type: dict
+    default: {}
+  haproxys:
+    description: What M(foghorn.azure_events.haproxy_server_info) returned of each balancer.
+    type: list
+    elements: dict
+    default: []
+  azure:
+    description: What M(foghorn.azure_events.vm_pool_info) returned.
+    type: dict
+  beyond:
+    description: By the hosts that a limit leaves out of the run, their groups.
+    type: dict
+    default: {}
+  moves:
+    description: Whether Azure is to move the hosts because the operator wants it.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Decide what comes next
+  foghorn.azure_events.maintenance_step:
+    state: advanced
+    run: "{{ run }}"
+    reports: "{{ reports }}"
+  register: next
+  run_once: true
+"""
+
+RETURN = r"""
+orders:
+  description: By host, what is to be done there, and all that is needed for it.
+  returned: with O(state=advanced) and O(state=ended)
+  type: dict
+lines:
+  description: What to tell the operator.
+  returned: with O(state=planned) and O(state=advanced)
+  type: list
+  elements: str
+is_over:
+  description: Whether nothing is left to be done in this batch.
+  returned: with O(state=advanced)
+  type: bool
+rounds:
+  description: How many rounds to go through before looking whether there is more to do.
+  returned: with O(state=advanced)
+  type: int
+longest_step:
+  description: The longest that any task on a host of the batch may take, in seconds.
+  returned: with O(state=advanced)
+  type: float
+turns:
+  description: The hosts of each batch, in order.
+  returned: with O(state=planned)
+  type: list
+  elements: list
+involved:
+  description: The hosts of which there is something to tell at the end.
+  returned: with O(state=planned)
+  type: list
+  elements: str
+hosts:
+  description: All hosts of the run.
+  returned: with O(state=planned)
+  type: list
+  elements: str
+plan:
+  description: What was planned, in parts.
+  returned: with O(state=planned)
+  type: dict
+haproxys:
+  description: Which balancers to ask, each with its C(name) and its C(socket).
+  returned: with O(state=asked)
+  type: list
+  elements: dict
+vm_ids:
+  description: The ids of the VMs whose pools Azure is to be asked for.
+  returned: with O(state=asked)
+  type: list
+  elements: str
+host:
+  description: The host that asks Azure.
+  returned: with O(state=asked)
+  type: str
+report:
+  description:
+    - RV(ignore:lines) has a line for each host, RV(ignore:by_host) what went wrong on each, and RV(ignore:hosts) what
+      became of each, for programs.
+  returned: with O(state=ended)
+  type: dict
+"""

@@ -1,0 +1,239 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Orders as the playbooks carry them out, and reports as the playbooks give them.
+
+Each order is carried out by the file of its name in playbooks/tasks/handle_events. Nothing that a host has answered may
+end the run for the others: what cannot be read is a failure on that host.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from ...module_utils.scheduled_events.document import Event, event_as_dict
+from .balancers import Balancers, of_host
+from .plan import Host
+from .reading import UNREADABLE, note_host, read_host, read_reading
+from .run import Order, OrderReport, Run, Step
+from .treatment import start_of
+
+_FILES = {Step.WAIT: Step.WATCH.value}
+"""Which file carries out an order whose name is another one: who waits and who watches does it side by side."""
+
+# What an order is called where the host was lost on the way.
+_NAMES = {
+    Step.LEASE: "Lease the host",
+    Step.NOTE: "Note what is about to be approved",
+    Step.APPROVE: "Approve",
+    Step.SEE_BACK: "See the agent put the host back",
+    Step.PUT_BACK: "Put the host back",
+    Step.RELEASE: "End the lease",
+}
+
+Raw = Mapping[str, Any]
+
+
+def order_as_dict(order: Order, now: float) -> dict[str, Any]:
+    """Write an order, with the instants in it in seconds since the epoch.
+
+    :param now: seconds since the epoch
+    """
+    entry = order.entry
+    events = entry.events if entry else ()
+    starts = [start for event in events if event.is_scheduled for start in [start_of(event)] if start is not None]
+    return {
+        "do": _FILES.get(order.do, order.do.value),
+        "number": order.number,
+        "is_ours": order.is_ours,
+        "was_silent": order.was_silent,
+        "vm_name": entry.vm_name if entry else None,
+        "reason": ", ".join("%s %s" % (event.event_type, event.event_id) for event in events),
+        "removes": bool(entry and entry.remove),
+        "drained_by": entry.drained_by if entry else now,
+        "stopped_by": entry.stopped_by if entry else now,
+        "is_final": bool(entry and entry.final),
+        "starts_at": max([now, *starts]),
+        "approving": list(dict.fromkeys([*(entry.approving if entry else ()), *order.event_ids])),
+        "seen": [event.event_id for event in events],
+        "event_ids": list(order.event_ids),
+        "as_seen": [_event_as_dict(event, event.leader or "", now) for event in order.as_seen],
+        "known": [_event_as_dict(event, "", now) for event in order.known] if order.do is Step.WAIT else None,
+        "until": order.until,
+        "progress": order.progress if order.do is Step.WATCH else None,
+        "tried": dict(order.tried),
+        "leaves_out": order.leaves_out,
+    }
+
+
+def read_reports(run: Run, raw: Mapping[str, Raw], balancers: Balancers, now: float) -> list[OrderReport]:
+    """Read what became of the orders that were given last.
+
+    :param raw: by host, what the playbook says of it: the `number` of its order, and the `answer` of the task that
+        carries it out; or with `failed`, that of the `task` that has failed
+    :param now: seconds since the epoch
+    """
+    given = {name: host.step for name, host in run.hosts.items() if host.is_given}
+    return [_read_report(name, step, raw.get(name) or {}, run, balancers, now) for name, step in given.items()]
+
+
+def _read_report(name: str, step: Step, raw: Raw, run: Run, balancers: Balancers, now: float) -> OrderReport:
+    if raw.get("number") != run.number:
+        return OrderReport(name, step, is_cut_short=True)
+    try:
+        answer = raw.get("answer") or {}
+        if step is Step.ASK:
+            return _read_asked(name, answer, balancers, run.moves, now)
+        report = OrderReport(name, step, failure=_failure(step, raw, answer))
+        return _READ[step](report, raw, answer) if step in _READ else report
+    except UNREADABLE as error:
+        return OrderReport(name, step, failure="its answer cannot be read: %r" % error)
+
+
+def _failure(step: Step, raw: Raw, answer: Raw) -> str:
+    """What went wrong, in words; empty if nothing did."""
+    message = str(answer.get("msg") or "failed")
+    if answer.get("unreachable"):
+        message = "The host could not be reached: %s" % (answer.get("msg") or "no answer")
+    elif not raw.get("failed"):
+        return ""
+    task = str(raw.get("task") or _NAMES.get(step, step.value))
+    # Those speak for themselves.
+    return message if task.startswith("Fail if ") else "%s: %s" % (task, message)
+
+
+def note_asked(name: str, asked: Raw) -> dict[str, Any]:
+    """Note what is known of a host that was asked, see `note_host`; `failure` says why it is nothing.
+
+    :param asked: what ask.yml says of it
+    """
+    answer = asked.get("answer") or {}
+    is_forged = bool(asked.get("forged"))
+    reading = note_host(
+        name,
+        answer=answer,
+        standing=asked.get("standing") or {},
+        traces=tuple(asked.get("traces") or ()),
+        is_marked=bool(asked.get("is_marked")),
+        agent=asked.get("agent") or {},
+        # A host that sets the operator's variables by itself has no say in anything.
+        policy={} if is_forged else asked.get("policy") or {},
+        variables={} if is_forged else asked.get("variables") or {},
+        found=asked.get("found") or {},
+    )
+    why = reading["refused"]
+    if not why and answer.get("events") is None:
+        why = str(answer.get("msg") or "no answer")
+    return dict(reading, failure="Read the events: %s" % why if why else "", demand=asked.get("demand"))
+
+
+def known_host(reading: Raw, balancers: Balancers, moves: bool, now: float) -> Host:
+    """What is known of a host, together with what balancers say, and what the operator wants done to it."""
+    host = read_host(of_host(reading, balancers))
+    return _as_demanded(host, reading.get("demand") or {}, now) if moves else host
+
+
+def _read_asked(name: str, asked: Raw, balancers: Balancers, moves: bool, now: float) -> OrderReport:
+    reading = note_asked(name, asked)
+    host = known_host(reading, balancers, moves, now)
+    return OrderReport(name, Step.ASK, failure=reading["failure"], reading=host)
+
+
+def _as_demanded(host: Host, demand: Raw, now: float) -> Host:
+    """The operator has decided: what Azure has announced has no say, nor have an agent and an earlier run.
+
+    What somebody else has taken out is his to bring back, and so is what an earlier run has left, of which nobody knows
+    whether it was moved.
+    """
+    agent = host.agent or {}
+    return host._replace(
+        events=(_redeployment(host.vm_name, now),) if demand.get("is_due") and host.vm_name else (),
+        is_drained=host.is_drained or host.was_left or not agent.get("in_rotation", True),
+        was_left=False,
+        left_out="",
+        approving=(),
+        agent=None,
+        is_prepared=True,
+    )
+
+
+def _redeployment(vm_name: str, now: float) -> Event:
+    """What the operator wants, as an event that can wait for its turn."""
+    return Event(
+        event_id="early-%s" % vm_name,
+        event_type="Redeploy",
+        resource_type="VirtualMachine",
+        resources=(vm_name,),
+        event_status="Scheduled",
+        not_before=datetime.fromtimestamp(now + _A_YEAR, timezone.utc),
+        description="The operator wants it moved to another host.",
+        event_source="User",
+        duration_in_seconds=-1,
+    )
+
+
+_A_YEAR = 365 * 86400.0
+
+
+def _read_lease(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
+    if report.failure and answer.get("leased"):
+        return report._replace(failure="", refused=str(answer.get("msg")))
+    return report
+
+
+def _read_drain(report: OrderReport, raw: Raw, answer: Raw) -> OrderReport:
+    remaining = tuple(map(str, raw.get("remaining") or ()))
+    # A metadata service that is silent has withdrawn nothing.
+    listed = None if report.failure else read_reading(answer)
+    return report._replace(failure=report.failure if raw.get("failed") else "", listed=listed, remaining=remaining)
+
+
+def _read_approve(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
+    return report._replace(
+        approved={str(one["event_id"]): one.get("seconds_until_start") for one in answer.get("approved") or ()},
+        not_approved={str(one["event_id"]): str(one["reason"]) for one in answer.get("not_approved") or ()},
+    )
+
+
+def _read_watch(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
+    progress = answer.get("progress")
+    return report._replace(progress=progress or None, refused=str((progress or {}).get("lost") or ""))
+
+
+def _read_return(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
+    return report._replace(refused="" if report.failure else str(raw.get("stays_out") or ""))
+
+
+def _read_move(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
+    failure = report.failure or str(answer.get("failure") or "")
+    return report._replace(failure=failure, may_still_move=bool(answer.get("may_still_move")))
+
+
+_READ = {
+    Step.LEASE: _read_lease,
+    Step.DRAIN: _read_drain,
+    Step.APPROVE: _read_approve,
+    Step.WATCH: _read_watch,
+    Step.PUT_BACK: _read_return,
+    Step.MOVE: _read_move,
+}
+
+
+def _event_as_dict(event: Event, vm_name: str, now: float) -> dict[str, Any]:
+    return event_as_dict(event, vm_name, datetime.fromtimestamp(now, timezone.utc))
+
+
+def balancers_to_ask(readings: Sequence[Raw]) -> dict[str, Any]:
+    """Say whom to ask which hosts do the same work.
+
+    :returns: `haproxys`, each by its `name` in the inventory and its `socket`; and `vm_ids`, which to look up in Azure
+        from `host`: only where a host is hit, because Azure counts requests
+    """
+    haproxys = {one["name"]: one for reading in readings for one in (reading["haproxy"] or {}).get("balancers", ())}
+    is_hit = any(reading["events"] for reading in readings)
+    azure = [reading["azure"] for reading in readings if reading["azure"]] if is_hit else []
+    return {
+        "haproxys": list(haproxys.values()),
+        "vm_ids": [one["vm_id"] for one in azure],
+        "host": azure[0]["host"] if azure else "localhost",
+    }

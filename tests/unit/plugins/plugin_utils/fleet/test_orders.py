@@ -1,0 +1,252 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the playbooks are told to do, and what they say became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event, event_as_dict
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
+    balancers_to_ask,
+    known_host,
+    note_asked,
+    order_as_dict,
+    read_reports,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
+    Order,
+    OrderReport,
+    Run,
+    Step,
+    advance,
+    begin,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .conftest import NOW, make_event
+
+MakeEvent = Callable[..., Event]
+ORDERS = Path(__file__).resolve().parents[5] / "playbooks" / "tasks" / "handle_events" / "orders"
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "msg",
+                    "events",
+                    "vm_name",
+                    "approved",
+                    "not_approved",
+                    "event_id",
+                    "progress",
+                    "lost",
+                    "leased",
+                    "claims",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+def as_returned(event: Event) -> dict[str, Any]:
+    """The event as scheduled_events_info returns it."""
+    return event_as_dict(event, "vm_0", make_event().not_before or event.not_before)  # type: ignore[arg-type]
+
+
+def run_at(step: Step) -> Run:
+    """A run whose only host h0, of two, has been given the order of a step."""
+    reboot = make_event(resources=("vm_0",), event_id="E", notice=3000)
+    hosts = [Host("h0", "vm_0", (reboot,)), Host("h1", "vm_1")]
+    run, orders = advance(begin(hosts, Policy(minimum_in_service="1", approve_within=86400), NOW), [], NOW)
+    answers: dict[Step, dict[str, Any]] = {
+        Step.DRAIN: {"listed": [reboot]},
+        Step.APPROVE: {"approved": {"E": 100}},
+    }
+    while orders[0].do is not step:
+        done = [OrderReport(order.host, order.do, **answers.get(order.do, {})) for order in orders]
+        run, orders = advance(run, done, NOW)
+        assert orders
+    return run
+
+
+def report_of(step: Step, **raw: Any) -> OrderReport:
+    """What a run makes of what the playbook says of the order of a step."""
+    run = run_at(step)
+    (report,) = read_reports(run, {"h0": {"number": run.number, **raw}}, Balancers(), NOW)
+    return report
+
+
+@pytest.mark.parametrize("step", [step for step in Step if step.is_order])
+def test_each_order_has_a_file_that_carries_it_out(step: Step) -> None:
+    name = order_as_dict(Order("h0", step), NOW)["do"]
+
+    assert step is Step.MOVE or (ORDERS / f"{name}.yml").is_file()
+
+
+def test_each_file_carries_out_an_order() -> None:
+    names = {order_as_dict(Order("h0", step), NOW)["do"] for step in Step if step.is_order}
+
+    assert {path.stem for path in ORDERS.glob("*.yml")} <= names
+
+
+def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_is_told() -> None:
+    run = run_at(Step.APPROVE)
+    told: dict[str, Any] = {}
+    event = make_event(resources=("vm_0",), event_id="E", notice=3000)
+    for step in (Step.LEASE, Step.NOTE, Step.APPROVE):
+        order = Order("h0", step, "0.1", entry=run.hosts["h0"].entry, event_ids=("E",), as_seen=[event], is_ours=True)
+        told = json.loads(json.dumps(order_as_dict(order, NOW)))
+
+    assert told["reason"] == "Reboot E"
+    assert told["starts_at"] == NOW + 3000
+    assert (told["approving"], told["seen"], told["event_ids"]) == (["E"], ["E"], ["E"])
+    assert [one["event_id"] for one in told["as_seen"]] == ["E"]
+    assert (told["removes"], told["is_final"], told["number"]) == (True, False, "0.1")
+
+
+@pytest.mark.parametrize("raw", [{}, {"number": "0.1", "answer": {}}, {"number": None}])
+def test_given_a_host_that_has_left_the_play_when_it_reports_nothing_new_then_it_was_cut_short(
+    raw: dict[str, Any],
+) -> None:
+    run = run_at(Step.DRAIN)
+
+    (report,) = read_reports(run, {"h0": raw}, Balancers(), NOW)
+    run, orders = advance(run, [report], NOW)
+
+    assert report.is_cut_short
+    assert (orders, run.is_over) == ([], True)
+    assert "its turn did not come, or was cut short" in run.report().by_host["h0"][0]
+
+
+@pytest.mark.parametrize(
+    ("step", "raw", "failure"),
+    [
+        (Step.LEASE, {"failed": True, "task": "Lease it", "answer": {"msg": "no space"}}, "Lease it: no space"),
+        (Step.LEASE, {"answer": {"unreachable": True, "msg": "no route"}}, "Lease the host: The host could not be"),
+        (Step.STOP, {"failed": True, "task": "Stop nginx", "answer": {}}, "Stop nginx: failed"),
+        (Step.DRAIN, {"answer": {"unreachable": True, "msg": "no route"}}, ""),
+        (Step.DRAIN, {"failed": True, "task": "Drain", "answer": {"msg": "no"}}, "Drain: no"),
+        (Step.APPROVE, {"answer": {"approved": 7}}, "its answer cannot be read"),
+        (Step.WATCH, {"answer": {"progress": 7}}, "its answer cannot be read"),
+    ],
+)
+def test_given_what_went_wrong_when_read_then_it_is_said(step: Step, raw: dict[str, Any], failure: str) -> None:
+    found = report_of(step, **raw).failure
+
+    assert found.startswith(failure)
+    assert bool(found) == bool(failure)
+
+
+def test_given_a_lease_that_another_run_holds_when_read_then_that_is_no_failure() -> None:
+    report = report_of(Step.LEASE, failed=True, task="Lease", answer={"msg": "alice has it", "leased": True})
+
+    assert (report.refused, report.failure) == ("alice has it", "")
+
+
+def test_given_what_a_drained_host_says_when_read_then_its_events_and_what_remains_are_there(event: MakeEvent) -> None:
+    reboot = event(resources=("vm_0",))
+    report = report_of(Step.DRAIN, answer={"events": [as_returned(reboot)]}, remaining=["web1 port 80"])
+
+    assert (report.listed, report.remaining) == ((reboot,), ("web1 port 80",))
+    assert report_of(Step.DRAIN, answer={"failed": True, "msg": "silent"}).listed is None
+
+
+def test_given_an_approval_when_read_then_each_event_is_there_with_its_notice_or_why_not() -> None:
+    report = report_of(
+        Step.APPROVE,
+        answer={
+            "approved": [{"event_id": "E", "seconds_until_start": 900}],
+            "not_approved": [{"event_id": "F", "reason": "it has changed"}],
+        },
+    )
+
+    assert (report.approved, report.not_approved) == ({"E": 900}, {"F": "it has changed"})
+
+
+def test_given_a_host_that_somebody_else_wants_out_when_put_back_then_it_is_said_who() -> None:
+    run = run_at(Step.WATCH)
+    progress = dict(run.hosts["h0"].progress or {}, over=True, restore=True)
+    run, _orders = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
+
+    (report,) = read_reports(
+        run, {"h0": {"number": run.number, "answer": {}, "stays_out": "by hand"}}, Balancers(), NOW
+    )
+
+    assert report.refused == "by hand"
+
+
+@given(st.sampled_from([Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE, Step.APPROVE, Step.WATCH]), ANYTHING, ANYTHING)
+def test_given_any_answer_of_a_host_when_read_then_it_ends_no_run_and_approves_nothing_by_itself(
+    step: Step, answer: Any, remaining: Any
+) -> None:
+    run = run_at(step)
+    (report,) = read_reports(
+        run, {"h0": {"number": run.number, "answer": answer, "remaining": remaining}}, Balancers(), NOW
+    )
+
+    # Of a watch, the action on the controller has read what the host said, and says how far it has come.
+    if step is not Step.WATCH:
+        further, orders = advance(run, [report], NOW)
+        assert orders or further.is_over
+
+
+def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_it_has_no_say() -> None:
+    reading = note_asked(
+        "h0",
+        {
+            "answer": {"msg": "it says handle_events_approve"},
+            "forged": "it says handle_events_approve",
+            "policy": {"minimum_in_service": "0"},
+            "variables": {"haproxy_hosts": ["lb1"], "methods": ["haproxy"]},
+        },
+    )
+
+    assert (reading["minimum"], reading["haproxy"]) == (None, {})
+    assert reading["failure"] == "Read the events: it says handle_events_approve"
+
+
+@pytest.mark.parametrize("is_due", [True, False])
+def test_given_a_host_that_the_operator_wants_moved_when_known_then_that_is_all_that_is_ahead(
+    event: MakeEvent, is_due: bool
+) -> None:
+    asked = {
+        "answer": {"vm_name": "vm_0", "events": [as_returned(event())]},
+        "agent": {"in_rotation": False},
+        "demand": {"is_due": is_due},
+    }
+    host = known_host(note_asked("h0", asked), Balancers(), True, NOW)
+
+    assert [one.event_type for one in host.events] == ["Redeploy"] * is_due
+    # Whoever has taken it out is to bring it back.
+    assert (host.is_drained, host.agent) == (True, None)
+
+
+def test_given_hosts_behind_balancers_when_asked_whom_to_ask_then_each_is_named_once_and_azure_only_if_one_is_hit(
+    event: MakeEvent,
+) -> None:
+    haproxy = {"haproxy_hosts": ["lb1", "lb2"], "methods": ["haproxy", "azure_load_balancer"], "azure_vm_id": "/vm"}
+
+    def asked(*events: Event) -> dict[str, Any]:
+        answer = {"vm_name": "vm_0", "events": [as_returned(one) for one in events]}
+        return note_asked("h0", {"answer": answer, "variables": haproxy})
+
+    quiet = balancers_to_ask([asked(), asked()])
+    assert [one["name"] for one in quiet["haproxys"]] == ["lb1", "lb2"]
+    assert quiet["vm_ids"] == []
+    assert balancers_to_ask([asked(event())])["vm_ids"] == ["/vm"]
