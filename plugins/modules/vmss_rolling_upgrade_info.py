@@ -116,14 +116,14 @@ subscription_id:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import rolling_upgrade_choice_arguments, run_rolling_upgrade_info, sign_in_arguments
+from ..module_utils.arm.module import run_rolling_upgrade_info, scale_set_arguments, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
     run_rolling_upgrade_info(
         AnsibleModule(
-            argument_spec={**sign_in_arguments(), **rolling_upgrade_choice_arguments()},
+            argument_spec={**sign_in_arguments(), **scale_set_arguments()},
             supports_check_mode=True,
         )
     )

@@ -241,9 +241,30 @@ def rolling_upgrade_arguments() -> ArgumentSpec:
     }
 
 
-def rolling_upgrade_choice_arguments() -> ArgumentSpec:
-    """Options that say which scale set's upgrades are read."""
+def scale_set_arguments() -> ArgumentSpec:
+    """Options that name one scale set."""
     return {"resource_group": {"type": "str", "required": True}, "name": {"type": "str", "required": True}}
+
+
+def lifecycle_hooks_arguments() -> ArgumentSpec:
+    """Options that say which lifecycle hooks a scale set has."""
+    from . import lifecycle_hooks
+
+    return {
+        **scale_set_arguments(),
+        "state": {"type": "str", "default": lifecycle_hooks.PRESENT, "choices": list(lifecycle_hooks.STATES)},
+        "hooks": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "type": {"type": "str", "required": True, "choices": list(lifecycle_hooks.TYPES)},
+                "wait_duration": {"type": "str"},
+                "default_action": {"type": "str", "choices": list(lifecycle_hooks.DEFAULT_ACTIONS)},
+            },
+        },
+        "exclusive": {"type": "bool", "default": False},
+        "types": {"type": "list", "elements": "str", "choices": list(lifecycle_hooks.TYPES)},
+    }
 
 
 def membership_arguments() -> ArgumentSpec:
@@ -709,6 +730,46 @@ def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChan
             when: {one["instance_id"]: one[when] for one in outcome.instances} for when in ("before", "after")
         }
     return report
+
+
+def run_lifecycle_hooks(module: AnsibleModule) -> None:
+    """Do the work of vmss_lifecycle_hooks."""
+    from . import lifecycle_hooks
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        wish = lifecycle_hooks.read_wish(options)
+        group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            outcome = lifecycle_hooks.set_hooks(client, group, name, wish, module.check_mode)
+            if outcome.obstacles and outcome.after:
+                module.warn("No hook of %s will ever ask: %s" % (name, "; ".join(outcome.obstacles)))
+            return {
+                "changed": outcome.changed,
+                "id": outcome.resource.get("id"),
+                "obstacles": list(outcome.obstacles),
+                **_before_and_after(module, {"hooks": outcome.before}, {"hooks": outcome.after}),
+            }
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_lifecycle_hooks_info(module: AnsibleModule) -> None:
+    """Do the work of vmss_lifecycle_hooks_info."""
+    from . import lifecycle_hooks
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        group, name = read_name(module.params, "resource_group"), read_name(module.params, "name")
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {"changed": False, **lifecycle_hooks.read_hooks(client, group, name)}
+
+        return work
+
+    _run(module, prepare)
 
 
 def run_membership(module: AnsibleModule) -> None:

@@ -195,6 +195,8 @@ MODULES = [
     "simulate_eviction",
     "vmss_automatic_repairs",
     "vmss_instance_protection",
+    "vmss_lifecycle_hooks",
+    "vmss_lifecycle_hooks_info",
     "vmss_rolling_upgrade",
     "vmss_rolling_upgrade_info",
     "update_run_cancel",
@@ -312,6 +314,17 @@ class TestTheExamplesOfTheControlPlane:
         assert upgraded["upgrade"]["status"] == "Completed"
         assert read["upgrade"] == cancelled["upgrade"] == upgraded["upgrade"]
         assert [(one["started_by"], one["image"]["sku"]) for one in read["os_upgrade_history"]] == [("User", "server")]
+
+    def test_those_of_the_hooks_modules_have_azure_ask_and_no_more(self, run: Examples) -> None:
+        asked = run.played["Be asked before each batch, for an hour"]
+        alone = run.played["Be asked before each batch, and of nothing else"]
+        no_more = run.played["Be asked no more"]
+        hooks = [{"type": "UpgradeAutoOSRollingBatchStarting", "wait_duration": "PT1H", "default_action": "Approve"}]
+        assert [one["after"]["hooks"] for one in (asked, alone, no_more)] == [hooks, hooks, []]
+        assert [one["changed"] for one in (asked, alone, no_more)] == [True, False, True]
+        read = run.played["Read whether Azure asks"]
+        assert read["hooks"] == []
+        assert "enableAutomaticOSUpgrade" in read["obstacles"][1]
 
     def test_those_of_the_rights_module_show_the_commands_that_help(self, run: Examples) -> None:
         assert run.played["Find out whether events of this subscription can be seen and approved"]["lacking"] == [

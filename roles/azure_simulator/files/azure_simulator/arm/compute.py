@@ -15,6 +15,7 @@ from .config import NOBODY, ScaleSetConfig, duration
 from .documents import show_instance, show_member, show_set, show_status, show_vm
 from .errors import ArmError, invalid, linked_forbidden, precondition_failed
 from .estate import Estate, Machine, ScaleSet, enabled, iso, merge, plain_location
+from .lifecycle import check_hooks, complete_hooks
 from .operations import Operation
 from .policies import check_policy, check_switch
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
@@ -114,7 +115,7 @@ class Compute:
         self._match(request, scale_set)
         merged = copy.deepcopy(scale_set.properties)
         merge(merged, properties)
-        _check_set(merged)
+        _check_set(merged, scale_set.properties)
         return self._change_set(request, scale_set, merged, document)
 
     def put_set(self, request: ArmRequest) -> ArmAnswer:
@@ -122,11 +123,11 @@ class Compute:
         document = request.document()
         properties = document.get("properties") or {}
         versions.check_members(properties, "VirtualMachineScaleSetProperties", versions.SET, request.version)
-        _check_set(properties)
+        existing = self._estate.sets.get(self._who.set_id(request))
+        _check_set(properties, existing.properties if existing is not None else {})
         if not isinstance(document.get("location"), str):
             message = "The location property is required for this definition."
             raise ArmError(400, "LocationRequired", message, "location")
-        existing = self._estate.sets.get(self._who.set_id(request))
         if existing is None:
             return self._create_set(request, document)
         self._check_image(request, properties)
@@ -464,10 +465,11 @@ def _instance_ids(request: ArmRequest, required: bool) -> list[str]:
 # -- what values may be ----------------------------------------------------------------------------------------
 
 
-def _check_set(properties: Mapping[str, Any]) -> None:
+def _check_set(properties: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     profile = properties.get("virtualMachineProfile") or {}
     _check_profile(profile.get("scheduledEventsProfile"))
     check_policy(properties.get("scheduledEventsPolicy"))
+    check_hooks(properties, before)
 
 
 def _check_profile(profile: object) -> None:
@@ -500,6 +502,7 @@ def _check_profile(profile: object) -> None:
 def _complete(properties: dict[str, Any]) -> None:
     profile = properties.get("virtualMachineProfile") or {}
     _complete_profile(profile.get("scheduledEventsProfile"))
+    complete_hooks(properties)
 
 
 def _complete_profile(profile: object) -> None:

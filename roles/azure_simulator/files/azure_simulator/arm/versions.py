@@ -176,6 +176,7 @@ _PROFILE_NAMES = (
     "osProfile storageProfile networkProfile securityProfile diagnosticsProfile extensionProfile licenseType "
     "billingProfile userData hardwareProfile interconnectBlockProfile securityPostureReference"
 )
+_HOOKS_MEMBER = ("2025-11-01", "LifecycleHooksProfile", _anything("lifecycleHooks"))
 _POLICY_MEMBER = ("2024-03-01", "ScheduledEventsPolicy", _EVENTS_POLICY)
 
 SET_PROFILE: Shape = {
@@ -195,18 +196,20 @@ SET: Shape = {
         "uniqueId singlePlacementGroup zoneBalance platformFaultDomainCount proximityPlacementGroup hostGroup "
         "additionalCapabilities scaleInPolicy orchestrationMode spotRestorePolicy priorityMixPolicy timeCreated "
         "constrainedMaximumCapacity resiliencyPolicy zonalPlatformFaultDomainAlignMode skuProfile "
-        "highSpeedInterconnectPlacement lifecycleHooksProfile externalHealthPolicy"
+        "highSpeedInterconnectPlacement externalHealthPolicy"
     ),
     "virtualMachineProfile": ("", "VirtualMachineProfile", SET_PROFILE),
+    "lifecycleHooksProfile": _HOOKS_MEMBER,
     "scheduledEventsPolicy": _POLICY_MEMBER,
 }
 SET_UPDATE: Shape = {
     **_anything(
         "upgradePolicy automaticRepairsPolicy overprovision doNotRunExtensionsOnOverprovisionedVMs "
         "singlePlacementGroup additionalCapabilities scaleInPolicy proximityPlacementGroup priorityMixPolicy "
-        "spotRestorePolicy resiliencyPolicy zonalPlatformFaultDomainAlignMode skuProfile lifecycleHooksProfile"
+        "spotRestorePolicy resiliencyPolicy zonalPlatformFaultDomainAlignMode skuProfile"
     ),
     "virtualMachineProfile": ("", "VirtualMachineProfile", SET_PROFILE_UPDATE),
+    "lifecycleHooksProfile": _HOOKS_MEMBER,
 }
 MACHINE: Shape = {
     **_anything(

@@ -7,7 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import eviction, gateway, repairs
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
+    eviction,
+    gateway,
+    lifecycle_hooks,
+    repairs,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.maintenance import redeploy
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
@@ -110,6 +115,15 @@ def test_given_a_spot_instance_when_it_is_evicted_then_no_content_is_the_answer(
     instance, evicted, _gone = played("eviction")
     with ScriptedArm(instance, evicted) as arm, client_of(arm, FakeTime()) as client:
         eviction.evict(client, Target("shop", "1", "spot"))
+
+
+def test_given_a_hook_is_added_then_it_is_what_the_set_shows_in_the_end() -> None:
+    script = played("lifecycle_hook_added")
+    hook = {"type": "UpgradeAutoOSScheduling", "wait_duration": "PT8H"}
+    with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+        change = lifecycle_hooks.set_hooks(client, "shop", "web", lifecycle_hooks.HooksWish((hook,)))
+    assert (change.before, change.after) == ([], [{**hook, "default_action": "Approve"}])
+    assert "Manual" in change.obstacles[0]
 
 
 @pytest.mark.parametrize("name", ["linked_authorization_failed", "policy_refused"])

@@ -1,0 +1,190 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_lifecycle_hooks."""
+
+DOCUMENTATION = r"""
+module: vmss_lifecycle_hooks
+short_description: Have Azure ask before it upgrades the image of a scale set
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Automatic upgrades of the image of a virtual machine scale set replace the OS disks of its instances, batch by
+    batch. A lifecycle hook makes Azure wait before that, and list an event that somebody approves or rejects. The
+    hook's default action decides what nobody has answered in time.
+  - Sends the hooks alone, and only if nobody has changed the scale set since it was read.
+  - Hooks that are not named stay as they are, those of types that this module does not know included.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+  state:
+    description: Whether there are hooks or not.
+    type: str
+    default: present
+    choices: [present, absent]
+  hooks:
+    description:
+      - The hooks that the scale set has, one of a type at most. An option of a hook that is not given stays as it is.
+        Of a new hook, the service decides it.
+      - Required if O(state=present).
+    type: list
+    elements: dict
+    suboptions:
+      type:
+        description:
+          - V(UpgradeAutoOSScheduling) asks once, before an upgrade is scheduled.
+          - V(UpgradeAutoOSRollingBatchStarting) asks before each batch, for each of its instances.
+        type: str
+        required: true
+        choices: [UpgradeAutoOSScheduling, UpgradeAutoOSRollingBatchStarting]
+      wait_duration:
+        description:
+          - How long Azure waits for an answer, as an ISO 8601 duration of days, hours, minutes and seconds, like
+            V(PT30M).
+          - Before it schedules an upgrade, two days at most, and an hour if the service decides. Before a batch, four
+            hours at most, and 30 minutes if the service decides.
+        type: str
+      default_action:
+        description:
+          - What happens to whatever nobody has answered by then. The service takes V(Approve) if this is not given.
+          - Some clouds do not take V(Reject) yet. The error says so.
+        type: str
+        choices: [Approve, Reject]
+  exclusive:
+    description: Whether hooks that O(hooks) does not name are removed.
+    type: bool
+    default: false
+  types:
+    description:
+      - The types of the hooks that are removed. All hooks if it is not given, none if it is empty.
+      - Goes with O(state=absent) alone.
+    type: list
+    elements: str
+    choices: [UpgradeAutoOSScheduling, UpgradeAutoOSRollingBatchStarting]
+attributes:
+  check_mode:
+    support: full
+    details: What the service decides for a new hook is V(none) in the prediction.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+notes:
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/write) and C(…/read), which the role Virtual Machine Contributor
+    grants.
+  - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.
+  - A hook of a scale set without automatic upgrades of its image never asks. Azure takes it without a word; this module
+    warns.
+seealso:
+  - module: foghorn.azure_events.vmss_lifecycle_hooks_info
+  - module: foghorn.azure_events.vmss_rolling_upgrade
+  - name: Automatic upgrades of the OS image
+    description: Microsoft's description.
+    link: https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-automatic-upgrade
+"""
+
+EXAMPLES = r"""
+- name: Be asked before each batch, for an hour
+  foghorn.azure_events.vmss_lifecycle_hooks:
+    resource_group: shop
+    name: web
+    hooks:
+      - type: UpgradeAutoOSRollingBatchStarting
+        wait_duration: PT1H
+  delegate_to: localhost
+  run_once: true
+
+- name: Be asked before each batch, and of nothing else
+  foghorn.azure_events.vmss_lifecycle_hooks:
+    resource_group: shop
+    name: web
+    hooks:
+      - type: UpgradeAutoOSRollingBatchStarting
+    exclusive: true
+  delegate_to: localhost
+  run_once: true
+
+- name: Be asked no more
+  foghorn.azure_events.vmss_lifecycle_hooks:
+    resource_group: shop
+    name: web
+    state: absent
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+id:
+  description: The id of the scale set.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+before:
+  description:
+    - The hooks that were found, in C(hooks), each with its C(type), C(wait_duration) and C(default_action) as Azure
+      writes them.
+  returned: success
+  type: dict
+  sample: {hooks: []}
+after:
+  description: Those that are there now, or in check mode would be, in the same form.
+  returned: success
+  type: dict
+  sample:
+    hooks: [{type: UpgradeAutoOSRollingBatchStarting, wait_duration: PT1H, default_action: Approve}]
+obstacles:
+  description: Why no hook of this scale set will ever ask, each in words. Empty if nothing is in the way.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+may_still_happen:
+  description:
+    - V(true) if Azure may have accepted it, and how it ended could not be seen. The hooks may be changed all the same.
+      Absent where Azure has refused, or said that it failed.
+  returned: failure
+  type: bool
+  sample: true
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import lifecycle_hooks_arguments, run_lifecycle_hooks, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_lifecycle_hooks(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **lifecycle_hooks_arguments()},
+            required_if=[("state", "present", ("hooks",))],
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_lifecycle_hooks_info."""
+
+DOCUMENTATION = r"""
+module: vmss_lifecycle_hooks_info
+short_description: Read which lifecycle hooks a scale set has, and whether they can ever ask
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads the lifecycle hooks of a virtual machine scale set, and what keeps Azure from ever asking.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+notes:
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), which the role Reader grants.
+  - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.
+seealso:
+  - module: foghorn.azure_events.vmss_lifecycle_hooks
+"""
+
+EXAMPLES = r"""
+- name: Read whether Azure asks
+  foghorn.azure_events.vmss_lifecycle_hooks_info:
+    resource_group: shop
+    name: web
+  delegate_to: localhost
+  run_once: true
+  register: asked
+"""
+
+RETURN = r"""
+id:
+  description: The id of the scale set.
+  returned: success
+  type: str
+  sample: >-
+    /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
+hooks:
+  description: The hooks, those of types that are new to this module included.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    type:
+      description: Before what Azure asks.
+      type: str
+    wait_duration:
+      description: How long it waits for an answer, as an ISO 8601 duration.
+      type: str
+    default_action:
+      description: What happens to whatever nobody has answered by then.
+      type: str
+  sample: [{type: UpgradeAutoOSRollingBatchStarting, wait_duration: PT1H, default_action: Approve}]
+obstacles:
+  description: Why no hook of this scale set will ever ask, each in words. Empty if nothing is in the way.
+  returned: success
+  type: list
+  elements: str
+  sample: [automatic upgrades of its image are off (enableAutomaticOSUpgrade)]
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import run_lifecycle_hooks_info, scale_set_arguments, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_lifecycle_hooks_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **scale_set_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
