@@ -48,9 +48,9 @@ assert compile_elsewhere()
 import foghorn_agent.cli
 import json
 from foghorn_agent.config import parse_config
-from foghorn_agent.log import open_log
+from foghorn_agent.io.log import open_log
 from foghorn_agent.service import Service
-from foghorn_agent.signals import Signals
+from foghorn_agent.io.signals import Signals
 config = parse_config(json.loads(sys.argv[2]))
 config = config._replace(imds=config.imds._replace(poll_interval=0.0))
 forget()

@@ -27,7 +27,7 @@ sys.path[:0] = [
     str(ROOT / "tests" / "unit" / "roles" / "handler_agent"),
 ]
 
-from foghorn_agent.decisions import Work  # noqa: E402 - found on the path set above
+from foghorn_agent.decide.decisions import Work  # noqa: E402 - found on the path set above
 from rehearsal import DEALLOCATED, Life, Rehearsal  # noqa: E402
 
 RECIPE = "spot_worker.md"

@@ -26,7 +26,7 @@ runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT
 sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(LINKS)]
 
 from foghorn_agent.config import ConfigError, parse_config  # noqa: E402 - found on the path set above
-from foghorn_agent.policy import plan_for  # noqa: E402
+from foghorn_agent.decide.policy import plan_for  # noqa: E402
 from foghorn_core.scheduled_events.document import parse_event as parse_agents_event  # noqa: E402
 
 TAKEN = [

@@ -4,11 +4,13 @@
 
 Python 3.6 and later, standard library only.
 
-* What will the agent do about an event? `policy`, as `config` read it
-* What has been done? `state`, the sum of the journal's records. What comes next? `decisions`, pure
-* What did it do? `journal`
-* How does all of it run? `agent`, the loop; `steps`, `workers`, `endpoint`, `webhooks`, its edges
-* What does a person see of it? `cli`, `status`, `metrics`
+* How does all of it run? `service` puts it together, `agent` is the loop, and beside them is what it is composed of:
+  `announcements`, `approvals`, `members_state`, `deadlines`, `leaving`, `recorder`, `answers`
+* What is to be done? `decide`: a policy, the state as the sum of the journal's records, and what follows from both; pure
+* What does it do to the machine? `act`: the step under way, its processes, looks at connections and at the application
+* What does it read and write? `io`: journal, clock, log, service manager, metadata service
+* Who asks, and who is asked or told, over HTTP? `http`
+* What does a person see of it? `cli`, `http.status`, `decide.explain`, `advice`
 """
 
 __version__ = "0.1.0"

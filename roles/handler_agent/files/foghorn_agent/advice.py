@@ -9,10 +9,10 @@ from typing import List, Sequence, Set, Tuple
 from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
+from .act.connections import trouble_with_containers
+from .act.steps import has_hooks, hook_commands, idle_hooks
 from .config import KNOWN_TYPES, Config
-from .connections import trouble_with_containers
-from .paths import UnsafePath, check_path
-from .policy import (
+from .decide.policy import (
     CHECK,
     COMMAND,
     DRAIN,
@@ -30,7 +30,7 @@ from .policy import (
     default_rules,
     plan_for,
 )
-from .steps import has_hooks, hook_commands, idle_hooks
+from .io.paths import UnsafePath, check_path
 
 _UNIT_DIRECTORIES = (
     "/etc/systemd/system",

@@ -8,30 +8,30 @@ slow step, a silent IMDS or a hostile client cannot keep an eviction from being 
 
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
-from . import log as levels
+from .act.readiness import Readiness
+from .act.running import Running
+from .act.work_at_hand import SECONDS_TO_LOOK_AGAIN, WorkAtHand
 from .announcements import Announcements
 from .answers import Answers
 from .approvals import Approvals
-from .clock import Clocks, Steps
 from .config import Config
 from .deadlines import Deadlines
-from .decisions import Work, is_ready, plan_of
-from .doubts import doubt_about_policies
-from .imds_desk import Heard
-from .journal import Journal
+from .decide.decisions import Work, is_ready, plan_of
+from .decide.doubts import doubt_about_policies
+from .decide.manual import answer_to, records_of
+from .decide.policy import DRAIN, RESTORE, SHUTDOWN
+from .decide.quorum import shared_events
+from .decide.state import Record, State
+from .http.metrics import Counters
+from .io import log as levels
+from .io.clock import Clocks, Steps
+from .io.imds_desk import Heard
+from .io.journal import Journal
+from .io.log import Log
+from .io.workers import Worker
 from .leaving import Leaving
-from .log import Log
-from .manual import answer_to, records_of
 from .members_state import MembersState, Round
-from .metrics import Counters
-from .policy import DRAIN, RESTORE, SHUTDOWN
-from .quorum import shared_events
-from .readiness import Readiness
 from .recorder import Recorder
-from .running import Running
-from .state import Record, State
-from .work_at_hand import SECONDS_TO_LOOK_AGAIN, WorkAtHand
-from .workers import Worker
 
 _LONGEST_SLEEP = 1.0  # seconds
 _LONGEST_IDLE_SLEEP = 10.0  # seconds, while the poll goes on by itself

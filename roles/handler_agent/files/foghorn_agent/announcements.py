@@ -7,9 +7,8 @@ from typing import Dict, List, Optional
 from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import OutOfTime
 
-from . import log as levels
 from .deadlines import Deadlines
-from .decisions import (
+from .decide.decisions import (
     SECONDS_OF_DOUBT,
     SECONDS_TO_SURVIVE,
     observe,
@@ -18,11 +17,12 @@ from .decisions import (
     restarted,
     seconds_to_miss,
 )
-from .doubts import told_of_original
-from .imds_desk import Heard, Poll
+from .decide.doubts import told_of_original
+from .decide.state import is_another_vm
+from .io import log as levels
+from .io.imds_desk import Heard, Poll
+from .io.workers import Worker
 from .recorder import Recorder
-from .state import is_another_vm
-from .workers import Worker
 
 _LONGEST_OBEDIENCE = 3.0  # seconds without a poll because IMDS wants it so: of an eviction's notice, most is left
 

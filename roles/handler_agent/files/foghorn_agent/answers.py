@@ -8,18 +8,18 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from foghorn_core.scheduled_events.text import plain
 
-from . import log as levels
+from .act.readiness import Readiness
+from .act.work_at_hand import WorkAtHand
 from .approvals import Approvals
-from .doubts import doubt_about_name
-from .imds_desk import Heard
+from .decide.doubts import doubt_about_name
+from .decide.policy import SHORTEST_GRACE_OF_REPAIRS
+from .http.metrics import render
+from .http.status import Health, as_failure, describe, troubles
+from .io import log as levels
+from .io.imds_desk import Heard
 from .leaving import Leaving
 from .members_state import MembersState
-from .metrics import render
-from .policy import SHORTEST_GRACE_OF_REPAIRS
-from .readiness import Readiness
 from .recorder import Recorder
-from .status import Health, as_failure, describe, troubles
-from .work_at_hand import WorkAtHand
 
 
 class Answers:

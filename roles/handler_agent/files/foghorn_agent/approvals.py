@@ -8,15 +8,15 @@ from foghorn_core.maintenance_policy.window import why_closed
 from foghorn_core.scheduled_events.document import Event
 from foghorn_core.scheduled_events.errors import Refused
 
-from . import log as levels
-from .checks import Checks, Wanted
-from .decisions import Work, awaiting_approval, has_nothing_to_do, plan_of, to_approve
-from .manual import end_of
+from .act.checks import Checks, Wanted
+from .act.running import Running
+from .decide.decisions import Work, awaiting_approval, has_nothing_to_do, plan_of, to_approve
+from .decide.manual import end_of
+from .decide.policy import NEVER, nothing_configured_for
+from .io import log as levels
+from .io.workers import Worker
 from .members_state import MembersState
-from .policy import NEVER, nothing_configured_for
 from .recorder import Recorder
-from .running import Running
-from .workers import Worker
 
 _FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
 _LONGEST_RETRY = 30.0

@@ -18,13 +18,13 @@ from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
 from .config import DEFAULT_PATH, Config, ConfigError, load_config, read_config
-from .config_file import directory_of
-from .endpoint import RUNTIME_DIRECTORY, SOCKET_NAME
-from .journal import JournalError, read_history
-from .manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
-from .members import ask_agent
-from .secrets import NoSecret, read_members_secrets
-from .status import as_table
+from .decide.manual import FORGET, HOLD, REQUESTS, RequestError, parse_period
+from .http.endpoint import RUNTIME_DIRECTORY, SOCKET_NAME
+from .http.members import ask_agent
+from .http.status import as_table
+from .io.config_file import directory_of
+from .io.journal import JournalError, read_history
+from .io.secrets import NoSecret, read_members_secrets
 
 _USAGE = """\
 usage: foghorn-agent COMMAND [--config FILE] [OPTION]
@@ -327,7 +327,7 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
 
 def _by_hand(asked: Arguments, output: TextIO) -> int:
     # Only here: the other commands need none of it, and start faster.
-    from .control import ask_agent
+    from .io.control import ask_agent
 
     directory = load_config(asked.config).journal_directory
     wanted = {"request": asked.command, "seconds": asked.seconds, "event_id": asked.event_id}
@@ -350,7 +350,7 @@ def _version(_asked: Arguments, output: TextIO) -> int:
 
 def _send_webhook(_asked: Arguments, output: TextIO) -> int:
     # For the agent itself: what needs TLS, and its memory, runs in a process that ends.
-    from .delivery import send
+    from .http.delivery import send
 
     send(sys.stdin, output)
     return OK
@@ -358,7 +358,7 @@ def _send_webhook(_asked: Arguments, output: TextIO) -> int:
 
 def _choose_python(asked: Arguments, output: TextIO) -> int:
     # For the role.
-    from .interpreter import NoInterpreter, choose
+    from .io.interpreter import NoInterpreter, choose
 
     try:
         output.write(choose(asked.python) + "\n")
@@ -372,7 +372,7 @@ def _explain(asked: Arguments, output: TextIO) -> int:
     from foghorn_core.scheduled_events.document import EVENT_TYPES, parse_document
     from foghorn_core.scheduled_events.words import read_sources, read_types
 
-    from .explain import explain, sample_event
+    from .decide.explain import explain, sample_event
 
     config = _config_of(asked)
     now = datetime.now(timezone.utc)

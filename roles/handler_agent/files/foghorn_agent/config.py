@@ -20,10 +20,9 @@ from foghorn_core.scheduled_events.client import (
 )
 from foghorn_core.scheduled_events.document import EVENT_TYPES, GENERAL_API_VERSION, NameKey, name_key
 
-from .in_service import Keep
-from .members import MOST_MEMBERS
-from .paths import UnsafePath, check_path
-from .policy import (
+from .act.readiness import HTTP, KINDS, TCP, Check
+from .decide.in_service import Keep
+from .decide.policy import (
     APPROVALS,
     CHECK,
     COMMAND,
@@ -45,8 +44,9 @@ from .policy import (
     Step,
     default_rules,
 )
-from .readiness import HTTP, KINDS, TCP, Check
-from .state import TOLD, TOLD_STATES
+from .decide.state import TOLD, TOLD_STATES
+from .http.members import MOST_MEMBERS
+from .io.paths import UnsafePath, check_path
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
@@ -497,8 +497,8 @@ def _parse_quorum(section: Section) -> Quorum:
 
 def _parse_webhook(section: Section) -> Webhook:
     # Only here: most agents have none.
-    from .bodies import troubles_with
-    from .delivery import require_secrecy, split_url
+    from .http.bodies import troubles_with
+    from .http.delivery import require_secrecy, split_url
 
     url = section.content.get("url")
     if not section.has("url") or not isinstance(url, str):
@@ -536,7 +536,7 @@ def _parse_webhook(section: Section) -> Webhook:
 
 
 def _is_proxy(value: Any) -> bool:
-    from .delivery import split_url
+    from .http.delivery import split_url
 
     return isinstance(value, str) and _succeeds(split_url, value) and split_url(value)[::3] == (False, "/")
 

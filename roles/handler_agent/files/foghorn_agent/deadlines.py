@@ -5,8 +5,8 @@
 from datetime import datetime
 from typing import Container, Dict, FrozenSet, Optional
 
-from .decisions import SECONDS_ONCE_STARTED, plan_of, seconds_before_start
-from .policy import DEFAULT_BEGIN_BEFORE
+from .decide.decisions import SECONDS_ONCE_STARTED, plan_of, seconds_before_start
+from .decide.policy import DEFAULT_BEGIN_BEFORE
 from .recorder import Recorder
 
 

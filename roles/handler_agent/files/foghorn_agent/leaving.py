@@ -6,14 +6,14 @@ from typing import AbstractSet, Any, Dict, FrozenSet, List, Optional, Tuple
 
 from foghorn_core.scheduled_events.document import name_key
 
-from . import log as levels
 from .deadlines import Deadlines
-from .decisions import plan_of
-from .in_service import NO_END, latest_begin, why_not_yet
+from .decide.decisions import plan_of
+from .decide.in_service import NO_END, latest_begin, why_not_yet
+from .decide.policy import Plan
+from .decide.state import Tracked
+from .io import log as levels
 from .members_state import MembersState, Round
-from .policy import Plan
 from .recorder import Recorder
-from .state import Tracked
 
 _SAY_AGAIN = 10.0  # seconds between two lines about why it waits
 

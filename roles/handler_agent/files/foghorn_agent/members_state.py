@@ -6,14 +6,14 @@ from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Se
 
 from foghorn_core.scheduled_events.document import NameKey, name_key
 
-from . import log as levels
-from .decisions import Word, is_ready, plan_of
-from .in_service import Rotation, read_rotation
-from .members import Job
-from .quorum import OLD_WORD, STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
+from .decide.decisions import Word, is_ready, plan_of
+from .decide.in_service import Rotation, read_rotation
+from .decide.quorum import OLD_WORD, STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
+from .decide.state import Tracked
+from .http.members import Job
+from .io import log as levels
+from .io.workers import Worker
 from .recorder import Recorder
-from .state import Tracked
-from .workers import Worker
 
 _SAY_AGAIN = 10.0  # seconds between two lines about whom an event waits for
 

@@ -5,18 +5,18 @@
 import gc
 from typing import Any, Callable, Dict, Sequence, Tuple
 
-from . import log as levels
-from .clock import Clocks
 from .config import Config
-from .decisions import SECONDS_TO_SURVIVE
-from .doubts import doubt_about_records
-from .journal import Journal, JournalError
-from .log import Log
-from .manual import MANUAL_KINDS, as_message
-from .metrics import Counters
-from .policy import DRAIN, STAGES, Rule
-from .state import BEGUN, MANUAL_ID, TOLD, Record, State, apply, occasion, replay, summarise
-from .status import Health
+from .decide.decisions import SECONDS_TO_SURVIVE
+from .decide.doubts import doubt_about_records
+from .decide.manual import MANUAL_KINDS, as_message
+from .decide.policy import DRAIN, STAGES, Rule
+from .decide.state import BEGUN, MANUAL_ID, TOLD, Record, State, apply, occasion, replay, summarise
+from .http.metrics import Counters
+from .http.status import Health
+from .io import log as levels
+from .io.clock import Clocks
+from .io.journal import Journal, JournalError
+from .io.log import Log
 
 _WRITE_RETRY = 1.0  # seconds between tries to write what the disk did not take
 _MOST_UNWRITTEN = 1000  # records, then they are condensed to the state that they amount to

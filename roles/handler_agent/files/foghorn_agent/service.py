@@ -14,28 +14,17 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 
 from foghorn_core.scheduled_events.document import parse_event
 
-from . import log as levels
-from .access import Access
-from .activation import inherited_sockets
+from .act.running import Running, Surroundings, say_output
+from .act.steps import has_hooks
 from .agent import Agent, Edges
-from .clock import Clocks, boot_id
 from .config import Config, ConfigError, Webhook
-from .config_file import ConfigFile, directory_of
-from .control import Control
-from .decisions import Work
-from .endpoint import SOCKET_NAME, Endpoint
-from .imds_desk import ImdsDesk
-from .journal import Journal, JournalError, JournalInUse
-from .log import Log, open_log
-from .members import MembersDesk
-from .notify import Notifier
-from .policy import CHECK
-from .running import Running, Surroundings, say_output
-from .secrets import NoSecret, read_members_secrets
-from .signals import Signals
-from .state import Record, State, occasion, replay
-from .steps import has_hooks
-from .webhooks import (
+from .decide.decisions import Work
+from .decide.policy import CHECK
+from .decide.state import Record, State, occasion, replay
+from .http.access import Access
+from .http.endpoint import SOCKET_NAME, Endpoint
+from .http.members import MembersDesk
+from .http.webhooks import (
     CLOUD_EVENT,
     PLAIN_JSON,
     PLAIN_TEXT,
@@ -46,7 +35,18 @@ from .webhooks import (
     shown_url,
     wrap,
 )
-from .workers import Worker
+from .io import log as levels
+from .io.activation import inherited_sockets
+from .io.clock import Clocks, boot_id
+from .io.config_file import ConfigFile, directory_of
+from .io.control import Control
+from .io.imds_desk import ImdsDesk
+from .io.journal import Journal, JournalError, JournalInUse
+from .io.log import Log, open_log
+from .io.notify import Notifier
+from .io.secrets import NoSecret, read_members_secrets
+from .io.signals import Signals
+from .io.workers import Worker
 
 _STOPPING_TIME = 10.0  # seconds that children have to end in
 _LOOK_AFTER_WEBHOOKS = 0.5  # seconds
@@ -105,7 +105,7 @@ def _first_config(
         if last_good is not None:
             return last_good, error
         # Only here: most agents never need it.
-        from .waiting import wait_for_config
+        from .act.waiting import wait_for_config
 
         is_out = kept_in is not None and replay(Journal(kept_in).read()).is_out
         return wait_for_config(file, error, environment, log, signals, _again(sockets), is_out), None
@@ -467,7 +467,7 @@ def _body_of(webhook: Webhook, stage: str, record: Record, state: State) -> Tupl
         event = cloud_event(stage, name, " ".join(event_ids), "/foghorn-agent/%s" % name, time_of_it, record)
         return json.dumps(wrap(event, webhook.wrap)), PLAIN_JSON if webhook.wrap else CLOUD_EVENT
     # Only here: most webhooks have no body of their own.
-    from .bodies import fields_of, fill
+    from .http.bodies import fields_of, fill
 
     one = state.find(event_ids[0]) if event_ids else None
     about = parse_event(record["event"]) if "event" in record else one.event if one is not None else None

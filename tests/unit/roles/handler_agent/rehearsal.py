@@ -12,18 +12,18 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, cast
 
+from foghorn_agent.act.running import Running
+from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.agent import Agent, Edges
-from foghorn_agent.clock import Clocks
 from foghorn_agent.config import parse_config
-from foghorn_agent.decisions import Work
-from foghorn_agent.imds_desk import Heard, Poll
-from foghorn_agent.journal import JournalError
-from foghorn_agent.members import Job, MemberError
-from foghorn_agent.policy import CHECK, DRAIN, HOOKS, RESTORE, SHUTDOWN
-from foghorn_agent.quorum import ANOTHER_MACHINE
-from foghorn_agent.running import Running
-from foghorn_agent.state import State, replay
-from foghorn_agent.steps import StepOutcome
+from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.policy import CHECK, DRAIN, HOOKS, RESTORE, SHUTDOWN
+from foghorn_agent.decide.quorum import ANOTHER_MACHINE
+from foghorn_agent.decide.state import State, replay
+from foghorn_agent.http.members import Job, MemberError
+from foghorn_agent.io.clock import Clocks
+from foghorn_agent.io.imds_desk import Heard, Poll
+from foghorn_agent.io.journal import JournalError
 from foghorn_core.scheduled_events.document import Document, Event, NameKey, name_key
 from foghorn_core.scheduled_events.errors import OutOfTime, Refused
 

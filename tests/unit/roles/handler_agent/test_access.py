@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 import pytest
-from foghorn_agent.access import Access
 from foghorn_agent.config import Config, Quorum
-from foghorn_agent.endpoint import Asked
+from foghorn_agent.http.access import Access
+from foghorn_agent.http.endpoint import Asked
 from foghorn_core.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 
 SECRET = b"s" * 32

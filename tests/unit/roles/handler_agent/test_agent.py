@@ -17,17 +17,17 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
-from foghorn_agent import log as levels
-from foghorn_agent import running
-from foghorn_agent.clock import Clocks
+from foghorn_agent.act import running
+from foghorn_agent.act.running import Running, Surroundings
+from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.config import Config, Imds, parse_config
-from foghorn_agent.decisions import Work
-from foghorn_agent.imds_desk import ImdsDesk
-from foghorn_agent.policy import DRAIN
-from foghorn_agent.running import Running, Surroundings
-from foghorn_agent.state import replay
-from foghorn_agent.status import as_table
-from foghorn_agent.steps import StepOutcome
+from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.policy import DRAIN
+from foghorn_agent.decide.state import replay
+from foghorn_agent.http.status import as_table
+from foghorn_agent.io import log as levels
+from foghorn_agent.io.clock import Clocks
+from foghorn_agent.io.imds_desk import ImdsDesk
 from foghorn_core.scheduled_events.document import Document, format_date
 from foghorn_core.scheduled_events.errors import DocumentError, Refused
 from rehearsal import (

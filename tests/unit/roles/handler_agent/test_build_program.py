@@ -81,7 +81,7 @@ import foghorn_agent.service as service, foghorn_core.scheduled_events.client as
 forget()
 print(type(service.__loader__).__name__, service.__file__, service.program())
 print(linecache.getline(service.__file__, 3, service.__dict__).strip())
-import foghorn_agent.connections
+import foghorn_agent.act.connections
 print(len(sys.meta_path), "zipfile" in sys.modules)
 """
 
@@ -118,7 +118,7 @@ with open(%r, "wb") as file:
     file.write(b"what another version may be")
 from foghorn_core.maintenance_policy.zones import LocalTime
 from foghorn_core.maintenance_policy.window import why_closed
-from foghorn_agent.bodies import fields_of, fill
+from foghorn_agent.http.bodies import fields_of, fill
 print(why_closed(config.rules[0].plan.approve_between, 0.0, LocalTime()))
 """
 

@@ -19,7 +19,7 @@ import pytest
 from edge_helpers import PATIENCE
 from foghorn_agent import __version__
 from foghorn_agent.cli import USAGE, Arguments, UsageError, as_history_line, main, parse_arguments
-from foghorn_agent.journal import Journal
+from foghorn_agent.io.journal import Journal
 from real_agent import RealAgent, build
 from rehearsal import Life, Rehearsal
 

@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from foghorn_agent.clock import boot_id
+from foghorn_agent.io.clock import boot_id
 
 
 def test_given_a_kernel_that_says_it_when_asked_then_the_boot_has_its_id(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any, List, Optional
 
 import pytest
 from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, load_config, parse_config
-from foghorn_agent.policy import Plan, Rule, Step, default_rules
-from foghorn_agent.state import TOLD
+from foghorn_agent.decide.policy import Plan, Rule, Step, default_rules
+from foghorn_agent.decide.state import TOLD
 from foghorn_core.maintenance_policy.match import Match
 from foghorn_core.scheduled_events.document import name_key
 from hypothesis import given

@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional
 
 import pytest
 from foghorn_agent.config import Config, ConfigError
-from foghorn_agent.config_file import ConfigFile, directory_of
+from foghorn_agent.io.config_file import ConfigFile, directory_of
 
 COPY = "agent.last_good.json"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generator, List, Tuple
 
 import pytest
-from foghorn_agent.connections import count_established, trouble_with_containers
+from foghorn_agent.act.connections import count_established, trouble_with_containers
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ESTABLISHED = "01"

@@ -16,9 +16,9 @@ from typing import Any, Dict, Generator, List, Optional
 
 import pytest
 from edge_helpers import PATIENCE
-from foghorn_agent import control as module
-from foghorn_agent.control import SOCKET_NAME, Control, ask_agent
-from foghorn_agent.manual import RequestError
+from foghorn_agent.decide.manual import RequestError
+from foghorn_agent.io import control as module
+from foghorn_agent.io.control import SOCKET_NAME, Control, ask_agent
 
 
 class Door:

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import pytest
+from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.config import parse_config
-from foghorn_agent.decisions import (
+from foghorn_agent.decide.decisions import (
     Word,
     Work,
     ended,
@@ -26,9 +27,8 @@ from foghorn_agent.decisions import (
     to_approve,
     transitions,
 )
-from foghorn_agent.policy import FINISH, IGNORE, STOP, Plan
-from foghorn_agent.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
-from foghorn_agent.steps import StepOutcome
+from foghorn_agent.decide.policy import FINISH, IGNORE, STOP, Plan
+from foghorn_agent.decide.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
 from foghorn_core.scheduled_events.document import Document, Event, event_as_azure, name_key, parse_document
 from rehearsal import POLICY, QUORUM, VM_NAME
 

@@ -15,7 +15,7 @@ from typing import Any, Generator, List, Optional, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock
-from foghorn_agent.endpoint import Asked, Endpoint, Response
+from foghorn_agent.http.endpoint import Asked, Endpoint, Response
 
 SECONDS = 10.0
 IP_FREEBIND = getattr(socket, "IP_FREEBIND", 15)

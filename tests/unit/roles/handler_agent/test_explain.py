@@ -14,8 +14,8 @@ from typing import Any, List, Optional
 import pytest
 from foghorn_agent import cli
 from foghorn_agent.config import parse_config
-from foghorn_agent.explain import explain, sample_event
-from foghorn_agent.in_service import Keep
+from foghorn_agent.decide.explain import explain, sample_event
+from foghorn_agent.decide.in_service import Keep
 from rehearsal import QUORUM
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -20,10 +20,10 @@ if sys.version_info < (3, 9):
 pytest.importorskip("aiohttp")
 
 from azure_simulator.testing import Simulator
-from foghorn_agent import log as levels
-from foghorn_agent.clock import Clocks
-from foghorn_agent.decisions import Work
-from foghorn_agent.imds_desk import ImdsDesk, Poll
+from foghorn_agent.decide.decisions import Work
+from foghorn_agent.io import log as levels
+from foghorn_agent.io.clock import Clocks
+from foghorn_agent.io.imds_desk import ImdsDesk, Poll
 from rehearsal import EPOCH, STEP_SECONDS, VM_NAME, Rehearsal
 
 FLEET = {

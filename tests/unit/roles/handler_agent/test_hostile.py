@@ -15,16 +15,16 @@ from typing import Any, Dict, List
 import pytest
 from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from edge_helpers import SAMPLE, wait_until
-from foghorn_agent import log as levels
+from foghorn_agent.act.running import Running, Surroundings, input_for
 from foghorn_agent.agent import Agent
 from foghorn_agent.cli import _show, as_history_line
-from foghorn_agent.decisions import Work
-from foghorn_agent.log import open_log
-from foghorn_agent.policy import COMMAND, Step
-from foghorn_agent.running import Running, Surroundings, input_for
-from foghorn_agent.state import replay, summarise
-from foghorn_agent.status import as_table
-from foghorn_agent.webhooks import cloud_event
+from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.policy import COMMAND, Step
+from foghorn_agent.decide.state import replay, summarise
+from foghorn_agent.http.status import as_table
+from foghorn_agent.http.webhooks import cloud_event
+from foghorn_agent.io import log as levels
+from foghorn_agent.io.log import open_log
 from foghorn_core.scheduled_events.document import Document, Event, event_as_azure, parse_document
 from rehearsal import UNAPPROVED, VM_NAME, Rehearsal
 

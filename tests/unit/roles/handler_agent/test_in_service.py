@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional
 
 import pytest
 from foghorn_agent.config import ConfigError, parse_config
-from foghorn_agent.in_service import NO_END, Keep, Rotation, read_rotation, why_not_yet
-from foghorn_agent.status import as_table
+from foghorn_agent.decide.in_service import NO_END, Keep, Rotation, read_rotation, why_not_yet
+from foghorn_agent.http.status import as_table
 from foghorn_core.scheduled_events.document import NameKey, name_key
 from hypothesis import given, settings
 from hypothesis import strategies as st

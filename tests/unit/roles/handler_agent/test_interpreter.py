@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from foghorn_agent.cli import FAILED, OK, main
-from foghorn_agent.interpreter import NoInterpreter, choose, system_pythons
+from foghorn_agent.io.interpreter import NoInterpreter, choose, system_pythons
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from typing import Any, Dict, List
 
 import pytest
 from edge_helpers import PATIENCE, environment_of_agent
-from foghorn_agent import journal as module
-from foghorn_agent.journal import FILE_NAME, LOCK_FILE_NAME, PREVIOUS_FILE_NAME, Journal, JournalError, read_history
-from foghorn_agent.state import replay, summarise
+from foghorn_agent.decide.state import replay, summarise
+from foghorn_agent.io import journal as module
+from foghorn_agent.io.journal import FILE_NAME, LOCK_FILE_NAME, PREVIOUS_FILE_NAME, Journal, JournalError, read_history
 from rehearsal import Life, Rehearsal
 
 RECORDS: List[Dict[str, Any]] = [{"kind": "a", "text": "ä\n\0"}, {"kind": "b", "number": 1.5}, {"kind": "c", "x": None}]
@@ -223,7 +223,7 @@ def test_given_records_that_the_disk_did_not_take_when_condensed_then_the_summar
 
 CHILD = """
 import json, resource, sys
-from foghorn_agent.journal import Journal
+from foghorn_agent.io.journal import Journal
 
 journal = Journal(sys.argv[1])
 journal.open()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Dict, Generator
 
 import pytest
-from foghorn_agent.log import INFO, WARNING, open_log
+from foghorn_agent.io.log import INFO, WARNING, open_log
 
 
 class Journald:

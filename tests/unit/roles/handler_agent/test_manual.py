@@ -10,9 +10,9 @@ from typing import Any, List, Optional
 
 import pytest
 from foghorn_agent.config import parse_config
-from foghorn_agent.manual import RequestError, parse_period, records_of
-from foghorn_agent.policy import default_rules, manual_plan
-from foghorn_agent.state import State, replay, summarise
+from foghorn_agent.decide.manual import RequestError, parse_period, records_of
+from foghorn_agent.decide.policy import default_rules, manual_plan
+from foghorn_agent.decide.state import State, replay, summarise
 from rehearsal import POLICY, Life, Rehearsal
 
 DRAINED = ["deregister", "wait"]

@@ -9,8 +9,8 @@ from typing import Any, Dict, List
 
 import pytest
 from edge_helpers import SAMPLE
-from foghorn_agent.metrics import Counters, render
-from foghorn_agent.status import TROUBLES
+from foghorn_agent.http.metrics import Counters, render
+from foghorn_agent.http.status import TROUBLES
 
 
 def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str = "Reboot") -> Dict[str, Any]:

@@ -8,7 +8,7 @@ Runs on Python 3.6 and later.
 from typing import Any, List, Optional
 
 import pytest
-from foghorn_agent.policy import (
+from foghorn_agent.decide.policy import (
     DEFAULT_MARGIN,
     DRAIN,
     NEVER,

@@ -21,15 +21,15 @@ from typing import Any, Callable, Dict, Generator, List
 import pytest
 from ansible_collections.foghorn.azure_events.tests.ports import free_port
 from edge_helpers import PATIENCE, environment_of_agent, put, wait_until
-from foghorn_agent import log as levels
 from foghorn_agent.config import Config, ConfigError, parse_config
-from foghorn_agent.config_file import ConfigFile
-from foghorn_agent.control import ask_agent
-from foghorn_agent.journal import Journal
+from foghorn_agent.decide.state import State, Tracked
+from foghorn_agent.http.webhooks import Report, Request
+from foghorn_agent.io import log as levels
+from foghorn_agent.io.config_file import ConfigFile
+from foghorn_agent.io.control import ask_agent
+from foghorn_agent.io.journal import Journal
+from foghorn_agent.io.signals import Signals
 from foghorn_agent.service import CannotStart, Service, serve
-from foghorn_agent.signals import Signals
-from foghorn_agent.state import State, Tracked
-from foghorn_agent.webhooks import Report, Request
 from foghorn_core.scheduled_events.document import Event, event_as_azure
 
 NOBODY = "http://127.0.0.1:9"

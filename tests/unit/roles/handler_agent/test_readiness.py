@@ -12,8 +12,8 @@ from typing import Any, Generator, List, Sequence, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, Clock, wait_until
+from foghorn_agent.act.readiness import Check, Readiness, look
 from foghorn_agent.config import parse_config
-from foghorn_agent.readiness import Check, Readiness, look
 from rehearsal import UNAPPROVED, Life, Rehearsal
 
 

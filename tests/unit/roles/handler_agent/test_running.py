@@ -13,11 +13,11 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 from edge_helpers import Clock, wait_until
-from foghorn_agent import running as module
-from foghorn_agent.decisions import Work
-from foghorn_agent.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
-from foghorn_agent.running import Running, Surroundings, environment_for, input_for, say_output
-from foghorn_agent.steps import StepOutcome
+from foghorn_agent.act import running as module
+from foghorn_agent.act.running import Running, Surroundings, environment_for, input_for, say_output
+from foghorn_agent.act.steps import StepOutcome
+from foghorn_agent.decide.decisions import Work
+from foghorn_agent.decide.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
 from foghorn_core.scheduled_events.document import Event
 
 CUT_OFF = "cut off at the deadline"

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 import pytest
-from foghorn_agent.secrets import NoSecret, read_members_secrets
+from foghorn_agent.io.secrets import NoSecret, read_members_secrets
 
 SECRET = b"sesame-sesame-sesame-sesame-sesame"
 

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
 import pytest
-from foghorn_agent.policy import Step
-from foghorn_agent.state import (
+from foghorn_agent.decide.policy import Step
+from foghorn_agent.decide.state import (
     BEGUN,
     ENDED,
     FAILED,
@@ -27,7 +27,7 @@ from foghorn_agent.state import (
     replay,
     summarise,
 )
-from foghorn_agent.undo import Undo
+from foghorn_agent.decide.undo import Undo
 from foghorn_core.scheduled_events.document import Event, event_as_azure
 from hypothesis import given
 from hypothesis import strategies as st

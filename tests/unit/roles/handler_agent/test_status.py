@@ -11,9 +11,9 @@ from typing import Any, Dict
 
 import pytest
 from foghorn_agent.config import parse_config
-from foghorn_agent.policy import keyed
-from foghorn_agent.state import SUCCEEDED, Progress, State, Tracked
-from foghorn_agent.status import Health, as_table, describe, phase
+from foghorn_agent.decide.policy import keyed
+from foghorn_agent.decide.state import SUCCEEDED, Progress, State, Tracked
+from foghorn_agent.http.status import Health, as_table, describe, phase
 from foghorn_core.scheduled_events.document import Event, format_date
 from rehearsal import EPOCH, POLICY, QUORUM, UNAPPROVED, VM_NAME, Life, Rehearsal
 

@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, Generator, List, Optional, Sequence
 
 import pytest
 from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
-from foghorn_agent import steps
-from foghorn_agent.paths import UnsafePath
-from foghorn_agent.steps import Child, StepOutcome, hook_commands
+from foghorn_agent.act import steps
+from foghorn_agent.act.steps import Child, StepOutcome, hook_commands
+from foghorn_agent.io.paths import UnsafePath
 
 LIMIT = 100.0  # seconds, by the clock that is set by hand
 
@@ -628,7 +628,7 @@ def test_given_a_hook_when_run_then_it_runs(hooks: Path, add: Callable[..., Path
 
 
 def test_given_the_module_when_imported_then_nothing_heavy_comes_with_it() -> None:
-    program = "import sys; import foghorn_agent.steps; print('ssl' in sys.modules, 'email' in sys.modules)"
+    program = "import sys; import foghorn_agent.act.steps; print('ssl' in sys.modules, 'email' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program],
         env=environment_of_agent(),

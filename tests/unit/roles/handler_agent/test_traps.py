@@ -12,10 +12,10 @@ import time
 from typing import Any, Dict, Generator, List, Optional, Tuple
 
 import pytest
-from foghorn_agent.clock import Clocks
 from foghorn_agent.config import Config, Imds
-from foghorn_agent.imds_desk import ImdsDesk
-from foghorn_agent.policy import default_rules, plan_for
+from foghorn_agent.decide.policy import default_rules, plan_for
+from foghorn_agent.io.clock import Clocks
+from foghorn_agent.io.imds_desk import ImdsDesk
 from foghorn_core.scheduled_events.client import DEFAULT_TIMEOUT
 from foghorn_core.scheduled_events.document import Event
 from foghorn_core.scheduled_events.errors import DocumentError

@@ -10,11 +10,11 @@ from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
 import pytest
-from foghorn_agent.bodies import fields_of
 from foghorn_agent.config import parse_config
-from foghorn_agent.policy import COMMAND, HOOKS, WAIT_CONNECTIONS, Plan, Step
-from foghorn_agent.state import State, apply, replay
-from foghorn_agent.undo import Undo, read_undo, undo_as_json, undo_of
+from foghorn_agent.decide.policy import COMMAND, HOOKS, WAIT_CONNECTIONS, Plan, Step
+from foghorn_agent.decide.state import State, apply, replay
+from foghorn_agent.decide.undo import Undo, read_undo, undo_as_json, undo_of
+from foghorn_agent.http.bodies import fields_of
 from rehearsal import POLICY, QUORUM, UNIT_POLICY, Life, Rehearsal
 
 OTHER: Dict[str, Any] = {

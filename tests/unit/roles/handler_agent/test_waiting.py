@@ -18,10 +18,10 @@ from typing import Any, Callable, Generator, List, Tuple
 
 import pytest
 from edge_helpers import PATIENCE, put, wait_until
+from foghorn_agent.act.waiting import wait_for_config
 from foghorn_agent.config import ConfigError
-from foghorn_agent.config_file import ConfigFile
-from foghorn_agent.signals import Signals
-from foghorn_agent.waiting import wait_for_config
+from foghorn_agent.io.config_file import ConfigFile
+from foghorn_agent.io.signals import Signals
 
 
 @pytest.fixture

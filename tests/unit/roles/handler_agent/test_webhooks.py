@@ -21,9 +21,9 @@ from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, T
 
 import pytest
 from edge_helpers import AGENT, PATIENCE, Clock, wait_until
-from foghorn_agent.bodies import FIELDS, fields_of, fill, troubles_with
-from foghorn_agent.delivery import deliver, read_secret, require_secrecy, send, split_url
-from foghorn_agent.webhooks import (
+from foghorn_agent.http.bodies import FIELDS, fields_of, fill, troubles_with
+from foghorn_agent.http.delivery import deliver, read_secret, require_secrecy, send, split_url
+from foghorn_agent.http.webhooks import (
     PLAIN_JSON,
     Counts,
     Delivery,
@@ -42,7 +42,7 @@ PATHS = [str(AGENT), str(AGENT.parents[2] / ".cache" / "agent")]
 SENDER = [
     sys.executable,
     "-c",
-    "import sys; sys.path[:0] = %r; from foghorn_agent.delivery import send; send(sys.stdin, sys.stdout)" % PATHS,
+    "import sys; sys.path[:0] = %r; from foghorn_agent.http.delivery import send; send(sys.stdin, sys.stdout)" % PATHS,
 ]
 
 
@@ -600,7 +600,7 @@ def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_passwor
     ],
 )
 def test_given_a_url_when_asked_then_the_host_is_as_http_wants_it(url: str, host: str) -> None:
-    from foghorn_agent.delivery import _headers
+    from foghorn_agent.http.delivery import _headers
 
     assert _headers(Request(url, "{}"), split_url(url))["Host"] == host
 
@@ -878,7 +878,7 @@ def test_given_many_requests_when_polled_then_each_poll_returns_while_the_sender
 
 
 def test_given_the_module_when_imported_then_neither_ssl_nor_http_comes_with_it() -> None:
-    program = "import sys; sys.path[:0] = %r; import foghorn_agent.webhooks; print(sorted(sys.modules))"
+    program = "import sys; sys.path[:0] = %r; import foghorn_agent.http.webhooks; print(sorted(sys.modules))"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, "-S", "-c", program % PATHS],

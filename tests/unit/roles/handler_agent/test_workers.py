@@ -11,7 +11,7 @@ from typing import Any, Callable, Generator, List
 
 import pytest
 from edge_helpers import PATIENCE, environment_of_agent
-from foghorn_agent.workers import Worker
+from foghorn_agent.io.workers import Worker
 
 Make = Callable[[Callable[[Any], Any]], Worker]
 
@@ -119,7 +119,7 @@ def test_given_json_nested_without_end_when_a_worker_reads_it_then_it_is_an_erro
     """In a process of its own: were the stack too small, that process would not survive it."""
     program = """
 import json, selectors, sys
-from foghorn_agent.workers import Worker
+from foghorn_agent.io.workers import Worker
 worker = Worker(json.loads, "test")
 for text in ("[" * 1000000, '{"a":' * 1000000):
     worker.submit(text)

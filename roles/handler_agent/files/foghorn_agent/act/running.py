@@ -8,12 +8,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from foghorn_core.scheduled_events.document import event_as_azure, format_date
 
-from . import log as levels
+from ..decide.decisions import Work, is_too_short
+from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
+from ..io import log as levels
+from ..io.log import Log
+from ..io.paths import UnsafePath, check_path
 from .connections import count_established, trouble_with_containers
-from .decisions import Work, is_too_short
-from .log import Log
-from .paths import UnsafePath, check_path
-from .policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
 from .steps import Child, StepOutcome, hook_commands
 
 _CUT_OFF = "cut off at the deadline"

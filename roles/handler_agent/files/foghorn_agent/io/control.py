@@ -14,7 +14,7 @@ import socket
 import struct
 from typing import Any, Callable, Dict, Iterator
 
-from .manual import RequestError
+from ..decide.manual import RequestError
 
 SOCKET_NAME = "control.sock"
 

@@ -15,8 +15,8 @@ from foghorn_core.scheduled_events.errors import DocumentError, ProtocolError, T
 from foghorn_core.scheduled_events.http_connection import Answer, HttpConnection
 from foghorn_core.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 
-from .quorum import ANOTHER_MACHINE, NOT_ASKED, NOT_SIGNED, OTHER_SECRET
-from .secrets import NoSecret, read_members_secrets
+from ..decide.quorum import ANOTHER_MACHINE, NOT_ASKED, NOT_SIGNED, OTHER_SECRET
+from ..io.secrets import NoSecret, read_members_secrets
 
 _PATH = "/status"
 _LARGEST_ANSWER = 128 * 1024  # bytes

@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Mapping, Optional, Tuple
 
-from .config import Config, ConfigError, read_config, read_file
+from ..config import Config, ConfigError, read_config, read_file
 
 _LAST_GOOD_NAME = "agent.last_good.json"
 _NEW_SUFFIX = ".new"

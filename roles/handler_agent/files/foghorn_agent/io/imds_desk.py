@@ -10,8 +10,8 @@ from foghorn_core.scheduled_events.deadline import Deadline
 from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import DocumentError, OutOfTime, Refused
 
+from ..config import Config
 from .clock import Clocks
-from .config import Config
 
 _SECONDS_BESIDE = 2.0
 """After which a question is asked once more beside the first: an answer that is lost is not to cost an eviction."""

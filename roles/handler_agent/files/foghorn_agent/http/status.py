@@ -9,11 +9,11 @@ from typing import Any, Container, Dict, List, Mapping, NamedTuple, Optional, Se
 from foghorn_core.scheduled_events.document import event_as_dict, format_date, same_name
 from foghorn_core.scheduled_events.text import plain
 
-from . import __version__
-from .decisions import Work, is_ready, plan_of
-from .policy import DRAIN, NEVER, QUORUM, SHUTDOWN, Rule, nothing_configured_for
-from .quorum import as_text
-from .state import BEGUN, MANUAL_ID, State, Tracked
+from .. import __version__
+from ..decide.decisions import Work, is_ready, plan_of
+from ..decide.policy import DRAIN, NEVER, QUORUM, SHUTDOWN, Rule, nothing_configured_for
+from ..decide.quorum import as_text
+from ..decide.state import BEGUN, MANUAL_ID, State, Tracked
 
 JsonObject = Dict[str, Any]
 

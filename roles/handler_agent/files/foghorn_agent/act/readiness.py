@@ -14,10 +14,10 @@ from foghorn_core.scheduled_events.deadline import Deadline
 from foghorn_core.scheduled_events.errors import ProtocolError, TooLarge
 from foghorn_core.scheduled_events.http_connection import HttpConnection
 
-from . import log as levels
-from .log import Log
+from ..io import log as levels
+from ..io.log import Log
+from ..io.workers import Worker
 from .steps import Child
-from .workers import Worker
 
 HTTP = "http"
 TCP = "tcp"

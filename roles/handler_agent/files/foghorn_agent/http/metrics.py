@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from foghorn_core.scheduled_events.text import plain
 
-from .policy import STAGES
-from .state import ENDED, SUCCEEDED, WITHDRAWN
+from ..decide.policy import STAGES
+from ..decide.state import ENDED, SUCCEEDED, WITHDRAWN
 from .status import TROUBLES
 
 Labels = Tuple[Tuple[str, str], ...]

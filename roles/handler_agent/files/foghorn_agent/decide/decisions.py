@@ -35,6 +35,7 @@ from foghorn_core.scheduled_events.document import (
     same_name,
 )
 
+from ..act.steps import StepOutcome
 from .policy import (
     DRAIN,
     HOOKS,
@@ -53,7 +54,6 @@ from .policy import (
     seconds_for,
 )
 from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAWN, HookFailure, Record, State, Tracked
-from .steps import StepOutcome
 from .undo import Undo, undo_of
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)

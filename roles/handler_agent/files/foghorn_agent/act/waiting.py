@@ -12,14 +12,14 @@ import socket
 import time
 from typing import Mapping, Optional, Sequence
 
-from . import log as levels
-from .config import Config, ConfigError
-from .config_file import ConfigFile
-from .endpoint import Asked, Endpoint, Response
-from .log import Log
-from .metrics import as_text
-from .notify import Notifier
-from .signals import Signals
+from ..config import Config, ConfigError
+from ..http.endpoint import Asked, Endpoint, Response
+from ..http.metrics import as_text
+from ..io import log as levels
+from ..io.config_file import ConfigFile
+from ..io.log import Log
+from ..io.notify import Notifier
+from ..io.signals import Signals
 
 _LOOK_AGAIN = 1.0  # seconds
 # What hinders may lie outside of the file: a directory above it, or a disk.

@@ -4,9 +4,8 @@
 
 from typing import Callable, FrozenSet, List, NamedTuple, Optional
 
-from . import log as levels
-from .deadlines import Deadlines
-from .decisions import (
+from ..deadlines import Deadlines
+from ..decide.decisions import (
     Work,
     ended,
     found,
@@ -21,13 +20,14 @@ from .decisions import (
     undo_with,
     with_hooks_given_up,
 )
-from .policy import RESTORE, STOP
-from .recorder import Recorder
+from ..decide.policy import RESTORE, STOP
+from ..decide.state import Record, State, Tracked
+from ..decide.undo import Undo, undo_as_json
+from ..http.status import Failing, failures
+from ..io import log as levels
+from ..recorder import Recorder
 from .running import Running
-from .state import Record, State, Tracked
-from .status import Failing, failures
 from .steps import StepOutcome
-from .undo import Undo, undo_as_json
 
 _GRACE_BEFORE_EVICTION = 0.5  # seconds between SIGTERM and SIGKILL for what is in the way of an eviction's drain
 _STEP_RETRY = 1.0  # seconds after another step that failed

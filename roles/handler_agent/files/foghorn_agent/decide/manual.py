@@ -13,7 +13,7 @@ from typing import Any, List, Mapping, Optional, Sequence
 from foghorn_core.scheduled_events.document import format_date
 from foghorn_core.scheduled_events.text import plain
 
-from .config import Quorum
+from ..config import Quorum
 from .state import MANUAL_ID, Record, State, Tracked
 
 DRAIN = "drain"

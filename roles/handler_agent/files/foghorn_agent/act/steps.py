@@ -15,7 +15,7 @@ import stat
 import subprocess
 from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from .paths import UnsafePath, check_path
+from ..io.paths import UnsafePath, check_path
 
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 

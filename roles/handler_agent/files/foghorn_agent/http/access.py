@@ -11,9 +11,9 @@ from typing import Callable, Optional, Sequence, Tuple, Union
 
 from foghorn_core.scheduled_events.signature import SIGNATURE_HEADER, nonce_of_question, secret_of_question, sign_answer
 
-from .config import AZURE_PROBE_ADDRESS, Config, Network
+from ..config import AZURE_PROBE_ADDRESS, Config, Network
+from ..io.secrets import NoSecret, read_members_secrets
 from .endpoint import Asked, Response
-from .secrets import NoSecret, read_members_secrets
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 

@@ -17,7 +17,7 @@ import selectors
 import socket
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-from .activation import Address, is_at
+from ..io.activation import Address, is_at
 
 # Where whoever is on the machine can ask, whatever becomes of the port.
 RUNTIME_DIRECTORY = "/run/foghorn"
