@@ -49,7 +49,7 @@ EXAMPLES = r"""
     name: web
   delegate_to: localhost
   run_once: true
-  register: asked
+  register: hooks
 """
 
 RETURN = r"""

@@ -267,6 +267,34 @@ def lifecycle_hooks_arguments() -> ArgumentSpec:
     }
 
 
+def hook_event_choice_arguments() -> ArgumentSpec:
+    """Options that say which events of lifecycle hooks are read."""
+    from . import lifecycle_hook_events
+
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "scale_set": {"type": "str", "required": True},
+        "name": {"type": "str"},
+        "states": {"type": "list", "elements": "str", "choices": list(lifecycle_hook_events.EVENT_STATES)},
+        "types": {"type": "list", "elements": "str"},
+    }
+
+
+def hook_event_arguments() -> ArgumentSpec:
+    """Options that say what becomes of an event of a lifecycle hook."""
+    from . import lifecycle_hook_events
+
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "scale_set": {"type": "str", "required": True},
+        "name": {"type": "str"},
+        "state": {"type": "str", "required": True, "choices": list(lifecycle_hook_events.STATES)},
+        "instances": {"type": "list", "elements": "str"},
+        "until": {"type": "str"},
+        "by": {"type": "str"},
+    }
+
+
 def membership_arguments() -> ArgumentSpec:
     """Options that name a VM, and say what becomes of it in its pools."""
     from . import membership
@@ -766,6 +794,50 @@ def run_lifecycle_hooks_info(module: AnsibleModule) -> None:
 
         def work(client: ArmClient) -> dict[str, Any]:
             return {"changed": False, **lifecycle_hooks.read_hooks(client, group, name)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_hook_event_info(module: AnsibleModule) -> None:
+    """Do the work of vmss_lifecycle_hook_event_info."""
+    from . import lifecycle_hook_events
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        group, scale_set = read_name(options, "resource_group"), read_name(options, "scale_set")
+        choice = (options["name"], options["states"], options["types"])
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            return {"changed": False, "events": lifecycle_hook_events.list_events(client, group, scale_set, *choice)}
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_hook_event(module: AnsibleModule) -> None:
+    """Do the work of vmss_lifecycle_hook_event."""
+    from . import lifecycle_hook_events
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        options = module.params
+        answer = lifecycle_hook_events.read_answer(options)
+        group, scale_set = read_name(options, "resource_group"), read_name(options, "scale_set")
+        name = read_name(options, "name") if options["name"] is not None else None
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            outcome = lifecycle_hook_events.answer_event(client, group, scale_set, name, answer, module.check_mode)
+            report: dict[str, Any] = {
+                "changed": outcome.changed,
+                "reason": outcome.reason,
+                "answered": list(outcome.answered),
+                "event": outcome.after,
+            }
+            if module._diff:
+                report["diff"] = {"before": outcome.before or {}, "after": outcome.after or {}}
+            return report
 
         return work
 

@@ -141,7 +141,7 @@ ESTATE = {
     ],
     "arm": {
         "subscription_id": SUBSCRIPTION,
-        "operation_seconds": 0.1,
+        "operation_seconds": 0,
         "instance_seconds": 0.1,
         "retry_after": 1,
         "scale_sets": [
@@ -161,6 +161,9 @@ ESTATE = {
         "maintenance_windows": [{"vms": ["database"]}],
         "update_runs": [
             {"configuration": "patches", "resource_group": "shop", "begins": 2400, "name": "20261122150000"}
+        ],
+        "lifecycle_hook_events": [
+            {"scale_set": "web", "type": "UpgradeAutoOSRollingBatchStarting", "vms": ["web_0", "web_1"]}
         ],
         "load_balancers": [{"name": "front", "resource_group": "shop", "pools": {"web": ["web_1"]}}],
         "application_gateways": [{"name": "gate", "resource_group": "shop", "pools": {"web": ["web_1"]}}],
@@ -195,6 +198,8 @@ MODULES = [
     "simulate_eviction",
     "vmss_automatic_repairs",
     "vmss_instance_protection",
+    "vmss_lifecycle_hook_event_info",
+    "vmss_lifecycle_hook_event",
     "vmss_lifecycle_hooks",
     "vmss_lifecycle_hooks_info",
     "vmss_rolling_upgrade",
@@ -325,6 +330,19 @@ class TestTheExamplesOfTheControlPlane:
         read = run.played["Read whether Azure asks"]
         assert read["hooks"] == []
         assert "enableAutomaticOSUpgrade" in read["obstacles"][1]
+
+    def test_those_of_the_hook_event_modules_have_azure_wait_and_then_go_on(self, run: Examples) -> None:
+        (asked,) = run.played["Read which instances Azure asks about"]["events"]
+        delayed = run.played["Have Azure wait half an hour longer"]["event"]
+        one = run.played["Let Azure upgrade one instance, which is drained"]["event"]
+        rest = run.played["Let Azure upgrade all that still wait"]["event"]
+        assert asked["wait_until"] < delayed["wait_until"]
+        assert [[target["state"] for target in event["targets"]] for event in (asked, delayed, one, rest)] == [
+            ["Waiting"] * 2,
+            ["Waiting"] * 2,
+            ["Approved", "Waiting"],
+            ["Approved"] * 2,
+        ]
 
     def test_those_of_the_rights_module_show_the_commands_that_help(self, run: Examples) -> None:
         assert run.played["Find out whether events of this subscription can be seen and approved"]["lacking"] == [

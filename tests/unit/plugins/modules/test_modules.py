@@ -39,6 +39,8 @@ GROUPS = {
         "vm_terminate_notification",
         "vmss_automatic_repairs",
         "vmss_instance_protection",
+        "vmss_lifecycle_hook_event",
+        "vmss_lifecycle_hook_event_info",
         "vmss_lifecycle_hooks",
         "vmss_lifecycle_hooks_info",
         "vmss_rolling_upgrade",

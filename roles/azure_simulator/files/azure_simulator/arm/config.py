@@ -17,6 +17,7 @@ from ..machines import VmConfig
 from ..reading import Fields, canonical
 from . import versions
 from .faults import ArmFaultPlan, read_fault
+from .lifecycle import SCHEDULING, WAITS
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 TIMEOUT_RANGE = (300, 900)
@@ -112,6 +113,17 @@ class UpdateRunConfig(NamedTuple):
     """Empty: that which Azure makes of its beginning."""
 
 
+class HookEventConfig(NamedTuple):
+    """A question of a lifecycle hook that is there from the start."""
+
+    scale_set_id: str
+    kind: str
+    vms: tuple[str, ...]
+    """Those that are asked for; empty: all of the set, or the set itself where that is asked for."""
+    name: str
+    """A GUID; empty: one is made."""
+
+
 class PermissionConfig(NamedTuple):
     """What callers may do, as patterns of actions, and what of it not."""
 
@@ -163,6 +175,7 @@ class ArmConfig(NamedTuple):
     availability_sets: Mapping[str, ResourceConfig]
     maintenance_windows: tuple[WindowConfig, ...]
     update_runs: tuple[UpdateRunConfig, ...]
+    hook_events: tuple[HookEventConfig, ...]
     load_balancers: tuple[PoolsConfig, ...]
     application_gateways: tuple[PoolsConfig, ...]
     management_groups: Mapping[str, frozenset[str]]
@@ -219,6 +232,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         ),
         maintenance_windows=_windows(fields, vms),
         update_runs=_update_runs(fields, subscription),
+        hook_events=_hook_events(fields, vms),
         load_balancers=_pools(fields, "load_balancers", vms),
         application_gateways=_pools(fields, "application_gateways", vms),
         management_groups=_management_groups(fields),
@@ -486,6 +500,30 @@ def _update_runs(parent: Fields, subscription: str) -> tuple[UpdateRunConfig, ..
         )
         fields.close()
     return tuple(runs)
+
+
+def _hook_events(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[HookEventConfig, ...]:
+    events: list[HookEventConfig] = []
+    for number, item in enumerate(parent.items("lifecycle_hook_events")):
+        fields = Fields(item, f"{parent.path}.lifecycle_hook_events[{number}]", parent.mistakes)
+        fields.required("scale_set", "the name of a scale set")
+        fields.required("type", f"one of {', '.join(WAITS)}")
+        name = fields.text("scale_set", "") or ""
+        members = [vm for vm in vms.values() if vm.scale_set and _key(vm.scale_set) == _key(name)]
+        if not members:
+            fields.wrong("scale_set", f"no VM is in a scale set {name!r}")
+        asked = fields.texts("vms") or ()
+        for vm in sorted(set(asked) - {member.handle for member in members}):
+            fields.wrong("vms", f"{vm!r} is not the name of one of its VMs")
+        kind = fields.text("type", SCHEDULING, tuple(WAITS)) or SCHEDULING
+        owner = (
+            f"/subscriptions/{members[0].subscription_id}/resourceGroups/{members[0].resource_group}/providers/Microsoft.Compute/virtualMachineScaleSets/{name}"
+            if members
+            else ""
+        )
+        events.append(HookEventConfig(owner, kind, asked, fields.guid("name") or ""))
+        fields.close()
+    return tuple(events)
 
 
 def _permissions(parent: Fields) -> tuple[PermissionConfig, ...]:

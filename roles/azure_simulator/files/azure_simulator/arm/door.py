@@ -30,6 +30,7 @@ from .errors import ArmError, forbidden
 from .estate import Estate, iso
 from .faults import ArmFaultPlan
 from .graph import Graph, Publisher
+from .hook_events import HookEvents
 from .maintenance import Maintenance
 from .network import Network, pools_of
 from .operations import Operations
@@ -76,6 +77,7 @@ class Arm:
         Compute(self.estate, self._links, pager).routes(self._router)
         Actions(self.estate, self._links).routes(self._router)
         Upgrades(self.estate, self._links, pager).routes(self._router)
+        HookEvents(self.estate, self._links, pager, arm.hook_events, config.seed).routes(self._router)
         AvailabilitySets(self.estate, pager).routes(self._router)
         self.network = Network(arm, self.estate, config.vms, self.operations, self._links, pager)
         self.network.routes(self._router)

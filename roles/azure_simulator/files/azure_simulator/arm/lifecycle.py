@@ -27,8 +27,9 @@ class Wait(NamedTuple):
     """In seconds."""
 
 
+SCHEDULING = "UpgradeAutoOSScheduling"
 WAITS: Mapping[str, Wait] = {
-    "UpgradeAutoOSScheduling": Wait("PT1H", 2 * 86400),
+    SCHEDULING: Wait("PT1H", 2 * 86400),
     "UpgradeAutoOSRollingBatchStarting": Wait("PT30M", 4 * 3600),
 }
 """By type."""
@@ -45,9 +46,9 @@ def seconds_of(text: object) -> float | None:
 
 def check_hooks(properties: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     """Refuse hooks that cannot be. Of types that are unknown here, those may stay that are there already."""
-    known = {*WAITS, *(hook.get("type") for hook in _hooks_of(before))}
+    known = {*WAITS, *(hook.get("type") for hook in hooks_of(before))}
     seen = set()
-    for hook in _hooks_of(properties):
+    for hook in hooks_of(properties):
         kind = str(hook.get("type"))
         if kind not in known or kind in seen:
             raise invalid(f"{_PATH}.type", f"The value '{kind}' of parameter '{_PATH}.type' is invalid.")
@@ -65,7 +66,7 @@ def check_hooks(properties: Mapping[str, Any], before: Mapping[str, Any]) -> Non
 
 def complete_hooks(properties: dict[str, Any]) -> None:
     """Fill in what Compute fills in. A profile without a hook is not shown, and so is gone."""
-    hooks = _hooks_of(properties)
+    hooks = hooks_of(properties)
     if "lifecycleHooksProfile" in properties and not hooks:
         del properties["lifecycleHooksProfile"]
     for hook in hooks:
@@ -74,7 +75,8 @@ def complete_hooks(properties: dict[str, Any]) -> None:
             hook.setdefault("defaultAction", "Approve")
 
 
-def _hooks_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
+def hooks_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The hooks in the model of a set."""
     hooks = (properties.get("lifecycleHooksProfile") or {}).get("lifecycleHooks") or []
     if not isinstance(hooks, list) or not all(isinstance(hook, dict) for hook in hooks):
         raise invalid(_PATH, f"The value of parameter {_PATH} is invalid.")

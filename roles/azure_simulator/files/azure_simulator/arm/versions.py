@@ -96,6 +96,9 @@ SUPPORTED: Mapping[str, tuple[str, ...]] = {
 ETAGS_SINCE = "2024-03-01"
 """The first Compute version that shows and checks ETags."""
 
+HOOKS_SINCE = "2025-11-01"
+"""The first Compute version that has lifecycle hooks, and their events."""
+
 ACKNOWLEDGE_LIST_SINCE = "2025-10-01-preview"
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(-preview)?")
@@ -176,7 +179,7 @@ _PROFILE_NAMES = (
     "osProfile storageProfile networkProfile securityProfile diagnosticsProfile extensionProfile licenseType "
     "billingProfile userData hardwareProfile interconnectBlockProfile securityPostureReference"
 )
-_HOOKS_MEMBER = ("2025-11-01", "LifecycleHooksProfile", _anything("lifecycleHooks"))
+_HOOKS_MEMBER = (HOOKS_SINCE, "LifecycleHooksProfile", _anything("lifecycleHooks"))
 _POLICY_MEMBER = ("2024-03-01", "ScheduledEventsPolicy", _EVENTS_POLICY)
 
 SET_PROFILE: Shape = {

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
     eviction,
     gateway,
+    lifecycle_hook_events,
     lifecycle_hooks,
     repairs,
 )
@@ -124,6 +125,14 @@ def test_given_a_hook_is_added_then_it_is_what_the_set_shows_in_the_end() -> Non
         change = lifecycle_hooks.set_hooks(client, "shop", "web", lifecycle_hooks.HooksWish((hook,)))
     assert (change.before, change.after) == ([], [{**hook, "default_action": "Approve"}])
     assert "Manual" in change.obstacles[0]
+
+
+def test_given_a_set_about_which_nothing_is_asked_then_nothing_is_answered() -> None:
+    with ScriptedArm(*played("lifecycle_hook_events_none")) as arm, client_of(arm, FakeTime()) as client:
+        change = lifecycle_hook_events.answer_event(
+            client, "shop", "web", None, lifecycle_hook_events.EventAnswer(lifecycle_hook_events.APPROVED)
+        )
+    assert (change.changed, change.reason) == (False, "no event is active")
 
 
 @pytest.mark.parametrize("name", ["linked_authorization_failed", "policy_refused"])

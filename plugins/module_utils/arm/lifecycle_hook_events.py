@@ -1,0 +1,325 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What do vmss_lifecycle_hook_event and vmss_lifecycle_hook_event_info do, from start to end?
+
+An event of a lifecycle hook is a question of Azure's: may these instances, or this scale set, be upgraded? It waits
+until each of its targets is answered for, and takes the default for those that are not when its time is over. Each
+answer names its targets; the others keep their state. That time can be moved, up to a limit.
+
+Source: the models of azure-mgmt-compute 39. It says that an answer is answered with 200, and Azure answers with 202
+and an operation to follow, as azure-cli and Az.Compute know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from ..scheduled_events.document import format_date, parse_date, same_name
+from ..scheduled_events.errors import OptionError
+from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .errors import ArmError
+from .lifecycle_hooks import KIND, SINCE, read_duration
+
+APPROVED = "approved"
+REJECTED = "rejected"
+DELAYED = "delayed"
+STATES = (APPROVED, REJECTED, DELAYED)
+ACTIVE = "Active"
+EVENT_STATES = (ACTIVE, "Completed")
+WAITING = "Waiting"
+# State that is wanted, and what Azure calls it.
+_ACTIONS = {APPROVED: "Approved", REJECTED: "Rejected"}
+
+_EVENTS = "Microsoft.Compute/virtualMachineScaleSets/lifecycleHookEvents/"
+READ = Permission(_EVENTS + "read", "Reader")
+WRITE = Permission(_EVENTS + "write", "Virtual Machine Contributor")
+
+_HAS_ZONE = re.compile(r"(?:z|[+-][0-9]{2}:?[0-9]{2})\Z", re.IGNORECASE)
+_TARGET = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute"
+    r"(?:/virtualMachineScaleSets/(?P<set>[^/]+))?/virtualMachines/(?P<id>[^/]+)/?\Z",
+    re.IGNORECASE,
+)
+
+
+class EventAnswer(NamedTuple):
+    """What a user wants to become of an event."""
+
+    state: str
+    """One of `STATES`."""
+    instances: Sequence[str] | None = None
+    """Ids or names; None: all that wait."""
+    until: datetime | None = None
+    by: timedelta | None = None
+
+
+class EventChange(NamedTuple):
+    """What was done, or in check mode would be."""
+
+    changed: bool
+    reason: str | None
+    """Why nothing was done; None: something was."""
+    before: Json | None
+    """The event; None: there is none."""
+    after: Json | None
+    answered: tuple[str, ...]
+    """Ids of the targets that were answered for, in Azure's spelling."""
+
+
+def read_answer(options: Mapping[str, Any]) -> EventAnswer:
+    """Check the options that say what is to become of an event.
+
+    :raises OptionError: on the first that cannot be meant
+    """
+    state, until, by = options["state"], options.get("until"), options.get("by")
+    if state != DELAYED:
+        for option in ("until", "by"):
+            if options.get(option) is not None:
+                raise OptionError("%s goes with state: delayed alone" % option)
+        instances = options.get("instances")
+        return EventAnswer(state, None if instances is None else [str(one).strip() for one in instances])
+    if options.get("instances") is not None:
+        raise OptionError("instances does not go with state: delayed: an event has one time for all of its instances")
+    if (until is None) == (by is None):
+        raise OptionError("state: delayed needs one of until, by")
+    return EventAnswer(
+        DELAYED, until=None if until is None else _read_until(until), by=None if by is None else _read_by(by)
+    )
+
+
+def list_events(
+    client: ArmClient,
+    resource_group: str,
+    scale_set: str,
+    name: str | None = None,
+    states: Collection[str] | None = None,
+    types: Collection[str] | None = None,
+) -> list[Json]:
+    """The events of a scale set, as the info module returns them.
+
+    :param states: only those in one of these; None: in any
+    :param types: only those of one of these; None: of any
+    :raises ArmError: if that fails
+    """
+    client.need_compute(SINCE, "lifecycle hooks of scale sets")
+    path = client.compute_id(resource_group, KIND, scale_set)
+    found = [describe(one, _now()) for one in client.list_all(path + "/lifecycleHookEvents", READ)]
+    return [
+        one
+        for one in found
+        if (name is None or same_name(str(one["name"]), name))
+        and (states is None or one["state"] in states)
+        and (types is None or one["type"] in types)
+    ]
+
+
+def answer_event(
+    client: ArmClient, resource_group: str, scale_set: str, name: str | None, answer: EventAnswer, dry_run: bool = False
+) -> EventChange:
+    """Approve or reject the targets of an event, or have it wait longer.
+
+    :param name: of the event; None: the one that is active
+    :param dry_run: decide, but send nothing
+    :raises ArmError: if that fails, or cannot be; nothing was sent in the latter case
+    """
+    events = list_events(client, resource_group, scale_set, name, None if name else (ACTIVE,))
+    if not events:
+        reason = "no event of this name is listed" if name else "no event is active"
+        return EventChange(False, reason, None, None, ())
+    if len(events) > 1:
+        raise ArmError(
+            "name: %d events of %s are active: %s. Name the one that is meant"
+            % (len(events), scale_set, ", ".join("%s (%s)" % (one["name"], one["type"]) for one in events))
+        )
+    (event,) = events
+    work = _Delay(event, answer) if answer.state == DELAYED else _Decision(event, answer)
+    if work.reason is not None:
+        return EventChange(False, work.reason, event, event, ())
+    if dry_run:
+        return EventChange(True, None, event, work.predicted, work.answered)
+    path = "%s/lifecycleHookEvents/%s" % (client.compute_id(resource_group, KIND, scale_set), event["name"])
+    lost: ArmError | None = None
+    try:
+        client.write("PATCH", path, {"properties": work.properties}, None, WRITE)
+    except ArmError as error:
+        if answer.state == REJECTED and error.status == 400 and "reject" in str(error).lower():
+            raise ArmError(
+                "state: this cloud does not take rejected yet. Let the event wait, or approve it. %s" % error,
+                error.status,
+                error.code,
+            ) from None
+        if not error.may_have_begun:
+            raise
+        lost = error
+    while True:
+        after = describe(client.get(path, READ), _now())
+        if work.is_done(after):
+            return EventChange(True, None, event, after, work.answered)
+        if lost is not None:
+            raise lost
+        client.wait(POLL_INTERVAL, "Azure has accepted the answer to the event %s, and did not show it" % event["name"])
+
+
+def describe(event: Mapping[str, Any], now: datetime) -> Json:
+    """Write an event as the modules return it."""
+    properties = event.get("properties") or {}
+    wait_until = _time(properties.get("waitUntil"))
+    targets = properties.get("targetResources") or []
+    return {
+        "name": event.get("name"),
+        "type": properties.get("type"),
+        "state": properties.get("state"),
+        "time_created": _format(_time(properties.get("timeCreated"))),
+        "wait_until": _format(wait_until),
+        "max_wait_until": _format(_time(properties.get("maxWaitUntil"))),
+        "seconds_left": None if wait_until is None else max(0, (wait_until - now) // timedelta(seconds=1)),
+        "default_action": properties.get("defaultAction"),
+        "priority": (properties.get("additionalContext") or {}).get("priority"),
+        "targets": [_describe_target(one) for one in targets if isinstance(one, dict)],
+    }
+
+
+class _Decision:
+    """An answer for some of the targets of an event."""
+
+    def __init__(self, event: Json, answer: EventAnswer) -> None:
+        wanted = _ACTIONS[answer.state]
+        meant = _choose(event, answer.instances)
+        other = [one for one in meant if one["state"] not in (WAITING, wanted)]
+        waiting = [one for one in meant if one["state"] == WAITING]
+        if other and (answer.instances is not None or not waiting):
+            raise ArmError(
+                "These targets of the event %s are in another state, which is final: %s. Nothing was sent"
+                % (event["name"], ", ".join("%s (%s)" % (_words(one), one["state"]) for one in other))
+            )
+        self._event = event
+        self._wanted = wanted
+        self.answered = tuple(one["id"] for one in waiting)
+        self.reason = None if waiting else "nobody is meant" if not meant else "all that are meant are %s" % wanted
+        self.properties: Json = {
+            "targetResources": [{"resource": {"id": one}, "actionState": wanted} for one in self.answered]
+        }
+
+    @property
+    def predicted(self) -> Json:
+        """The event as it will be."""
+        ids = {one.lower() for one in self.answered}
+        targets = [
+            {**one, "state": self._wanted} if one["id"].lower() in ids else one for one in self._event["targets"]
+        ]
+        over = all(one["state"] != WAITING for one in targets)
+        return {**self._event, "targets": targets, **({"state": "Completed"} if over else {})}
+
+    def is_done(self, event: Json) -> bool:
+        """Whether the event shows it."""
+        states = {one["id"].lower(): one["state"] for one in event["targets"]}
+        return all(states.get(one.lower()) == self._wanted for one in self.answered)
+
+
+class _Delay:
+    """A later end for an event."""
+
+    answered: tuple[str, ...] = ()
+
+    def __init__(self, event: Json, answer: EventAnswer) -> None:
+        self._event = event
+        self.reason: str | None = None
+        self._until = answer.until
+        if event["state"] != ACTIVE:
+            self.reason = "it is over: its state is %s" % event["state"]
+            return
+        present, most = _time(event["wait_until"]), _time(event["max_wait_until"])
+        if answer.by is not None:
+            if present is None:
+                raise ArmError("Azure does not say until when the event %s waits. Set until" % event["name"])
+            self._until = present + answer.by
+        if self._until is None or most is None or self._until > most:
+            raise ArmError(
+                "The event %s cannot wait until %s: it waits until %s at most (maxWaitUntil). Nothing was sent"
+                % (event["name"], _format(self._until), _format(most) or "a time that Azure does not say")
+            )
+        if present is not None and self._until <= present:
+            self.reason = "it waits until %s already" % event["wait_until"]
+            return
+        self.properties: Json = {"waitUntil": _format(self._until)}
+
+    @property
+    def predicted(self) -> Json:
+        """The event as it will be."""
+        left = None if self._until is None else max(0, (self._until - _now()) // timedelta(seconds=1))
+        return {**self._event, "wait_until": _format(self._until), "seconds_left": left}
+
+    def is_done(self, event: Json) -> bool:
+        """Whether the event shows it."""
+        shown = _time(event["wait_until"])
+        return shown is not None and self._until is not None and shown >= self._until
+
+
+def _choose(event: Json, instances: Sequence[str] | None) -> list[Json]:
+    """The targets that are meant, each once."""
+    targets: list[Json] = event["targets"]
+    if instances is None:
+        return targets
+    chosen: dict[str, Json] = {}
+    for one in instances:
+        found = [t for t in targets if any(same_name(str(t[key]), one) for key in ("instance_id", "vm_name", "id"))]
+        if not found:
+            raise ArmError(
+                "instances: %s is not in the event %s, which has %s. Nothing was sent"
+                % (one, event["name"], ", ".join(_words(target) for target in targets) or "none")
+            )
+        chosen.update((target["id"], target) for target in found)
+    return list(chosen.values())
+
+
+def _words(target: Mapping[str, Any]) -> str:
+    return str(target["vm_name"] or target["id"].rsplit("/", 1)[-1])
+
+
+def _describe_target(target: Mapping[str, Any]) -> Json:
+    resource_id = str((target.get("resource") or {}).get("id", ""))
+    match = _TARGET.match(resource_id)
+    key = match["id"] if match else None
+    of_set = match["set"] if match else None
+    return {
+        "id": resource_id,
+        "instance_id": key,
+        "vm_name": "%s_%s" % (of_set, key) if of_set else key,
+        "state": target.get("actionState"),
+    }
+
+
+def _read_until(text: str) -> datetime:
+    try:
+        instant = parse_date(text)
+    except ValueError:
+        instant = None
+    if instant is None or not _HAS_ZONE.search(text.strip()):
+        raise OptionError("until: %r is not a time with its zone, such as 2026-11-25T22:00:00Z" % text)
+    return instant
+
+
+def _read_by(text: str) -> timedelta:
+    seconds = read_duration(text)
+    if not seconds or seconds > 7 * 86400:
+        raise OptionError("by: %r is not an ISO 8601 duration of up to a week, such as PT30M" % text)
+    return timedelta(seconds=seconds)
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return parse_date(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _format(instant: datetime | None) -> str | None:
+    return None if instant is None else format_date(instant)
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)

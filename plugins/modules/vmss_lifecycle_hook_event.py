@@ -1,0 +1,177 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_lifecycle_hook_event."""
+
+DOCUMENTATION = r"""
+module: vmss_lifecycle_hook_event
+short_description: Answer what Azure asks before it upgrades the image of a scale set
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Approves or rejects the instances of an event of a lifecycle hook, all or some of them, or has Azure wait longer.
+  - Azure goes on once each instance is answered for. Instances that are not named keep their state, so that each can be
+    approved when it is ready.
+  - Nothing is done, with the RV(reason), if it is so already, also by the default action, and if no event is active or
+    O(name) is not listed.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  scale_set:
+    description: The name of the scale set.
+    type: str
+    required: true
+  name:
+    description:
+      - The name of the event. The one that is active if it is not given; if two are, the error names both.
+    type: str
+  state:
+    description:
+      - V(approved) lets Azure upgrade the instances, or the scale set.
+      - V(rejected) keeps it from that.
+      - V(delayed) has it wait longer for an answer.
+    type: str
+    required: true
+    choices: [approved, rejected, delayed]
+  instances:
+    description:
+      - The instances that are answered for, by their ids (V(3)) or names as events have them (V(web_3)). All that wait
+        if it is not given, none if it is empty.
+      - Does not go with O(state=delayed).
+    type: list
+    elements: str
+  until:
+    description:
+      - The time until which Azure shall wait, with its zone, like V(2026-11-25T22:00:00Z). Later than the event's
+        C(max_wait_until) is an error. If it waits as long already, nothing is done.
+      - Goes with O(state=delayed) alone.
+    type: str
+  by:
+    description:
+      - How much longer than now Azure shall wait, as an ISO 8601 duration like V(PT30M). It is added in each run.
+      - Goes with O(state=delayed) alone.
+    type: str
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details: Not with O(by), which is added to whatever Azure waits until.
+notes:
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/lifecycleHookEvents/read) and C(…/write), which the role Virtual
+    Machine Contributor grants.
+  - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.
+seealso:
+  - module: foghorn.azure_events.vmss_lifecycle_hook_event_info
+  - module: foghorn.azure_events.vmss_lifecycle_hooks
+"""
+
+EXAMPLES = r"""
+- name: Have Azure wait half an hour longer
+  foghorn.azure_events.vmss_lifecycle_hook_event:
+    resource_group: shop
+    scale_set: web
+    state: delayed
+    by: PT30M
+  delegate_to: localhost
+  run_once: true
+
+- name: Let Azure upgrade one instance, which is drained
+  foghorn.azure_events.vmss_lifecycle_hook_event:
+    resource_group: shop
+    scale_set: web
+    state: approved
+    instances: [web_0]
+  delegate_to: localhost
+  run_once: true
+
+- name: Let Azure upgrade all that still wait
+  foghorn.azure_events.vmss_lifecycle_hook_event:
+    resource_group: shop
+    scale_set: web
+    state: approved
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+reason:
+  description: Why nothing was done. V(none) if something was.
+  returned: success
+  type: str
+  sample: no event is active
+answered:
+  description: The ids of what was answered for.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - >-
+      /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/0
+event:
+  description:
+    - The event as it is now, or in check mode would be, as M(foghorn.azure_events.vmss_lifecycle_hook_event_info)
+      returns it. V(none) if there is none.
+  returned: success
+  type: dict
+  sample:
+    name: 445c0a08-cfc5-4ef6-bb89-fe77c5178628
+    type: UpgradeAutoOSRollingBatchStarting
+    state: Completed
+    time_created: "2026-11-25T06:17:55Z"
+    wait_until: "2026-11-25T06:47:55Z"
+    max_wait_until: "2026-11-25T10:17:55Z"
+    seconds_left: 1790
+    default_action: Approve
+    priority: null
+    targets:
+      - id: >-
+          /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/0
+        instance_id: "0"
+        vm_name: web_0
+        state: Approved
+may_still_happen:
+  description:
+    - V(true) if Azure may have taken the answer, and it could not be seen. Absent where Azure has refused it.
+  returned: failure
+  type: bool
+  sample: true
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import hook_event_arguments, run_hook_event, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_hook_event(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **hook_event_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vmss_lifecycle_hook_event_info."""
+
+DOCUMENTATION = r"""
+module: vmss_lifecycle_hook_event_info
+short_description: Read what Azure asks about the image upgrade of a scale set, and until when it waits
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads the events of the lifecycle hooks of a virtual machine scale set, those that are over included.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  scale_set:
+    description: The name of the scale set.
+    type: str
+    required: true
+  name:
+    description: The name of the event. Events of all names if it is not given.
+    type: str
+  states:
+    description: Only events in one of these states. In any if it is not given.
+    type: list
+    elements: str
+    choices: [Active, Completed]
+  types:
+    description: Only events of hooks of one of these types, in Azure's spelling. Of any type if it is not given.
+    type: list
+    elements: str
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+notes:
+  - Needs C(Microsoft.Compute/virtualMachineScaleSets/lifecycleHookEvents/read), which the role Reader grants.
+  - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.
+seealso:
+  - module: foghorn.azure_events.vmss_lifecycle_hook_event
+  - module: foghorn.azure_events.vmss_lifecycle_hooks
+"""
+
+EXAMPLES = r"""
+- name: Read which instances Azure asks about
+  foghorn.azure_events.vmss_lifecycle_hook_event_info:
+    resource_group: shop
+    scale_set: web
+    states: [Active]
+  delegate_to: localhost
+  run_once: true
+  register: waiting
+"""
+
+RETURN = r"""
+events:
+  description: The events, in Azure's order.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Its name, a GUID.
+      type: str
+    type:
+      description: The type of the hook.
+      type: str
+    state:
+      description: V(Active), or V(Completed) once all of its targets are in a final state.
+      type: str
+    time_created:
+      description: When Azure asked, in UTC.
+      type: str
+    wait_until:
+      description: Until when Azure waits, in UTC. Then it takes the default action for those that wait.
+      type: str
+    max_wait_until:
+      description: How far that can be moved, in UTC.
+      type: str
+    seconds_left:
+      description: Until RV(events[].wait_until), by the controller's clock; 0 if it is over.
+      type: int
+    default_action:
+      description: What becomes of those that nobody answers for, V(Approve) or V(Reject).
+      type: str
+    priority:
+      description: How urgent the upgrade is, as Azure says it before it schedules one. V(none) otherwise.
+      type: str
+    targets:
+      description:
+        - What is asked about, instances or the scale set itself. Each has its C(id), C(instance_id), C(vm_name) and
+          C(state), which is V(Waiting), V(Approved) or V(Rejected). C(instance_id) and C(vm_name) are V(none) of the
+          scale set.
+      type: list
+      elements: dict
+  sample:
+    - name: 445c0a08-cfc5-4ef6-bb89-fe77c5178628
+      type: UpgradeAutoOSRollingBatchStarting
+      state: Active
+      time_created: "2026-11-25T06:17:55Z"
+      wait_until: "2026-11-25T06:47:55Z"
+      max_wait_until: "2026-11-25T10:17:55Z"
+      seconds_left: 1790
+      default_action: Approve
+      priority: null
+      targets:
+        - id: >-
+            /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/0
+          instance_id: "0"
+          vm_name: web_0
+          state: Waiting
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was asked.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import hook_event_choice_arguments, run_hook_event_info, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_hook_event_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **hook_event_choice_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Microsoft.Compute over HTTP: the questions of lifecycle hooks, and their answers.
+
+Here they are there from the start, as the configuration says. An upgrade that asks by itself is not played.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from . import versions
+from .config import HookEventConfig
+from .errors import ArmError, invalid
+from .estate import Estate, Machine, ScaleSet, iso
+from .lifecycle import SCHEDULING, WAITS, hooks_of, seconds_of
+from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .who import Who
+
+PROVIDER = "Microsoft.Compute"
+WAITING = "Waiting"
+ANSWERS = {"Approve": "Approved", "Reject": "Rejected"}
+
+_SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
+_EVENTS = f"{_SET}/lifecycleHookEvents"
+
+
+@dataclass
+class HookEvent:
+    """One question. Instants are simulated."""
+
+    name: str
+    kind: str
+    created: float
+    wait_until: float
+    longest: float
+    default: str
+    targets: dict[str, str]
+    """State by the id of what is asked for."""
+
+    def pass_time(self, now: float) -> None:
+        """Take the default for those that nobody has answered for in time."""
+        if now >= self.wait_until:
+            for one, state in self.targets.items():
+                if state == WAITING:
+                    self.targets[one] = ANSWERS[self.default]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether each is answered for."""
+        return WAITING not in self.targets.values()
+
+
+class HookEvents:
+    """The handlers."""
+
+    def __init__(
+        self, estate: Estate, links: Links, pager: Pager, events: tuple[HookEventConfig, ...], seed: int
+    ) -> None:
+        self._estate = estate
+        self._links = links
+        self._pager = pager
+        self._who = Who(estate)
+        ids = random.Random(f"{seed}/hook events")
+        self._events: dict[str, list[HookEvent]] = {}
+        """By the id of the set, in lower case."""
+        for config in events:
+            key = config.scale_set_id.lower()
+            name = config.name or str(uuid.UUID(int=ids.getrandbits(128), version=4))
+            self._events.setdefault(key, []).append(_begin(estate, estate.sets[key], config, name))
+
+    def routes(self, router: Router) -> None:
+        """Make them known."""
+        router.add("GET", _EVENTS, PROVIDER, self.list_all)
+        router.add("GET", f"{_EVENTS}/{{event}}", PROVIDER, self.get)
+        router.add("PATCH", f"{_EVENTS}/{{event}}", PROVIDER, self.answer)
+
+    def list_all(self, request: ArmRequest) -> ArmAnswer:
+        """All of a set, those that are over included."""
+        scale_set = self._set_of(request)
+        return self._pager.page(request, [self._show(scale_set, one) for one in self._of(scale_set)])
+
+    def get(self, request: ArmRequest) -> ArmAnswer:
+        """One of them."""
+        scale_set = self._set_of(request)
+        return ArmAnswer(200, self._show(scale_set, self._find(scale_set, request)))
+
+    def answer(self, request: ArmRequest) -> ArmAnswer:
+        """Take an answer for some of the targets, a later end, or both: accepted now, in effect when it is over."""
+        scale_set = self._set_of(request)
+        event = self._find(scale_set, request)
+        properties = request.document().get("properties") or {}
+        if event.is_over:
+            raise ArmError(409, "OperationNotAllowed", f"The lifecycle hook event '{event.name}' is completed.")
+        answers = _read_answers(event, properties)
+        wait_until = self._read_wait(event, properties)
+
+        def done(status: str) -> None:
+            if status == "Succeeded":
+                event.targets.update(answers)
+                event.wait_until = event.wait_until if wait_until is None else wait_until
+
+        operation = self._estate.operations.begin(
+            "updateLifecycleHookEvent",
+            scale_set.resource_id,
+            PROVIDER,
+            scale_set.location,
+            done,
+            self._estate.config.operation_seconds,
+            wanted=request.wanted,
+        )
+        return ArmAnswer(202, None, self._links.asynchronous(request, operation, scale_set.subscription))
+
+    def _read_wait(self, event: HookEvent, properties: Mapping[str, Any]) -> float | None:
+        text = properties.get("waitUntil")
+        if text is None:
+            return None
+        clock = self._estate.world.clock
+        try:
+            wall = datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+        except ValueError:
+            raise invalid("waitUntil", f"The value '{text}' of parameter 'waitUntil' is invalid.") from None
+        wait_until = event.created + (wall - clock.wall(event.created)) * clock.speed
+        if wait_until > event.created + event.longest:
+            raise invalid("waitUntil", f"The value '{text}' of parameter 'waitUntil' is beyond maxWaitUntil.")
+        return wait_until
+
+    def _set_of(self, request: ArmRequest) -> ScaleSet:
+        if request.version < versions.HOOKS_SINCE:
+            raise ArmError(404, "InvalidResourceType", "The resource type 'lifecycleHookEvents' could not be found.")
+        return self._who.scale_set(request)
+
+    def _of(self, scale_set: ScaleSet) -> Sequence[HookEvent]:
+        events = self._events.get(scale_set.resource_id.lower(), [])
+        for one in events:
+            one.pass_time(self._estate.world.now)
+        return events
+
+    def _find(self, scale_set: ScaleSet, request: ArmRequest) -> HookEvent:
+        for one in self._of(scale_set):
+            if one.name.lower() == request.names["event"].lower():
+                return one
+        raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
+
+    def _show(self, scale_set: ScaleSet, event: HookEvent) -> dict[str, Any]:
+        wall = self._estate.world.clock.wall
+        properties: dict[str, Any] = {
+            "type": event.kind,
+            "state": "Completed" if event.is_over else "Active",
+            "timeCreated": iso(wall(event.created)),
+            "waitUntil": iso(wall(event.wait_until)),
+            "maxWaitUntil": iso(wall(event.created + event.longest)),
+            "defaultAction": event.default,
+            "targetResources": [
+                {"resource": {"id": one}, "actionState": state} for one, state in event.targets.items()
+            ],
+        }
+        if event.kind == SCHEDULING:
+            properties["additionalContext"] = {"priority": "Normal"}
+        return {
+            "name": event.name,
+            "id": f"{scale_set.resource_id}/lifecycleHookEvents/{event.name}",
+            "properties": properties,
+        }
+
+
+def _begin(estate: Estate, scale_set: ScaleSet, config: HookEventConfig, name: str) -> HookEvent:
+    (hook,) = [one for one in hooks_of(scale_set.properties) if one.get("type") == config.kind] or [{}]
+    wait = seconds_of(hook.get("waitDuration", WAITS[config.kind].usual)) or 0
+    targets = [scale_set.resource_id]
+    if config.kind != SCHEDULING:
+        asked = [m for m in scale_set.machines.values() if not config.vms or m.vm.handle in config.vms]
+        targets = [_id_of(scale_set, machine) for machine in asked]
+    now = estate.world.now
+    return HookEvent(
+        name,
+        config.kind,
+        now,
+        now + wait,
+        WAITS[config.kind].longest,
+        hook.get("defaultAction", "Approve"),
+        dict.fromkeys(targets, WAITING),
+    )
+
+
+def _id_of(scale_set: ScaleSet, machine: Machine) -> str:
+    if scale_set.flexible:
+        return machine.vm.resource_id
+    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}"
+
+
+def _read_answers(event: HookEvent, properties: Mapping[str, Any]) -> dict[str, str]:
+    """The states that an answer gives, by the ids of the event."""
+    ids = {one.lower(): one for one in event.targets}
+    answers = {}
+    for one in properties.get("targetResources") or []:
+        wanted = str((one.get("resource") or {}).get("id")).lower()
+        state = one.get("actionState")
+        if wanted not in ids or state not in ANSWERS.values():
+            raise invalid("targetResources", "The value of parameter 'targetResources' is invalid.")
+        if event.targets[ids[wanted]] not in (WAITING, state):
+            raise ArmError(409, "OperationNotAllowed", f"The target '{ids[wanted]}' is in a final state.")
+        answers[ids[wanted]] = state
+    return answers
