@@ -18,6 +18,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import read_balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,
     known_host,
@@ -104,6 +105,7 @@ class ActionModule(ActionBase):
         write_run(path, Kept(run, balancers))
         return {
             "lines": _as_plain(describe_plan(run.plan, now)),
+            "status": plain(summary(run)),
             "turns": run.plan.turns,
             "involved": list(dict.fromkeys([*run.plan.involved, *run.results()])),
             "hosts": [reading["name"] for reading in readings],
@@ -127,7 +129,9 @@ class ActionModule(ActionBase):
         here = [run.hosts[name].reading for name in run.plan.turns[run.turn]]
         return {
             "orders": {order.host: order_as_dict(order, now) for order in orders},
-            "lines": _as_plain(_news(before.batch, run.batch, now)),
+            "lines": _as_plain(_decided(before.batch, run.batch, now)),
+            "news": _as_plain(changes(before, run, now)),
+            "status": plain(summary(run)),
             "is_over": not orders,
             "rounds": min(run.given, _MOST_ROUNDS),
             "longest_step": max((host.step_seconds for host in here), default=0.0),
@@ -147,7 +151,7 @@ def _turn_of(run: Run, names: Mapping[str, Any]) -> int:
     return next(number for number, turn in enumerate(run.plan.turns) if not names.keys().isdisjoint(turn))
 
 
-def _news(before: Plan | None, batch: Plan | None, now: float) -> list[str]:
+def _decided(before: Plan | None, batch: Plan | None, now: float) -> list[str]:
     """What to tell of a decision: which hosts of the batch stay in service, or wait, and why; nothing twice."""
     if batch is None or batch == before:
         return []

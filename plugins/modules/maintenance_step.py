@@ -88,6 +88,15 @@ lines:
   returned: with O(state=planned) and O(state=advanced)
   type: list
   elements: str
+news:
+  description: A line for each change of a host, for P(foghorn.azure_events.fleet#callback).
+  returned: with O(state=advanced)
+  type: list
+  elements: str
+status:
+  description: How many hosts of each group are in service, and what is waited for.
+  returned: with O(state=planned) and O(state=advanced)
+  type: str
 is_over:
   description: Whether nothing is left to be done in this batch.
   returned: with O(state=advanced)

@@ -244,7 +244,7 @@ def make_plan(
             raise PlanError(wrong)
     doubted = _hold_doubtful([*hosts, *(rest or ())])
     hosts, others = doubted[: len(hosts)], doubted[len(hosts) :]
-    groups = _groups(doubted, policy)
+    groups = count_groups(doubted, policy)
     cases = _cases(hosts, policy, now, None if rest is None else others)
     ahead = [case for case in cases if not case.left_alone]
     by_name = {host.name: host for host in hosts}
@@ -440,7 +440,7 @@ def attempts(plan: Plan, failures: Mapping[str, Sequence[str]], approved: Iterab
     return found
 
 
-class _Group(NamedTuple):
+class GroupState(NamedTuple):
     """Hosts that do the same work."""
 
     name: str
@@ -488,7 +488,7 @@ def members_of_groups(hosts: Sequence[Host]) -> dict[str, list[Host]]:
     return members
 
 
-def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
+def count_groups(hosts: Sequence[Host], policy: Policy) -> dict[str, GroupState]:
     members = members_of_groups(hosts)
     groups = {}
     names = {name: {host.name for host in of_group} for name, of_group in members.items()}
@@ -504,7 +504,7 @@ def _groups(hosts: Sequence[Host], policy: Policy) -> dict[str, _Group]:
         away = frozenset(host.name for host in of_group if not host.is_in_service)
         is_part = any(len(other) > len(of_group) and names[name] <= names[of] for of, other in members.items())
         minimum = _minimum_in_service(next(iter(texts)), len(of_group), is_part)
-        groups[name] = _Group(name, len(of_group), minimum, len(of_group) - len(away), away)
+        groups[name] = GroupState(name, len(of_group), minimum, len(of_group) - len(away), away)
     return groups
 
 
@@ -814,7 +814,7 @@ def _start_of_terminate(case: Case, now: float) -> float | None:
 class _Room:
     """How many more hosts of each group may be out, beside those that are."""
 
-    def __init__(self, by_name: Mapping[str, Host], groups: Mapping[str, _Group], away: Iterable[str]) -> None:
+    def __init__(self, by_name: Mapping[str, Host], groups: Mapping[str, GroupState], away: Iterable[str]) -> None:
         self._by_name = by_name
         self._groups = groups
         self._out: dict[str, set[str]] = {name: set() for name in groups}
@@ -827,7 +827,7 @@ class _Room:
             for out in self._out.values() if is_of_unknown_group(host) else [self._out[one] for one in host.groups]:
                 out.add(name)
 
-    def shortage(self, unit: _Unit, is_empty: bool) -> _Group | None:
+    def shortage(self, unit: _Unit, is_empty: bool) -> GroupState | None:
         """The first group that cannot spare its hosts of this unit.
 
         :param is_empty: whether the unit would have the batch for itself. Then hosts that the platform takes at one
@@ -848,7 +848,7 @@ def _batches(
     by_name: Mapping[str, Host],
     units: Sequence[_Unit],
     blocked: Mapping[str, str],
-    groups: Mapping[str, _Group],
+    groups: Mapping[str, GroupState],
     policy: Policy,
     now: float,
 ) -> tuple[list[list[str]], dict[str, str], dict[str, float], int | None]:
@@ -909,7 +909,7 @@ def _batches(
 def _together(
     by_name: Mapping[str, Host],
     units: Sequence[_Unit],
-    groups: Mapping[str, _Group],
+    groups: Mapping[str, GroupState],
     stay_away: Iterable[str],
     now: float,
 ) -> list[_Unit]:
@@ -991,7 +991,7 @@ def _this_batch(
     by_name: Mapping[str, Host],
     units: Sequence[_Unit],
     blocked: Mapping[str, str],
-    groups: Mapping[str, _Group],
+    groups: Mapping[str, GroupState],
     policy: Policy,
     rest: Sequence[Host],
     patient: Collection[str],
@@ -1052,7 +1052,7 @@ def _shortfalls(
     by_name: Mapping[str, Host],
     batches: Sequence[Sequence[str]],
     entries: Mapping[str, Entry],
-    groups: Mapping[str, _Group],
+    groups: Mapping[str, GroupState],
     brought_forward: Collection[str],
 ) -> list[str]:
     told = []

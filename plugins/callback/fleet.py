@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The callback fleet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback import CallbackBase
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+
+DOCUMENTATION = r"""
+name: fleet
+type: stdout
+short_description: Show a run on a fleet as what becomes of its hosts
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Prints a line for each change of a host, with the time, in place of the tasks that
+    P(ansible.builtin.default#callback) prints. Made for P(foghorn.azure_events.handle_events#playbook) and
+    P(foghorn.azure_events.redeploy_early#playbook), where it shows how many hosts of each group are in service.
+  - On a terminal, the last line says how the fleet is now, and what is waited for.
+  - What fails is printed at once, in full and once; the report comes last.
+  - Of other plays it prints what fails, what C(debug) prints, and a recap. With C(-v) it prints what is changed as
+    well.
+requirements:
+  - Set as the callback for the standard output, for one run with E(ANSIBLE_STDOUT_CALLBACK), or in C(ansible.cfg).
+"""
+
+EXAMPLES = r"""
+# For one run:
+#
+#   ANSIBLE_STDOUT_CALLBACK=foghorn.azure_events.fleet ansible-playbook -i inventory.yml --become roll.yml
+#
+# For all runs, in ansible.cfg:
+#
+#   [defaults]
+#   stdout_callback = foghorn.azure_events.fleet
+"""
+
+STEP = "foghorn.azure_events.maintenance_step"
+_DEBUG = ("ansible.builtin.debug", "debug")
+# What is worth printing of a task that has failed, besides its message.
+_DETAILS = ("module_stderr", "stderr", "module_stdout", "stdout")
+
+
+class CallbackModule(CallbackBase):
+    """Prints what changes."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "foghorn.azure_events.fleet"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._status = ""
+        self._is_reported = False
+        self._told: dict[str, list[str]] = {}
+        """By host, what was printed of its failures."""
+        self._is_terminal = sys.stdout.isatty()
+
+    # What ansible-playbook calls:
+
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        """Name the play."""
+        self._line(play.get_name().strip(), constants.COLOR_DEBUG)
+
+    def v2_playbook_on_no_hosts_matched(self) -> None:
+        """Say so: a pattern that is misspelt does nothing."""
+        self._line("no hosts matched", constants.COLOR_SKIP)
+
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:  # noqa: ARG002 - as it is called
+        """Show on a terminal what is done now, where nothing is known of a fleet."""
+        if not self._status:
+            self._show(task.get_name().strip())
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Print what a step of a run has decided, and what a task prints."""
+        content, task, host = _parts(result)
+        if task.action == STEP:
+            self._step(content)
+        elif task.action in _DEBUG:
+            for line in _messages(content):
+                self._line(line if isinstance(content.get("msg"), list) else "%s: %s" % (host, line))
+        elif content.get("changed") and self._display.verbosity > 0:
+            self._line("%s: changed: %s" % (host, task.get_name().strip()), constants.COLOR_CHANGED)
+        self._warn(content)
+
+    def v2_runner_item_on_failed(self, result: Any) -> None:
+        """Print what is wrong with an item."""
+        content, task, host = _parts(result)
+        item = self._get_item_label(content)
+        self._fail(host, "%s (%s)" % (task.get_name().strip(), item), content)
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        """Print what has failed, unless the report has said so."""
+        content, task, host = _parts(result)
+        if not ignore_errors and not self._is_reported and "results" not in content:
+            self._fail(host, task.get_name().strip(), content)
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """Print why a host cannot be reached."""
+        content, task, host = _parts(result)
+        self._fail(host, "%s: cannot be reached" % task.get_name().strip(), content)
+
+    def v2_on_file_diff(self, result: Any) -> None:
+        """Print differences, with --diff."""
+        content, _task, host = _parts(result)
+        for one in content.get("results") or [content]:
+            text = self._get_diff(one["diff"]) if one.get("diff") and one.get("changed") else ""
+            if text:
+                self._line("%s:" % host)
+                self._display.display(text)
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        """Print a recap, where there was no report."""
+        self._status = ""
+        self._show("")
+        if self._is_reported:
+            return
+        for host in sorted(stats.processed):
+            counts = stats.summarize(host)
+            color = constants.COLOR_ERROR if counts["failures"] or counts["unreachable"] else constants.COLOR_OK
+            told = "ok=%(ok)d changed=%(changed)d unreachable=%(unreachable)d failed=%(failures)d" % counts
+            self._display.display("%s: %s" % (host, told), color)
+
+    # What these do:
+
+    def _step(self, content: Mapping[str, Any]) -> None:
+        self._is_reported = self._is_reported or "report" in content
+        for line in content.get("news") or ():
+            host, _space, what = line.partition(" ")
+            is_failure = what.startswith("FAILED: ")
+            if is_failure and self._is_told(host, what[len("FAILED: ") :]):
+                continue
+            self._line(line, constants.COLOR_ERROR if is_failure else None)
+        self._status = content.get("status") or self._status
+        self._show(self._status)
+
+    def _is_told(self, host: str, failure: str) -> bool:
+        return any(told and told in failure for told in self._told.get(host, ()))
+
+    def _fail(self, host: str, where: str, content: Mapping[str, Any]) -> None:
+        message = "; ".join(_messages(content)) or "failed"
+        if message in self._told.get(host, ()):
+            return
+        self._told.setdefault(host, []).append(message)
+        self._line("%s FAILED: %s: %s" % (host, where, message), constants.COLOR_ERROR)
+        for name in _DETAILS:
+            for line in str(content.get(name) or "").splitlines():
+                self._display.display("    %s" % plain(line), constants.COLOR_ERROR)
+        self._warn(content)
+
+    def _warn(self, content: Mapping[str, Any]) -> None:
+        for warning in content.get("warnings") or ():
+            self._display.warning(plain(warning))
+
+    def _line(self, text: str, color: str | None = None) -> None:
+        """Print a line with the time of day, above the line of the status."""
+        if self._is_terminal and self._status:
+            sys.stdout.write("\r\033[K")
+            sys.stdout.flush()
+        self._display.display("%s %s" % (time.strftime("%H:%M:%S"), plain(text)), color)
+        self._show(self._status)
+
+    def _show(self, text: str) -> None:
+        """Have this in the last line of a terminal."""
+        if self._is_terminal:
+            width = max(20, self._display.columns)
+            sys.stdout.write("\r\033[K%s\r" % plain(text)[: width - 1])
+            sys.stdout.flush()
+
+
+def _parts(result: Any) -> tuple[Mapping[str, Any], Any, str]:
+    """What a task has returned, the task, and the name of its host, in all supported versions of ansible-core."""
+    if hasattr(result, "result"):
+        return result.result, result.task, result.host.get_name()
+    return result._result, result._task, result._host.get_name()
+
+
+def _messages(content: Mapping[str, Any]) -> Iterator[str]:
+    message = content.get("msg", "")
+    if isinstance(message, (list, tuple)):
+        yield from map(str, message)
+    elif message:
+        yield str(message)

@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What an operator who watches a run is told: a line for each change of a host, and how the fleet is now."""
+
+import time
+from collections.abc import Iterator, Mapping
+
+from .balancers import few
+from .plan import GroupState, count_groups
+from .run import HostRun, Run, Step
+from .treatment import start_of
+
+
+def changes(before: Run, after: Run, now: float) -> list[str]:
+    """Say what has changed between two decisions, a line for each host and change.
+
+    :param now: seconds since the epoch
+    """
+    groups = count_groups([host.reading for host in after.hosts.values()], after.policy)
+    return [
+        "%s %s" % (name, what)
+        for name, host in after.hosts.items()
+        for what in _of_host(before.hosts[name], host, after, groups, now)
+    ]
+
+
+def summary(run: Run) -> str:
+    """Say how many hosts of each group are in service, and what is waited for, in one line."""
+    groups = count_groups([host.reading for host in run.hosts.values()], run.policy)
+    told = [
+        "%s %d/%d (at least %d)" % (group.name or "all", group.in_service, group.size, group.minimum)
+        for group in groups.values()
+    ]
+    waiting = [
+        "%s %s" % (name, _WAITS[host.step] % _limits(host))
+        for name, host in run.hosts.items()
+        if host.is_given and host.step in _WAITS
+    ]
+    return " · ".join([*told, *(["waiting: " + few(waiting)] if waiting else [])])
+
+
+def _of_host(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupState], now: float) -> Iterator[str]:
+    for failure in host.result.failures[len(before.result.failures) :]:
+        yield "FAILED: %s" % failure
+    if host.left_to and not before.left_to:
+        yield "left alone: %s" % host.left_to
+    # It is asked again and again while it waits.
+    if host.step is Step.WAIT and before.until != host.until:
+        why = run.batch.why_waiting.get(host.reading.name, "") if run.batch else ""
+        yield "waits until %s at most: %s" % (_time(host.until), why or "there is no room yet")
+    has_failed = len(host.result.failures) > len(before.result.failures)
+    if before.step is not host.step and not has_failed:
+        yield from _done(before, host, run, groups, now)
+
+
+def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupState], now: float) -> Iterator[str]:
+    """What has become of the order that a host has carried out."""
+    would = "would be " if run.predicts else ""
+    if before.step is Step.LEASE and host.is_leased and host.step is Step.DRAIN:
+        yield "leaves rotation: %s" % _ahead(host, now)
+    elif before.step is Step.DRAIN and not run.predicts:
+        yield "out of rotation (%s)" % _counted(host, groups)
+    elif before.step is Step.STOP:
+        yield "%sstopped" % would
+    elif before.step is Step.APPROVE:
+        for event_id in host.event_ids:
+            if event_id in host.result.approved:
+                left = host.result.approved[event_id]
+                yield "%sapproved %s%s" % (would, event_id, "" if left is None else ", %d s before its start" % left)
+            elif event_id in host.result.not_approved:
+                yield "not approved %s: %s" % (event_id, host.result.not_approved[event_id])
+    elif before.step is Step.MOVE and not run.predicts:
+        yield "moved to another host"
+    if host.result.restored and not before.result.restored:
+        yield "back in rotation (%s)" % _counted(host, groups)
+    elif host.result.stays_out and not before.result.stays_out:
+        yield "stays out %s" % host.result.stays_out
+
+
+def _ahead(host: HostRun, now: float) -> str:
+    """What is ahead of a host, and in how long."""
+    told = []
+    for event in host.entry.events if host.entry else ():
+        start = start_of(event) if event.is_scheduled else None
+        told.append(event.event_type if start is None else "%s in %d s" % (event.event_type, max(0, start - now)))
+    return ", ".join(told) or "nothing is ahead any more"
+
+
+def _counted(host: HostRun, groups: Mapping[str, GroupState]) -> str:
+    mine = [groups[name] for name in host.reading.groups if name in groups]
+    return "; ".join(
+        "%s%d of %d out, %d must stay"
+        % ("%s: " % group.name if len(mine) > 1 else "", group.size - group.in_service, group.size, group.minimum)
+        for group in mine
+    )
+
+
+def _limits(host: HostRun) -> dict[str, str]:
+    """Until when a host may take for what it does."""
+    entry = host.entry
+    return {
+        "until": _time(host.until),
+        "drained_by": _time(entry.drained_by if entry else None),
+        "stopped_by": _time(entry.stopped_by if entry else None),
+    }
+
+
+def _time(instant: float | None) -> str:
+    """The time of day where the run is watched."""
+    return "any moment" if instant is None else time.strftime("%H:%M:%S", time.localtime(instant))
+
+
+_WAITS = {
+    Step.WAIT: "for room until %(until)s",
+    Step.DRAIN: "for its connections until %(drained_by)s",
+    Step.STOP: "for its services to stop until %(stopped_by)s",
+    Step.MOVE: "for Azure to move it",
+    Step.WATCH: "for the end of its event",
+    Step.SEE_BACK: "for its agent",
+    Step.PUT_BACK: "for its services to start",
+}

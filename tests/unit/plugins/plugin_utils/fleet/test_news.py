@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is told of a run while it goes on: each change of a host once, and how the fleet is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, summary
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
+    OrderReport,
+    Run,
+    Step,
+    advance,
+    begin,
+)
+
+from .test_run import World, play
+
+MakeEvent = Callable[..., Event]
+
+
+def told(world: World) -> tuple[list[str], list[str]]:
+    """All that is told of a whole run: of its hosts, and of the fleet."""
+    lines: list[str] = []
+    states: list[str] = []
+    runs = [begin([world.read(name, None) for name in world.machines], world.policy, world.now)]
+
+    def between(run: Run) -> Run:
+        lines.extend(changes(runs[-1], run, world.now))
+        runs.append(run)
+        states.append(summary(run))
+        return run
+
+    play(world, between=between)
+    return lines, states
+
+
+def test_given_a_host_that_goes_and_comes_back_then_each_change_is_told_once_with_how_many_are_out(
+    event: MakeEvent, now: float
+) -> None:
+    reboot = event(resources=("vm_0",), event_id="E", notice=3000)
+
+    lines, states = told(World(now, 3, [reboot], minimum=1))
+
+    # The plan has been told before, and the action that watches tells of that.
+    assert lines == [
+        "h0 leaves rotation: Reboot in 2999 s",
+        "h0 out of rotation (1 of 3 out, 1 must stay)",
+        "h0 stopped",
+        "h0 approved E, 100 s before its start",
+        "h0 back in rotation (0 of 3 out, 1 must stay)",
+    ]
+    assert states[0] == "all 3/3 (at least 1)"
+    assert any(state.startswith("all 2/3 (at least 1) · waiting: h0 for its connections until ") for state in states)
+    assert states[-1] == "all 3/3 (at least 1)"
+
+
+def test_given_hosts_that_wait_for_room_then_it_is_told_once_why_and_until_when(event: MakeEvent, now: float) -> None:
+    events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
+
+    lines, states = told(World(now, 4, events, minimum=3))
+
+    waits = [line for line in lines if " waits until " in line]
+    assert [line.split()[0] for line in waits] == ["h3"]
+    assert "3 must stay" in waits[0]
+    assert any("h3 for room until " in state for state in states)
+
+
+def test_given_a_step_that_fails_then_that_is_told_and_nothing_as_if_it_were_done(event: MakeEvent, now: float) -> None:
+    world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=30000)], minimum=1)
+    world.machines["h0"].breaks_at = {Step.STOP}
+
+    lines, _states = told(world)
+
+    assert "h0 FAILED: stop: it broke" in lines
+    assert "h0 stopped" not in lines
+    assert lines[-1] == "h0 back in rotation (0 of 3 out, 1 must stay)"
+
+
+def test_given_a_host_that_another_run_has_leased_then_it_is_told_by_whom(event: MakeEvent, now: float) -> None:
+    world = World(now, 2, [event(resources=("vm_0",), notice=3000)], minimum=0)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
+    run, (order,) = advance(run, [], now)
+
+    after, _orders = advance(run, [OrderReport(order.host, order.do, refused="alice is at work on it")], now)
+
+    assert changes(run, after, now) == ["h0 left alone: alice is at work on it"]
+
+
+def test_given_an_approval_that_was_refused_then_it_is_told_why(event: MakeEvent, now: float) -> None:
+    world = World(now, 2, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=0)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
+    run, orders = advance(run, [], now)
+    while orders[0].do is not Step.APPROVE:
+        run, orders = advance(run, [world.carry_out(order, None) for order in orders], now)
+
+    after, _orders = advance(run, [OrderReport("h0", Step.APPROVE, not_approved={"E": "it has changed"})], now)
+
+    assert changes(run, after, now) == ["h0 not approved E: it has changed"]
