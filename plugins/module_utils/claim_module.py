@@ -13,6 +13,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from . import claims
 from .claims import ClaimError, Leased, Run, State, Wish
+from .units import unknown_units
 
 READ = "read"
 LEASED = "leased"
@@ -51,6 +52,7 @@ def claim_arguments() -> ArgumentSpec:
         "tried": {"type": "dict", "default": {}},
         "records": {"type": "list", "elements": "str", "default": []},
         "paths": {"type": "list", "elements": "path", "default": []},
+        "units": {"type": "list", "elements": "str", "default": []},
     }
 
 
@@ -62,7 +64,11 @@ def run_claim(module: AnsibleModule) -> None:
     now = time.time()
     try:
         before, after = _change(module, now)
-        module.exit_json(**_as_result(before, after, now, params["owner"]), present=claims.present(params["paths"]))
+        module.exit_json(
+            **_as_result(before, after, now, params["owner"]),
+            present=claims.present(params["paths"]),
+            unknown_units=unknown_units(params["units"]),
+        )
     except Leased as error:
         module.fail_json(msg="%s: %s" % (params["directory"], error), leased=True)
     except ClaimError as error:

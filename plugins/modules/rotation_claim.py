@@ -127,6 +127,11 @@ options:
     type: list
     elements: path
     default: []
+  units:
+    description: Names of units of systemd to look for. Those that it does not know are in RV(unknown_units).
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     support: full
@@ -240,6 +245,12 @@ present:
   type: list
   elements: str
   sample: [/var/lib/foghorn/out_of_rotation]
+unknown_units:
+  description: Those of the O(units) that systemd does not know. None where there is no systemd that answers.
+  returned: success
+  type: list
+  elements: str
+  sample: [ngnix]
 leased:
   description: Whether it failed because another run is at work on the machine.
   returned: failure

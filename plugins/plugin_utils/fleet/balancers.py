@@ -31,6 +31,8 @@ class Balancers(NamedTuple):
     """By host, who else is in its backends and pools, and is no host of the run."""
     remarks: Sequence[str] = ()
     """What is most likely not meant, in words."""
+    unknown: Mapping[str, str] = {}
+    """By host, what would fail because its balancers do not know it, in words."""
 
 
 class _Server(NamedTuple):
@@ -77,13 +79,15 @@ def read_balancers(
             servers.pop(balancer, None)
             remarks.append("%s: HAProxy was not asked: %s" % (balancer, plain(answer.get("msg") or "no answer")[:300]))
     places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
+    unknown = {}
     for host in hosts:
         asked = [one["name"] for one in (host.get("haproxy") or {}).get("balancers", ()) if one["name"] in servers]
         if asked and not places[host["name"]]:
-            remarks.append(
-                "%s: HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server"
-                % (host["name"], " and ".join(asked), host["haproxy"]["server"])
+            unknown[host["name"]] = "HAProxy on %s has no server %s: set load_balancer_removal_haproxy_server" % (
+                " and ".join(asked),
+                host["haproxy"]["server"],
             )
+    remarks += ["%s: %s" % (name, what) for name, what in unknown.items()]
     groups = _groups(places)
     beside = _beside(hosts, places, servers)
     if azure is not None:
@@ -114,6 +118,7 @@ def read_balancers(
             if host["name"] in served and not places.get(host["name"]) and not _leaves_by_another_way(host)
         },
         remarks=remarks,
+        unknown=unknown,
     )
 
 
@@ -128,6 +133,7 @@ def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:
         beside=list(balancers.beside.get(name, ())),
         is_down=name in balancers.down,
         left_alone=balancers.alone.get(name, ""),
+        would_fail=[*(host.get("would_fail") or ()), *([balancers.unknown[name]] if name in balancers.unknown else [])],
     )
 
 

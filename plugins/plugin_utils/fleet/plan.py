@@ -118,6 +118,8 @@ class Host(NamedTuple):
     """Whether anything is stopped on it, or anything confirms that it is out of rotation."""
     idle_agent: bool = False
     """Whether it has an agent that has nothing to do for its events, so that it is met as a host without."""
+    would_fail: tuple[str, ...] = ()
+    """What would fail on it if it were hit, in words, as far as that is seen before."""
 
     @property
     def is_in_service(self) -> bool:

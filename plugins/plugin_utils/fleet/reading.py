@@ -134,6 +134,7 @@ def describe_reading(
         "minimum": policy.get("minimum_in_service"),
         "expected": policy.get("expected_hosts"),
         "policy": policy,
+        "would_fail": _what_would_fail(found or {}),
         "has_more": bool(variables.get("after_batch_tasks")),
         "refused": "",
         "resource_id": answer.get("resource_id"),
@@ -142,6 +143,14 @@ def describe_reading(
         else {},
         **_seconds(variables, removal),
     }
+
+
+def _what_would_fail(found: Mapping[str, Any]) -> list[str]:
+    """What is seen before anything is announced. Ours are the names; the host says which of them it does not know."""
+    return [
+        "graceful_shutdown_services: %s: systemd has no such unit here. Correct the name, or install it" % plain(name)
+        for name in found.get("unknown_units") or ()
+    ]
 
 
 def _is_idle(agent: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> bool:
@@ -252,6 +261,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         seen={str(event_id): float(ago) for event_id, ago in (content.get("seen") or {}).items()},
         is_prepared=bool(content.get("is_prepared", True)),
         idle_agent=bool(content.get("idle_agent")),
+        would_fail=tuple(map(str, content.get("would_fail") or ())),
     )
 
 

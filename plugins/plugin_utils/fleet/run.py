@@ -236,8 +236,9 @@ class Run(NamedTuple):
     def results(self) -> dict[str, Result]:
         """The same by name, as far as the plan does not say it."""
         planned = [name for turn in self.plan.turns for name in turn]
-        drained = [name for name, host in self.hosts.items() if host.reading.kept_out_by]
-        return {name: self._result(name) for name in dict.fromkeys([*planned, *drained])}
+        # Of others there is something to tell as well.
+        more = [name for name, host in self.hosts.items() if host.reading.kept_out_by or host.reading.would_fail]
+        return {name: self._result(name) for name in dict.fromkeys([*planned, *more])}
 
     def _result(self, name: str) -> Result:
         host = self.hosts[name]
@@ -249,7 +250,12 @@ class Run(NamedTuple):
             steps = ("left to its agent",)
         else:
             steps = ("would be made ready" if self.predicts else "made ready",) if host.is_ready else ()
+        failures = host.result.failures
+        if planned is None and not host.entry:
+            # A quiet run finds what would break at night.
+            failures = (*failures, *("would fail if it were hit: %s" % what for what in host.reading.would_fail))
         return host.result._replace(
+            failures=failures,
             steps=steps,
             outcome=str(progress.get("outcome", "")),
             gave_up=bool(progress.get("gave_up")),

@@ -103,7 +103,11 @@ def test_given_a_playbook_when_its_variables_are_looked_up_then_the_guide_has_a_
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_given_a_name_below_our_namespace_when_a_page_uses_it_then_the_collection_has_it(page: Path) -> None:
-    plugins = [path.stem for kind in ("filter", "lookup", "modules") for path in (ROOT / "plugins" / kind).glob("*.*")]
+    plugins = [
+        path.stem
+        for kind in ("callback", "filter", "lookup", "modules")
+        for path in (ROOT / "plugins" / kind).glob("*.*")
+    ]
     others = [path.stem for path in (*(ROOT / "playbooks").glob("*.yml"), *(ROOT / "roles").iterdir())]
     others += [path.stem for path in (ROOT / "extensions" / "eda").rglob("*.*")]
     groups = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]

@@ -57,7 +57,7 @@ def test_given_what_the_collection_offers_when_the_readme_is_read_then_its_table
 
     plugins = [
         path.stem
-        for kind in ("lookup", "modules")
+        for kind in ("callback", "lookup", "modules")
         for path in (ROOT / "plugins" / kind).glob("[!_]*.py")
         # What only our own playbooks call is no offer.
         if "Internal: may change without notice" not in path.read_text(encoding="utf-8")

@@ -116,6 +116,7 @@ def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() ->
     found = read_balancers(hosts, [answer("lb1", "web/a"), answer("lb2", "web/a")])
 
     assert found.remarks == ["b: HAProxy on lb1 and lb2 has no server b: set load_balancer_removal_haproxy_server"]
+    assert list(found.unknown) == ["b"]
     assert of_host(hosts[1], found)["groups"] == [""]
 
 

@@ -330,3 +330,12 @@ def test_given_a_reading_that_failed_when_read_then_it_is_not_taken_for_no_event
 def test_given_what_is_no_event_when_read_then_it_says_of_which_host() -> None:
     with pytest.raises(DocumentError, match=r"h0: events\[0\]\.EventId: expected text"):
         read_host({"name": "h0", "vm_name": "vm_0", "events": [{"event_type": "Reboot"}]})
+
+
+def test_given_units_that_the_host_does_not_know_then_what_would_fail_is_known_before_anything_is_announced() -> None:
+    host = read_host(reading(found={"unknown_units": ["ngnix"]}))
+
+    assert host.would_fail == (
+        "graceful_shutdown_services: ngnix: systemd has no such unit here. Correct the name, or install it",
+    )
+    assert read_host(reading()).would_fail == ()

@@ -21,6 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     advance,
     begin,
     begin_turn,
+    still_leased,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 from hypothesis import given
@@ -464,6 +465,112 @@ def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
 
     assert play(world) == {}
     assert world.orders == []
+
+
+def test_given_a_quiet_fleet_when_something_would_fail_then_the_run_says_so_and_fails_for_that_host(
+    event: MakeEvent, now: float
+) -> None:
+    broken = Host("h0", "vm_0", would_fail=("no unit ngnix",))
+    hit = Host("h2", "vm_2", (event(resources=("vm_2",)),), would_fail=("no unit ngnix",))
+
+    report = begin([broken, Host("h1", "vm_1"), hit], Policy(), now).report()
+
+    assert report.by_host["h0"] == ["would fail if it were hit: no unit ngnix"]
+    assert "h0: no event: FAILED: would fail if it were hit: no unit ngnix" in report.lines
+    # What is hit fails at the step itself, if it does.
+    assert list(report.by_host) == ["h2", "h0"]
+    assert "would fail" not in report.by_host["h2"][0]
+
+
+def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_noted_or_watched(
+    event: MakeEvent, now: float
+) -> None:
+    events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
+    world = World(now, 4, events, minimum=3)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, now, predicts=True)
+    given: list[Step] = []
+    for turn in range(len(run.plan.turns)):
+        run = begin_turn(run, turn)
+        run, orders = advance(run, [], now)
+        while orders:
+            given += [order.do for order in orders]
+            answers = {Step.ASK: {"reading": None}, Step.APPROVE: {"approved": {f"e{turn}": 100}}}
+            done = [
+                OrderReport(order.host, order.do, reading=world.read(order.host, None))
+                if order.do is Step.ASK
+                else OrderReport(order.host, order.do, approved=answers.get(order.do, {}).get("approved") or {})
+                for order in orders
+            ]
+            run, orders = advance(run, done, now)
+
+    assert run.is_over
+    assert given.count(Step.LEASE) == 4
+    assert {Step.NOTE, Step.WATCH, Step.WAIT, Step.PUT_BACK, Step.RELEASE}.isdisjoint(given)
+    assert run.report().by_host == {}
+    assert all("would be made ready" in line for line in run.report().lines)
+
+
+def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_put_back(
+    event: MakeEvent, now: float
+) -> None:
+    moves = [event("Redeploy", (f"vm_{number}",), event_id=f"early-{number}", notice=3e7) for number in range(3)]
+    world = World(now, 4, moves, minimum=1)
+    world.policy = Policy(minimum_in_service="1", approve_within=1e9, max_failed=9)
+    world.machines["h1"].breaks_at = {Step.STOP}
+    world.machines["h2"].by_hand = True
+    hosts = [world.read(name, None)._replace(was_left=False) for name in world.machines]
+    run = begin(hosts, world.policy, now, moves=True)
+    given: list[tuple[str, Step]] = []
+    run, orders = advance(run, [], now)
+    while orders:
+        given += [(order.host, order.do) for order in orders]
+        done = [
+            OrderReport(order.host, order.do, may_still_move=False)
+            if order.do is Step.MOVE
+            else world.carry_out(order, None)
+            for order in orders
+        ]
+        run, orders = advance(run, done, now)
+
+    assert ("h0", Step.MOVE) in given
+    assert ("h1", Step.MOVE) not in given
+    assert [step for host, step in given if host == "h1"][-1] is Step.PUT_BACK
+    # Whoever has taken it out is to bring it back.
+    assert [step for host, step in given if host == "h2"][-1] is Step.RELEASE
+    assert run.results()["h0"].restored
+    assert not {Step.NOTE, Step.APPROVE, Step.WATCH} & {step for _host, step in given}
+
+
+def test_given_a_host_that_azure_may_still_move_then_it_stays_out_and_its_lease_ends(
+    event: MakeEvent, now: float
+) -> None:
+    hosts = [Host("h0", "vm_0", (event("Redeploy", notice=3e7),)), Host("h1", "vm_1")]
+    run = begin(hosts, Policy(minimum_in_service="1", approve_within=1e9), now, moves=True)
+    run, orders = advance(run, [], now)
+    while orders[0].do is not Step.MOVE:
+        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], now)
+
+    run, orders = advance(run, [OrderReport("h0", Step.MOVE, "it may still move", may_still_move=True)], now)
+
+    assert [order.do for order in orders] == [Step.RELEASE]
+
+
+def test_given_a_turn_that_was_cut_short_when_the_next_begins_then_its_hosts_count_as_failed_and_their_leases_end(
+    event: MakeEvent, now: float
+) -> None:
+    events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=9000) for n in (0, 1)]
+    world = World(now, 3, events, minimum=2)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
+    run, orders = advance(run, [], now)
+    run, _orders = advance(run, [world.carry_out(order, None) for order in orders], now)
+
+    run = begin_turn(run, 1)
+
+    assert run.hosts["h0"].reading.failed
+    assert [(order.host, order.do) for order in still_leased(run)] == [("h0", Step.RELEASE)]
+    run, orders = advance(run, [], now)
+    assert [(order.host, order.do) for order in orders] == [("h1", Step.ASK)]
+    assert "cut short" in run.report().by_host["h0"][0]
 
 
 def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: Callable[[], World]) -> None:
