@@ -23,8 +23,8 @@ author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Prints a line for each change of a host, with the time, in place of the tasks that
-    P(ansible.builtin.default#callback) prints. Made for P(foghorn.azure_events.handle_events#playbook) and
-    P(foghorn.azure_events.redeploy_early#playbook), where it shows how many hosts of each group are in service.
+    P(ansible.builtin.default#callback) prints. Made for C(handle_events) and
+    C(redeploy_early), where it shows how many hosts of each group are in service.
   - On a terminal, the last line says how the fleet is now, and what is waited for.
   - What fails is printed at once, in full and once; the report comes last.
   - Of other plays it prints what fails, what C(debug) prints, and a recap. With C(-v) it prints what is changed as

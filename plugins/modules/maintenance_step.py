@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The playbooks P(foghorn.azure_events.handle_events#playbook) and
-    P(foghorn.azure_events.redeploy_early#playbook) decide by it and carry its orders out."
+  - "Internal: may change without notice. The playbooks C(handle_events) and
+    C(redeploy_early) decide by it and carry its orders out."
   - Takes what hosts have reported, and returns what each of them has to do next. All decisions of a run are made here,
     for all hosts at once.
   - What is known of the run is kept in the temporary directory of C(ansible-playbook), and goes with it.

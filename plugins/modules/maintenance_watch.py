@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The playbook P(foghorn.azure_events.handle_events#playbook) waits by it."
+  - "Internal: may change without notice. The playbook C(handle_events) waits by it."
   - Looks at the scheduled events of a host again and again, from the controller, until they are over, or until any
     host of the same task has news, however long that takes.
   - Prints a line when the wait begins and when what is waited for changes, on the standard error output, where it is
