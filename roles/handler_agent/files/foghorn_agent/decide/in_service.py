@@ -128,4 +128,4 @@ def _named(missing: Sequence[Tuple[NameKey, Optional[str]]]) -> List[str]:
 
 def _is_number(value: Any) -> bool:
     # A NaN is not equal to itself, and would be before and after everything.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value and abs(value) < 1e15
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15
