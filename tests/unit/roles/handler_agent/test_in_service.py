@@ -252,6 +252,18 @@ def test_given_an_eviction_that_is_only_likely_when_too_few_are_left_then_it_wai
     assert out(machines) == ["web_0"]
 
 
+def test_given_an_event_that_two_share_when_one_may_go_then_the_other_follows_in_time_for_both_to_be_ready() -> None:
+    shared = Life("Redeploy", notice=400.0, resources=("web_0", "web_1"), linger=30.0)
+    machines = fleet_of(NAMES, [shared], policy=POLICY, keep_in_service=2)
+    tick_all(machines, 100)
+    assert out(machines) == ["web_0"]
+    tick_all(machines, 190)
+    # The first named approves, and Azure asserts that both are ready.
+    assert [len(one.approvals) for one in machines] == [1, 0, 0]
+    assert without_waiting(machines) == ["web_1"]
+    assert [one.restored for one in machines] == [1, 1, 0]
+
+
 def test_given_a_member_that_has_just_come_back_when_it_is_to_settle_then_the_next_waits_for_that() -> None:
     machines = fleet([event_of("web_0", notice=500.0), event_of("web_1")], settle=40)
     back: Optional[float] = None
