@@ -72,7 +72,8 @@ class Leaving:
         if urgent:
             self._overrule(urgent)
             return frozenset(one.event_id for one, _plan in wanting if one not in urgent)
-        if heard is not None:
+        # A machine that was frozen in between may hear what was so long ago.
+        if heard is not None and now - heard.asked_at <= self._recorder.config.quorum.oldest_word:
             self._judge(heard, self._since)
             self._say(now, wanting[0][0])
         elif self._why is None:

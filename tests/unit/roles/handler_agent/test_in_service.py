@@ -186,6 +186,18 @@ def test_given_one_that_has_not_answered_yet_when_another_wants_out_too_then_the
         assert len(out(machines)) <= 1
 
 
+def test_given_answers_that_come_late_when_they_say_that_it_may_go_then_it_asks_once_more() -> None:
+    machines = fleet([event_of("web_0")])
+    # Asked before, and frozen until the answers are old.
+    tick_all(machines, 9)
+    machines[0].members_worker.is_held = True
+    tick_all(machines, 10)
+    machines[1].is_unreachable = True
+    machines[0].members_worker.is_held = False
+    tick_all(machines, 20)
+    assert out(machines) == []
+
+
 def test_given_too_few_when_time_runs_out_then_it_begins_while_its_steps_have_all_their_time_and_says_so() -> None:
     machines = fleet([event_of("web_0", notice=300.0)])
     machines[1].is_unreachable = True
