@@ -5,15 +5,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from ansible import constants
-from ansible.plugins.callback import CallbackBase
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
-
 DOCUMENTATION = r"""
 name: fleet
 type: stdout
@@ -43,6 +34,15 @@ EXAMPLES = r"""
 #   [defaults]
 #   stdout_callback = foghorn.azure_events.fleet
 """
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback import CallbackBase
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 
 STEP = "foghorn.azure_events.maintenance_step"
 _DEBUG = ("ansible.builtin.debug", "debug")

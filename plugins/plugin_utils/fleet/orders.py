@@ -204,6 +204,11 @@ def _read_return(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
     return report._replace(refused="" if report.failure else str(raw.get("stays_out") or ""))
 
 
+def _read_release(report: OrderReport, _raw: Raw, _answer: Raw) -> OrderReport:
+    """A lease that nobody can end ends by itself."""
+    return report._replace(failure="")
+
+
 def _read_move(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
     failure = report.failure or str(answer.get("failure") or "")
     return report._replace(failure=failure, may_still_move=bool(answer.get("may_still_move")))
@@ -215,6 +220,7 @@ _READ = {
     Step.APPROVE: _read_approve,
     Step.WATCH: _read_watch,
     Step.PUT_BACK: _read_return,
+    Step.RELEASE: _read_release,
     Step.MOVE: _read_move,
 }
 

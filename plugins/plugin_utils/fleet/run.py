@@ -326,6 +326,12 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
     hosts = dict(run.hosts)
     for report in reports:
         hosts[report.host] = _take_in(hosts[report.host], report, run, now)
+    if any(host.result.restored and not run.hosts[name].result.restored for name, host in hosts.items()):
+        # There is room for those that were about to wait for it.
+        waiting = {
+            name: host.at(Step.ASK) for name, host in hosts.items() if host.step is Step.WAIT and not host.is_given
+        }
+        hosts |= waiting
     run = run._replace(hosts=hosts)
     while True:
         further = _go_on(run, now)
@@ -390,8 +396,9 @@ def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
     return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed), result=result)
 
 
-def _after_wait(host: HostRun, _report: OrderReport) -> HostRun:
-    return host.at(Step.ASK)
+def _after_wait(host: HostRun, report: OrderReport) -> HostRun:
+    # What cannot be waited for would be ordered again and again.
+    return host.at(Step.DONE if report.failure else Step.ASK)
 
 
 def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
@@ -447,6 +454,9 @@ def _predicted(host: HostRun) -> HostRun:
 def _after_watch(host: HostRun, report: OrderReport) -> HostRun:
     if report.refused:
         return host.failing(report.refused)._replace(left_to=report.refused, is_leased=False).at(Step.DONE)
+    if report.failure:
+        # It would be ordered again and again.
+        return host.at(Step.RELEASE if host.is_ours else Step.DONE)
     return _followed(host._replace(progress=report.progress or host.progress))
 
 
@@ -477,8 +487,8 @@ def _after_return(host: HostRun, report: OrderReport) -> HostRun:
     )
 
 
-def _after_release(host: HostRun, report: OrderReport) -> HostRun:
-    return host._replace(is_leased=bool(report.failure)).at(Step.DONE)
+def _after_release(host: HostRun, _report: OrderReport) -> HostRun:
+    return host._replace(is_leased=False).at(Step.DONE)
 
 
 def _after_all(host: HostRun, _report: OrderReport) -> HostRun:

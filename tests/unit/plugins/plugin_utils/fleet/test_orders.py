@@ -191,6 +191,18 @@ def test_given_a_host_that_somebody_else_wants_out_when_put_back_then_it_is_said
     assert report.refused == "by hand"
 
 
+def test_given_a_lease_that_cannot_be_ended_then_that_is_no_failure_because_it_ends_by_itself() -> None:
+    run = run_at(Step.WATCH)
+    progress = dict(run.hosts["h0"].progress or {}, gave_up=True)
+    run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
+    answer = {"unreachable": True, "msg": "no route"}
+
+    (report,) = read_reports(run, {"h0": {"number": run.number, "answer": answer}}, Balancers(), NOW)
+
+    assert order.do is Step.RELEASE
+    assert report.failure == ""
+
+
 @given(st.sampled_from([Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE, Step.APPROVE, Step.WATCH]), ANYTHING, ANYTHING)
 def test_given_any_answer_of_a_host_when_read_then_it_ends_no_run_and_approves_nothing_by_itself(
     step: Step, answer: Any, remaining: Any

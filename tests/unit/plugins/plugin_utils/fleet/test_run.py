@@ -572,6 +572,50 @@ def test_given_a_turn_that_was_cut_short_when_the_next_begins_then_its_hosts_cou
     assert "cut short" in run.report().by_host["h0"][0]
 
 
+def test_given_a_host_that_is_back_before_others_begin_to_wait_then_these_are_asked_and_taken_at_once(
+    event: MakeEvent, now: float
+) -> None:
+    events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
+    world = World(now, 4, events, minimum=3)
+    world.policy = world.policy._replace(max_failed=9, begin_within=60.0)
+    # What could not be stopped goes back at once: its event is far off.
+    world.machines["h2"].breaks_at = {Step.STOP}
+
+    play(world)
+
+    back = world.orders.index(("h2", Step.PUT_BACK))
+    assert world.orders[back + 1] == ("h3", Step.ASK)
+    assert ("h3", Step.LEASE) in world.orders[back:]
+    assert ("h3", Step.WAIT) not in world.orders
+
+
+@pytest.mark.parametrize("step", [Step.WATCH, Step.WAIT])
+def test_given_a_wait_that_fails_then_it_is_not_ordered_again_and_again(
+    event: MakeEvent, now: float, step: Step
+) -> None:
+    events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
+    world = World(now, 4, events, minimum=3)
+    run = begin([world.read(name, None) for name in world.machines], world.policy, now)
+    failed: list[str] = []
+    for turn in range(len(run.plan.turns)):
+        run, orders = advance(begin_turn(run, turn), [], world.now)
+        while orders:
+            failed += [order.host for order in orders if order.do is step]
+            reports = [
+                OrderReport(order.host, order.do, "no such option")
+                if order.do is step
+                else world.carry_out(order, None)
+                for order in orders
+            ]
+            world.pass_time(60)
+            run, orders = advance(run, reports, world.now)
+
+    assert failed
+    assert len(failed) == len(set(failed))
+    assert all("no such option" in run.report().by_host[host] for host in failed)
+    assert still_leased(run) == []
+
+
 def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: Callable[[], World]) -> None:
     world = make_world()
     run: Run = begin([world.read(name, None) for name in world.machines], world.policy, world.now)
