@@ -67,7 +67,7 @@ def run_claim(module: AnsibleModule) -> None:
         module.exit_json(
             **_as_result(before, after, now, params["owner"]),
             present=claims.present(params["paths"]),
-            unknown_units=unknown_units(params["units"]),
+            unknown_units=unknown_units(module, params["units"]),
         )
     except Leased as error:
         module.fail_json(msg="%s: %s" % (params["directory"], error), leased=True)

@@ -328,10 +328,9 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
         hosts[report.host] = _take_in(hosts[report.host], report, run, now)
     if any(host.result.restored and not run.hosts[name].result.restored for name, host in hosts.items()):
         # There is room for those that were about to wait for it.
-        waiting = {
+        hosts |= {
             name: host.at(Step.ASK) for name, host in hosts.items() if host.step is Step.WAIT and not host.is_given
         }
-        hosts |= waiting
     run = run._replace(hosts=hosts)
     while True:
         further = _go_on(run, now)
