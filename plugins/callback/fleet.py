@@ -48,6 +48,7 @@ STEP = "foghorn.azure_events.maintenance_step"
 _DEBUG = ("ansible.builtin.debug", "debug")
 # What is worth printing of a task that has failed, besides its message.
 _DETAILS = ("module_stderr", "stderr", "module_stdout", "stdout")
+_NO_VARIABLES = ("changed", "failed", "unreachable", "exception", "invocation", "warnings", *_DETAILS)
 
 
 class CallbackModule(CallbackBase):
@@ -69,6 +70,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Name the play."""
+        self._is_reported = False
         self._line(play.get_name().strip(), constants.COLOR_DEBUG)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
@@ -99,9 +101,10 @@ class CallbackModule(CallbackBase):
         self._fail(host, "%s (%s)" % (task.get_name().strip(), item), content)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Print what has failed, unless the report has said so."""
+        """Print what has failed, unless the report or the items have said so."""
         content, task, host = _parts(result)
-        if not ignore_errors and not self._is_reported and "results" not in content:
+        is_told = "results" in content or (self._is_reported and task.action == "ansible.builtin.fail")
+        if not ignore_errors and not is_told:
             self._fail(host, task.get_name().strip(), content)
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -185,7 +188,8 @@ def _parts(result: Any) -> tuple[Mapping[str, Any], Any, str]:
 
 
 def _messages(content: Mapping[str, Any]) -> Iterator[str]:
-    message = content.get("msg", "")
+    # Without a message, a variable that is to be shown.
+    message = content.get("msg", [one for name, one in content.items() if name not in _NO_VARIABLES])
     if isinstance(message, (list, tuple)):
         yield from map(str, message)
     elif message:

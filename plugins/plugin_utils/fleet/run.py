@@ -438,6 +438,8 @@ def _after_approve(host: HostRun, report: OrderReport) -> HostRun:
 
 def _after_move(host: HostRun, report: OrderReport) -> HostRun:
     """What was not asked of Azure, or was refused, has left a machine that runs."""
+    if not report.failure:
+        host = host._replace(progress={"outcome": "moved to another host"})
     return _back_unless(host, report.may_still_move)
 
 

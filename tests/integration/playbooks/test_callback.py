@@ -17,6 +17,7 @@ import yaml
 TASKS: list[dict[str, Any]] = [
     {"name": "Say something", "ansible.builtin.debug": {"msg": "hello"}},
     {"name": "Say a list", "ansible.builtin.debug": {"msg": ["one", "two\x1b[2J"]}, "run_once": True},
+    {"name": "Show a variable", "ansible.builtin.debug": {"var": "inventory_hostname"}, "run_once": True},
     {"name": "Skip it", "ansible.builtin.debug": {"msg": "never"}, "when": False},
     {"name": "Change it", "ansible.builtin.command": {"cmd": "true"}},
     {
@@ -67,7 +68,7 @@ def test_given_any_play_when_shown_then_it_is_what_was_said_and_what_failed_once
     lines = [re.sub(r"^\d\d:\d\d:\d\d ", "", line) for line in STATUS.sub("", shown).splitlines()]
     assert status == 0
     assert lines[0] == "Try it"
-    assert sorted(lines[1:5]) == ["a: hello", "b: hello", "one", r"two\x1b[2J"]
+    assert sorted(lines[1:6]) == ["a: a", "a: hello", "b: hello", "one", r"two\x1b[2J"]
     assert [line for line in lines if line.startswith("a FAILED: Go through items (false): ")]
     assert lines.count("b FAILED: Break it: non-zero return code") == 1
     assert lines.count("    the reason") == 1
