@@ -23,7 +23,16 @@ DATA: dict[str, Any] = yaml.safe_load((ROOT / "playbooks" / "vars" / "job_templa
 TEMPLATES = DATA["job_templates"]
 SITE = Site(project="Operations", inventory="Azure")
 # The types of AWX's surveys, and what an answer to each is.
-ANSWERS = {"text": str, "textarea": str, "password": str, "multiplechoice": str, "integer": int, "float": float}
+ANSWERS = {
+    "text": str,
+    "textarea": str,
+    "password": str,
+    "multiplechoice": str,
+    # In a default, each line is a choice.
+    "multiselect": str,
+    "integer": int,
+    "float": float,
+}
 
 
 @pytest.mark.parametrize("key", TEMPLATES)
@@ -58,7 +67,9 @@ def test_given_a_survey_when_it_is_read_then_its_questions_are_of_awx_types(key:
             assert isinstance(question["default"], ANSWERS[question["type"]])
         if "choices" in question:
             assert all(isinstance(choice, str) for choice in question["choices"])
-            assert question.get("default", question["choices"][0]) in question["choices"]
+            default = question.get("default", question["choices"][0])
+            chosen = default.splitlines() if question["type"] == "multiselect" else [default]
+            assert set(chosen) <= set(question["choices"])
 
 
 @pytest.mark.parametrize("key", TEMPLATES)
