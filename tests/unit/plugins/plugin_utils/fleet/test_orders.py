@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ ANYTHING = st.recursive(
 
 def as_returned(event: Event) -> dict[str, Any]:
     """The event as scheduled_events_info returns it."""
-    return event_as_dict(event, "vm_0", make_event().not_before or event.not_before)  # type: ignore[arg-type]
+    return event_as_dict(event, "vm_0", datetime.fromtimestamp(NOW, UTC))
 
 
 def run_at(step: Step) -> Run:
