@@ -52,7 +52,7 @@ NOTICE = 15 * 60.0  # seconds; what Azure usually gives
 
 IDLE_TASKS = 2.0
 """How many tasks an idle host may be sent."""
-WAITS_LIMIT = 1.3
+WAITS_LIMIT = 1.2
 """How long a group may take until its last host is approved, in terms of the waits that are forced."""
 QUIET = 0.1
 """What other things may take of the processors without much effect on that."""
