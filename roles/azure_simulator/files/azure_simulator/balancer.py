@@ -57,6 +57,8 @@ class _Side(asyncio.Protocol):
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.peer: _Side | None = None
+        self.early = b""
+        """What came before the other half was there."""
         self.finished = False  # it will send no more
         self.lost = False
         self.on_lost: Callable[[], None] | None = None
@@ -66,7 +68,9 @@ class _Side(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        if self.peer is not None and self.peer.transport is not None:
+        if self.peer is None:
+            self.early += data
+        elif self.peer.transport is not None:
             self.peer.transport.write(data)
 
     def eof_received(self) -> bool:
@@ -135,7 +139,11 @@ class Member:
 
 
 class _Flow(_Side):
-    """The client's half of a flow; it looks for a member as soon as it is accepted."""
+    """The client's half of a flow; it looks for a member as soon as it is accepted.
+
+    Until it has one it reads nothing. But the asyncio of Python 3.11.2, which Debian 12 has, begins to read after
+    `connection_made` although that has paused it: what comes then is kept.
+    """
 
     def __init__(self, balancer: Balancer) -> None:
         super().__init__()
@@ -157,6 +165,12 @@ class _Flow(_Side):
         self.transport.pause_reading()
         self._opening = asyncio.get_running_loop().create_task(self._open(member))
 
+    def eof_received(self) -> bool:
+        if self.peer is None:
+            self.finished = True
+            return True
+        return super().eof_received()
+
     async def _open(self, member: Member) -> None:
         side = _Side()
         side.peer = self
@@ -175,6 +189,12 @@ class _Flow(_Side):
             return
         member.served += 1
         self.peer = side
+        assert side.transport is not None
+        if self.early:
+            side.transport.write(self.early)
+            self.early = b""
+        if self.finished:
+            side.transport.write_eof()
         self.transport.resume_reading()
 
     def _over(self) -> None:

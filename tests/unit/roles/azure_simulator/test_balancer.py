@@ -265,6 +265,21 @@ def test_given_a_flow_when_the_client_has_finished_sending_then_the_whole_answer
         echo.stop()
 
 
+@pytest.fixture
+def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have asyncio read from a flow at once, though it is paused, as that of Python 3.11.2 does."""
+    monkeypatch.setattr("asyncio.selector_events._SelectorSocketTransport.pause_reading", lambda _self: None)
+
+
+@pytest.mark.usefixtures("reads_at_once")
+def test_given_a_client_that_sends_before_its_member_is_there_then_nothing_is_lost(
+    front: Simulator, eventually: Eventually
+) -> None:
+    eventually(all_in(front))
+
+    assert {get(front) for _number in range(20)} == {"web_0", "web_1"}
+
+
 def test_given_a_member_in_rotation_that_refuses_when_a_flow_comes_then_it_is_reset_and_counted(
     simulate: Callable[..., Simulator], eventually: Eventually
 ) -> None:
