@@ -44,14 +44,14 @@ VERSIONS := integration-oldest -- unit-other-pythons -- ++ integration-newest sa
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
-POOL := integration-demo integration-modules integration-arm unit-plugins integration-agent unit-rest \
+POOL := integration-demo integration-fleets integration-modules integration-arm unit-plugins integration-agent unit-rest \
   integration-readme integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy awx-collection rulebook
+.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy nginx awx-collection rulebook
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -130,6 +130,7 @@ integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
 
 integration integration-haproxy: haproxy
+integration integration-fleets: haproxy nginx
 integration integration-awx: awx-collection
 integration integration-rulebooks: rulebook
 
@@ -137,7 +138,10 @@ rulebook:
 	@python=$$(tools/find_python.sh $(PYTHON)) && tools/make_rulebook_venv.sh "$$python" $(VENV_RULEBOOK) requirements/rulebook.txt
 
 haproxy:
-	@tools/find_haproxy.sh $(CACHE)/haproxy
+	@tools/find_server.sh haproxy $(CACHE)/haproxy
+
+nginx:
+	@tools/find_server.sh nginx $(CACHE)/nginx
 
 awx-collection: $(VENV)/.test
 	@tools/get_awx_collection.sh $(BIN)/python requirements/awx.txt $(CACHE)/awx

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,28 @@ def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_s
     assert slice_status != 0
     assert "backend web: the run has 1 of its 2 hosts, and not host1. Nobody would count" in of_slice.text
     assert not any(host.marker.exists() or host.state.exists() for host in servers), of_slice.output
+
+
+def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_run_goes_on_and_names_it(
+    program: Path, tmp_path: Path
+) -> None:
+    fleet = Fleet(tmp_path, 33, 6)
+    *servers, balancer, lost = fleet.hosts
+    with fleet, Haproxy.of(program, TIERS, [f"{host.address}:{host.port}" for host in servers]) as haproxy:
+        fleet.take_down(lost)
+        fleet.event("Reboot", servers[0], notice=3000)
+        variables: dict[str, Any] = {
+            "handle_events_hosts": f"all:!{balancer.name}:!{lost.name}",
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [balancer.name, lost.name],
+            "load_balancer_removal_haproxy_socket": haproxy.socket,
+        }
+        status, run = fleet.run("handle_events", "--extra-vars", json.dumps(variables))
+
+        assert status != 0, run.output
+        assert f"{lost.name}: HAProxy was not asked: " in run.text
+        assert '"backend web: 2 of 2 in service, 1 must stay"' in run.output
+        # It could still send requests: nothing may be approved, and the server goes back in the other one.
+        assert f"{lost.name}" in run.report(servers[0])
+        assert not any(event["approvals"] for event in fleet.azure.status()["events"])
+        assert servers[0].is_serving()

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,20 +188,27 @@ class Fleet:
         path: Path,
         subnet: int,
         count: int,
-        clock: dict[str, Any] | None = None,
-        arm: dict[str, Any] | None = None,
+        names: Sequence[str] = (),
+        **config: Any,
     ) -> None:
+        """Have so many hosts in a subnet of loopback addresses.
+
+        :param names: of the hosts, if they are not to be called `host0` and so on
+        :param config: more of the simulator's configuration
+        """
         self.path = path
-        self.hosts = [Host(path / f"host{number}", f"127.0.{subnet}.{number + 1}") for number in range(count)]
+        self.hosts = [
+            Host(path / name, f"127.0.{subnet}.{number + 1}")
+            for number, name in enumerate(names or [f"host{number}" for number in range(count)])
+        ]
         self._down = path / "down"
         self._down.mkdir()
         self._runs: list[Run] = []
         self._stack = contextlib.ExitStack()
         self.azure = Simulator(
             {
-                "clock": clock or {"manual": True},
+                "clock": {"manual": True},
                 "imds": {"rate_limit": None},
-                **({"arm": arm} if arm is not None else {}),
                 "vms": [
                     {"name": host.vm.lower(), "address": host.address, "availability_set": "web"} for host in self.hosts
                 ],
@@ -214,6 +221,7 @@ class Fleet:
                     }
                     for host in self.hosts
                 ],
+                **config,
             }
         )
 
@@ -321,9 +329,12 @@ class Fleet:
         """
         inventory = self.write_inventory(hosts, **variables)
         name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
+        return self.play(name, "-i", str(inventory), *arguments, real=real)
+
+    def play(self, *arguments: str, real: bool = False) -> Run:
+        """Start ansible-playbook with just these arguments."""
         program = os.environ.get("ANSIBLE_PLAYBOOK", REAL if real else "ansible-playbook")
-        command = [program, name, "-i", str(inventory), *arguments]
-        run = Run(command, self.path / f"output{len(self._runs)}.txt", self.environment)
+        run = Run([program, *arguments], self.path / f"output{len(self._runs)}.txt", self.environment)
         self._runs.append(run)
         return run
 

@@ -44,7 +44,7 @@ class Connection(LocalConnection):
         if in_data:
             fault = self._next_fault(in_data)
             _strike(fault, "before")
-            answer = _run_here(in_data)
+            answer = _run_here(in_data, self._play_context.remote_addr)
             _strike(fault, "after")
             return answer
         status, stdout, stderr = super().exec_command(cmd, in_data=in_data, sudoable=sudoable)
@@ -97,11 +97,15 @@ def _strike(fault: list[str], moment: str) -> None:
     os._exit(1)
 
 
-def _run_here(program: bytes) -> tuple[int, bytes, bytes]:
-    """Run what Python would read from its standard input; returns exit status, output and errors."""
+def _run_here(program: bytes, machine: str) -> tuple[int, bytes, bytes]:
+    """Run what Python would read from its standard input; returns exit status, output and errors.
+
+    Programs that stand in for those of a machine find its name in FLEET_MACHINE.
+    """
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         pid = os.fork()
         if pid == 0:
+            os.environ["FLEET_MACHINE"] = machine
             _become(program, stdout, stderr)
         _pid, status, usage = os.wait4(pid, 0)
         # For benchmarks: what the machine has done, and not the controller.

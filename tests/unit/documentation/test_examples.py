@@ -22,7 +22,12 @@ from foghorn_agent.config import parse_config
 ROOT = Path(__file__).resolve().parents[3]
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "roles").glob("*/README.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "fleets").glob("*.md")),
+    *sorted((ROOT / "roles").glob("*/README.md")),
+]
 PREFIXES = ("graceful_shutdown", "handler_agent", "load_balancer_removal", "azure_simulator", "terminate_notifications")
 # Inventory groups, a playbook, and what a role tells the tasks of its user, which are named as variables are.
 NO_VARIABLES = {"handle_events_planned", "rehearse_machines", "rehearse_end", "graceful_shutdown_seconds"}
