@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .arm.config import ArmConfig, read_arm, subscription_of
-from .events import EVENT_TYPES, LIVES, Life, read_life
+from .events import EVENT_TYPES, LIVES, OS_UPGRADE, Life, read_life
 from .faults import FaultPlan, read_fault
 from .machines import VmConfig, expand, expand_name, read_vms
 from .reading import Fields, Invalid, address_mistake, canonical
@@ -310,7 +310,7 @@ def _impact_rules(top: Fields, vms: Mapping[str, VmConfig]) -> tuple[ImpactRule,
         named = fields.texts("vms") or ()
         rule = ImpactRule(
             vms=frozenset(name for text in named for name, _number in expand_name(fields, "vms", text)),
-            event_types=frozenset(fields.texts("event_types", EVENT_TYPES) or ()),
+            event_types=frozenset(fields.texts("event_types", (*EVENT_TYPES, OS_UPGRADE)) or ()),
             start=_command(fields, "start"),
             end=_command(fields, "end"),
             timeout=fields.number("timeout", 60.0, above=True),

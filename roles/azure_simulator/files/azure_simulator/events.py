@@ -22,6 +22,9 @@ RECOMMENDATION = "SpotRebalanceRecommendation"
 """Only advisory: it never starts, and an approval of it has no effect."""
 
 EVENT_TYPES = ("Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", RECOMMENDATION)
+OS_UPGRADE = "OSUpgrade"
+"""What replaces a machine's disk. Nobody on the machine is told of it: it is no event of the metadata service."""
+
 EVENT_SOURCES = ("Platform", "User")
 
 

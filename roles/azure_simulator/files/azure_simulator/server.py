@@ -51,7 +51,11 @@ class Server:
         self.faults = FaultDesk(config.faults)
         self.imds = Imds(config, self.world, self.faults, self.record)
         self.commands = ImpactCommands(config.impact_rules, config.directory, self.record)
-        self.arm = None if config.arm is None else Arm(config, config.arm, self.world, self.record, self._adopt)
+        self.arm = (
+            None
+            if config.arm is None
+            else Arm(config, config.arm, self.world, self.record, self._adopt, self._is_healthy)
+        )
         self.balancers = [
             Balancer(balancer, self._turned, self._steering(balancer.pool)) for balancer in config.balancers
         ]
@@ -237,6 +241,10 @@ class Server:
             return network.in_service(*pool)
 
         return ask
+
+    def _is_healthy(self, vm: str) -> bool:
+        """What probes say of a machine: what no balancer probes is well."""
+        return all(b.members[vm].in_rotation for b in self.balancers if vm in b.members)
 
     def _turned(self, balancer: Balancer, member: Member) -> None:
         self.record.add(

@@ -21,7 +21,7 @@ from typing import Callable, NamedTuple
 
 from .clock import Clock
 from .config import Config
-from .events import CANCELED, COMPLETED, SCHEDULED, STARTED, Approval, Event, Life, Wish
+from .events import CANCELED, COMPLETED, OS_UPGRADE, SCHEDULED, STARTED, Approval, Event, Life, Wish
 from .machines import VmConfig
 from .reading import Invalid
 
@@ -255,6 +255,26 @@ class World:
         if not vm.deleted and vm.power != power:
             vm.power = power
             self._tell("impact", power, vm=name)
+
+    def replace_disk(self, name: str, seconds: float, done: Callable[[], None]) -> None:
+        """Have a machine off for some seconds, and then run from another disk; ``done`` is called then.
+
+        It is an impact, so that commands can do it to the real thing, and no event that anybody is told of.
+        """
+        vm = self.vms[name]
+        life = Life(0, seconds, seconds, 0, -1, "Platform", "")
+        upgrade_id = str(uuid.UUID(int=self._ids.getrandbits(128), version=4)).upper()
+        upgrade = Event(upgrade_id, OS_UPGRADE, (name,), life, None, self.now, self.now)
+        vm.power = STOPPED
+        self._tell("impact", "start", vm=name, event=upgrade)
+
+        def end() -> None:
+            if not vm.deleted:
+                vm.power = RUNNING
+                self._tell("impact", "end", vm=name, event=upgrade)
+            done()
+
+        self._at(self.now + seconds, end)
 
     def _delete_vm(self, vm: Vm) -> None:
         vm.deleted = True

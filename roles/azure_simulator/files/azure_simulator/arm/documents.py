@@ -46,6 +46,7 @@ def show_instance(
         "hardwareProfile": {"vmSize": vm.vm_size},
         "vmId": vm.vm_id,
         "osProfile": {"computerName": vm.computer_name, "adminUsername": "azureuser"},
+        "storageProfile": _storage(scale_set, machine),
         "networkProfile": {"networkInterfaces": [{"id": nic, "properties": {"primary": True}}]},
         "provisioningState": machine.provisioning_state,
         "timeCreated": iso(world.clock.wall(machine.created)),
@@ -161,3 +162,15 @@ def _nic_id(scale_set: ScaleSet, machine: Machine) -> str:
         group = (machine.vm.subscription_id, machine.vm.resource_group)
         return network_id(*group, "networkInterfaces", f"{machine.name}-nic")
     return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}/networkInterfaces/{scale_set.name}-nic"
+
+
+def _storage(scale_set: ScaleSet, machine: Machine) -> dict[str, Any]:
+    """What an instance's disk was made of; an upgrade of the image gives it another one."""
+    storage = copy.deepcopy(scale_set.profile.get("storageProfile") or {})
+    image = {**(storage.get("imageReference") or {}), **machine.image}
+    if machine.image:
+        image["exactVersion"] = image["version"]
+    return {
+        "imageReference": image,
+        "osDisk": {**(storage.get("osDisk") or {}), "name": f"{machine.name}_OsDisk_{machine.disks + 1}"},
+    }

@@ -34,6 +34,7 @@ from .hook_events import HookEvents
 from .maintenance import Maintenance
 from .network import Network, pools_of
 from .operations import Operations
+from .os_upgrades import OsUpgrades
 from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .sign_in import SignIn
@@ -56,6 +57,7 @@ class Arm:
         world: World,
         record: Record,
         adopt: Callable[[VmConfig], None],
+        is_healthy: Callable[[str], bool] = lambda _vm: True,
         real: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -77,7 +79,9 @@ class Arm:
         Compute(self.estate, self._links, pager).routes(self._router)
         Actions(self.estate, self._links).routes(self._router)
         Upgrades(self.estate, self._links, pager).routes(self._router)
-        HookEvents(self.estate, self._links, pager, arm.hook_events, config.seed).routes(self._router)
+        hook_events = HookEvents(self.estate, self._links, pager, arm.hook_events, config.seed)
+        hook_events.routes(self._router)
+        OsUpgrades(self.estate, self._links, hook_events, is_healthy).routes(self._router)
         AvailabilitySets(self.estate, pager).routes(self._router)
         self.network = Network(arm, self.estate, config.vms, self.operations, self._links, pager)
         self.network.routes(self._router)
@@ -153,6 +157,11 @@ class Arm:
         self._check_rights(request, provider)
         group = _operation_group(request, provider)
         headers.update(self._throttle.admit(request.method, names.get("subscription", "tenant"), request.caller, group))
+        if request.method == "GET" and _resource_type(request.path).lower() == "virtualmachinescalesets":
+            counted = headers.get("x-ms-ratelimit-remaining-resource")
+            if counted and "set" in names:
+                of_set = self._throttle.count_set(request.path)
+                headers["x-ms-ratelimit-remaining-resource"] = f"{of_set},{counted}"
         if route.method != "GET":
             verdict = self._strike(request, faults.OPERATION)
             request.wanted = verdict.plan.verdict() if verdict is not None else None

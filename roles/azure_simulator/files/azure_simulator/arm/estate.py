@@ -32,8 +32,8 @@ UPDATING = "Updating"
 DELETING = "Deleting"
 COMPLETED_MAINTENANCE = "MaintenanceCompleted"
 
-_BATCH_PERCENT = 20
-_UNHEALTHY_PERCENT = 20
+BATCH_PERCENT = 20
+UNHEALTHY_PERCENT = 20
 
 
 def iso(instant: float) -> str:
@@ -75,6 +75,8 @@ class Machine:
         self.tags: dict[str, str] = dict(vm.tags)
         self.window: Window | None = None
         self.model = 0
+        self.image: dict[str, Any] = {}  # what its disk was made of last, where it was upgraded
+        self.disks = 0  # how many it had before this one
         self.etag = 1
         self.provisioning_state = SUCCEEDED
 
@@ -140,6 +142,7 @@ class Rolling:
         self.last_action_at = started
         self.policy = policy
         self.image = image  # what an upgrade of the image brings; None: it is another one
+        self.started_by = "User"
         self.ended: float | None = None
         self.error: ArmError | None = None
 
@@ -217,6 +220,17 @@ class ScaleSet:
     def resource_id(self) -> str:
         """Its id."""
         return compute_id(self.subscription, self.group, "virtualMachineScaleSets", self.name)
+
+    def id_of(self, machine: Machine) -> str:
+        """The id of an instance: in a flexible set that of a VM."""
+        if self.flexible:
+            return machine.vm.resource_id
+        return f"{self.resource_id}/virtualMachines/{machine.instance_id}"
+
+    @property
+    def unprotected(self) -> list[Machine]:
+        """Those that the set itself may change: not those that are protected from its actions."""
+        return [m for m in self.machines.values() if m.provisioning_state != DELETING and _is_unprotected(m)]
 
 
 class AvailabilitySet:
@@ -335,9 +349,9 @@ class Estate:
         upgrade: dict[str, Any] = {"mode": config.upgrade_mode}
         if config.upgrade_mode == "Rolling":
             upgrade["rollingUpgradePolicy"] = {
-                "maxBatchInstancePercent": _BATCH_PERCENT,
-                "maxUnhealthyInstancePercent": _UNHEALTHY_PERCENT,
-                "maxUnhealthyUpgradedInstancePercent": _UNHEALTHY_PERCENT,
+                "maxBatchInstancePercent": BATCH_PERCENT,
+                "maxUnhealthyInstancePercent": UNHEALTHY_PERCENT,
+                "maxUnhealthyUpgradedInstancePercent": UNHEALTHY_PERCENT,
                 "pauseTimeBetweenBatches": "PT0S",
             }
         profile: dict[str, Any] = {
@@ -585,23 +599,20 @@ class Estate:
             self._begin_rolling(scale_set, None, None)
 
     def _outdated(self, scale_set: ScaleSet) -> list[Machine]:
-        """Those that the set itself may bring to the latest model: not those that are protected from its actions."""
-        return [
-            machine
-            for machine in scale_set.machines.values()
-            if not scale_set.latest(machine) and machine.provisioning_state != DELETING and _is_unprotected(machine)
-        ]
+        """Those that the set itself may bring to the latest model."""
+        return [machine for machine in scale_set.unprotected if not scale_set.latest(machine)]
 
     def _update(self, scale_set: ScaleSet, machine: Machine) -> None:
         """Bring an instance to the latest model, which takes its time."""
         machine.provisioning_state = UPDATING
 
         def done() -> None:
-            self._updated(scale_set, machine)
+            self.updated(scale_set, machine)
 
         self.world.at(self.world.now + self.config.instance_seconds, done)
 
-    def _updated(self, scale_set: ScaleSet, machine: Machine) -> bool:
+    def updated(self, scale_set: ScaleSet, machine: Machine) -> bool:
+        """Have an instance the latest model, unless a fault holds it back; returns whether it has."""
         if machine.provisioning_state == DELETING:
             return True
         machine.provisioning_state = SUCCEEDED
@@ -623,7 +634,7 @@ class Estate:
         def done(status: str) -> None:
             for machine in machines:
                 if status == SUCCEEDED:
-                    self._updated(scale_set, machine)
+                    self.updated(scale_set, machine)
                 elif machine.provisioning_state == UPDATING:
                     machine.provisioning_state = status
 
@@ -686,10 +697,10 @@ class Estate:
         if rolling.over:
             return
         if not rolling.pending:
-            self._end_rolling(rolling, "Completed")
+            self.end_rolling(rolling, "Completed")
             self.operations.end(operation)
             return
-        percent = rolling.policy.get("maxBatchInstancePercent", _BATCH_PERCENT)
+        percent = rolling.policy.get("maxBatchInstancePercent", BATCH_PERCENT)
         size = max(1, math.floor(rolling.total * percent / 100))
         rolling.running, rolling.pending = rolling.pending[:size], rolling.pending[size:]
         for machine in rolling.running:
@@ -700,21 +711,21 @@ class Estate:
 
     def _batch_done(self, scale_set: ScaleSet, rolling: Rolling, operation: Operation) -> None:
         for machine in rolling.running:
-            if self._updated(scale_set, machine):
+            if self.updated(scale_set, machine):
                 rolling.successful += 1
             else:
                 rolling.failed += 1
         rolling.running = []
         if rolling.over:
             return
-        allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", _UNHEALTHY_PERCENT)
+        allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", UNHEALTHY_PERCENT)
         if rolling.failed * 100 > allowed * max(1, rolling.successful + rolling.failed):
             message = (
                 "Rolling Upgrade failed after exceeding the MaxUnhealthyUpgradedInstancePercent value defined in the "
                 "RollingUpgradePolicy."
             )
             rolling.error = ArmError(409, "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade", message)
-            self._end_rolling(rolling, "Faulted")
+            self.end_rolling(rolling, "Faulted")
             self.operations.end(operation, "Failed", rolling.error)
             return
         pause = duration(rolling.policy.get("pauseTimeBetweenBatches")) or 0
@@ -730,12 +741,13 @@ class Estate:
             "cancel", scale_set.resource_id, scale_set.location, lambda _s: None, wanted, self.config.operation_seconds
         )
 
-    def _end_rolling(self, rolling: Rolling, code: str) -> None:
+    def end_rolling(self, rolling: Rolling, code: str) -> None:
+        """End a rolling upgrade."""
         rolling.code = code
         rolling.ended = self.world.now
 
     def _stop_rolling(self, scale_set: ScaleSet, rolling: Rolling) -> None:
-        self._end_rolling(rolling, "Cancelled")
+        self.end_rolling(rolling, "Cancelled")
         rolling.last_action = "Cancel"
         rolling.last_action_at = self.world.now
         for operation in self.operations.all():

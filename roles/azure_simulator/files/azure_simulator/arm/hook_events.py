@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Microsoft.Compute over HTTP: the questions of lifecycle hooks, and their answers.
 
-Here they are there from the start, as the configuration says. An upgrade that asks by itself is not played.
+They are there from the start, as the configuration says, or asked by an upgrade, which waits for the answers.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import random
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timezone
+from typing import Any, Callable
 
 from . import versions
 from .config import HookEventConfig
 from .errors import ArmError, invalid
-from .estate import Estate, Machine, ScaleSet, iso
+from .estate import Estate, ScaleSet
 from .lifecycle import SCHEDULING, WAITS, hooks_of, seconds_of
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 WAITING = "Waiting"
-ANSWERS = {"Approve": "Approved", "Reject": "Rejected"}
+APPROVED = "Approved"
+ANSWERS = {"Approve": APPROVED, "Reject": "Rejected"}
 
 _SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
 _EVENTS = f"{_SET}/lifecycleHookEvents"
@@ -42,6 +43,8 @@ class HookEvent:
     default: str
     targets: dict[str, str]
     """State by the id of what is asked for."""
+    answered: Callable[[Mapping[str, str]], None] | None = None
+    """Who waits for the states, which are told once all of them are final; None once that was done."""
 
     def pass_time(self, now: float) -> None:
         """Take the default for those that nobody has answered for in time."""
@@ -66,19 +69,61 @@ class HookEvents:
         self._links = links
         self._pager = pager
         self._who = Who(estate)
-        ids = random.Random(f"{seed}/hook events")
+        self._ids = random.Random(f"{seed}/hook events")
         self._events: dict[str, list[HookEvent]] = {}
         """By the id of the set, in lower case."""
         for config in events:
-            key = config.scale_set_id.lower()
-            name = config.name or str(uuid.UUID(int=ids.getrandbits(128), version=4))
-            self._events.setdefault(key, []).append(_begin(estate, estate.sets[key], config, name))
+            scale_set = estate.sets[config.scale_set_id.lower()]
+            targets = [scale_set.resource_id]
+            if config.kind != SCHEDULING:
+                asked = [m for m in scale_set.machines.values() if not config.vms or m.vm.handle in config.vms]
+                targets = [scale_set.id_of(machine) for machine in asked]
+            self._begin(scale_set, config.kind, targets, None, config.name)
 
     def routes(self, router: Router) -> None:
         """Make them known."""
         router.add("GET", _EVENTS, PROVIDER, self.list_all)
         router.add("GET", f"{_EVENTS}/{{event}}", PROVIDER, self.get)
         router.add("PATCH", f"{_EVENTS}/{{event}}", PROVIDER, self.answer)
+
+    def ask(
+        self, scale_set: ScaleSet, kind: str, targets: list[str], answered: Callable[[Mapping[str, str]], None]
+    ) -> None:
+        """Ask about these; ``answered`` is called with the state of each, by id, once all of them are final."""
+        self._look(self._begin(scale_set, kind, targets, answered))
+
+    def _begin(
+        self,
+        scale_set: ScaleSet,
+        kind: str,
+        targets: list[str],
+        answered: Callable[[Mapping[str, str]], None] | None,
+        name: str = "",
+    ) -> HookEvent:
+        (hook,) = [one for one in hooks_of(scale_set.properties) if one.get("type") == kind] or [{}]
+        now = self._estate.world.now
+        event = HookEvent(
+            name or str(uuid.UUID(int=self._ids.getrandbits(128), version=4)),
+            kind,
+            now,
+            now + (seconds_of(hook.get("waitDuration", WAITS[kind].usual)) or 0),
+            WAITS[kind].longest,
+            hook.get("defaultAction", "Approve"),
+            dict.fromkeys(targets, WAITING),
+            answered,
+        )
+        self._events.setdefault(scale_set.resource_id.lower(), []).append(event)
+        return event
+
+    def _look(self, event: HookEvent) -> None:
+        """Tell who waits for an event if it is over; else look again when its time is."""
+        world = self._estate.world
+        event.pass_time(world.now)
+        if not event.is_over:
+            world.at(event.wait_until, lambda: self._look(event))
+        elif event.answered is not None:
+            told, event.answered = event.answered, None
+            told(dict(event.targets))
 
     def list_all(self, request: ArmRequest) -> ArmAnswer:
         """All of a set, those that are over included."""
@@ -104,6 +149,7 @@ class HookEvents:
             if status == "Succeeded":
                 event.targets.update(answers)
                 event.wait_until = event.wait_until if wait_until is None else wait_until
+                self._look(event)
 
         operation = self._estate.operations.begin(
             "updateLifecycleHookEvent",
@@ -152,9 +198,9 @@ class HookEvents:
         properties: dict[str, Any] = {
             "type": event.kind,
             "state": "Completed" if event.is_over else "Active",
-            "timeCreated": iso(wall(event.created)),
-            "waitUntil": iso(wall(event.wait_until)),
-            "maxWaitUntil": iso(wall(event.created + event.longest)),
+            "timeCreated": _iso(wall(event.created)),
+            "waitUntil": _iso(wall(event.wait_until)),
+            "maxWaitUntil": _iso(wall(event.created + event.longest)),
             "defaultAction": event.default,
             "targetResources": [
                 {"resource": {"id": one}, "actionState": state} for one, state in event.targets.items()
@@ -169,29 +215,11 @@ class HookEvents:
         }
 
 
-def _begin(estate: Estate, scale_set: ScaleSet, config: HookEventConfig, name: str) -> HookEvent:
-    (hook,) = [one for one in hooks_of(scale_set.properties) if one.get("type") == config.kind] or [{}]
-    wait = seconds_of(hook.get("waitDuration", WAITS[config.kind].usual)) or 0
-    targets = [scale_set.resource_id]
-    if config.kind != SCHEDULING:
-        asked = [m for m in scale_set.machines.values() if not config.vms or m.vm.handle in config.vms]
-        targets = [_id_of(scale_set, machine) for machine in asked]
-    now = estate.world.now
-    return HookEvent(
-        name,
-        config.kind,
-        now,
-        now + wait,
-        WAITS[config.kind].longest,
-        hook.get("defaultAction", "Approve"),
-        dict.fromkeys(targets, WAITING),
-    )
-
-
-def _id_of(scale_set: ScaleSet, machine: Machine) -> str:
-    if scale_set.flexible:
-        return machine.vm.resource_id
-    return f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}"
+def _iso(instant: float) -> str:
+    """A wall-clock instant as events have it: up to seven decimals, without zeros at the end."""
+    seconds, ticks = divmod(round(instant * 10**7), 10**7)
+    text = datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{ticks:07d}".rstrip("0").rstrip(".") + "+00:00"
 
 
 def _read_answers(event: HookEvent, properties: Mapping[str, Any]) -> dict[str, str]:

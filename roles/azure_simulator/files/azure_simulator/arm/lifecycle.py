@@ -28,9 +28,10 @@ class Wait(NamedTuple):
 
 
 SCHEDULING = "UpgradeAutoOSScheduling"
+BATCH = "UpgradeAutoOSRollingBatchStarting"
 WAITS: Mapping[str, Wait] = {
     SCHEDULING: Wait("PT1H", 2 * 86400),
-    "UpgradeAutoOSRollingBatchStarting": Wait("PT30M", 4 * 3600),
+    BATCH: Wait("PT30M", 4 * 3600),
 }
 """By type."""
 

@@ -75,7 +75,7 @@ class Upgrades:
             if rolling.ended is not None:
                 status["endTime"] = iso(when(rolling.ended))
             row = self._show(scale_set, rolling, status)
-            row["properties"] |= {"startedBy": "User", "targetImageReference": rolling.image}
+            row["properties"] |= {"startedBy": rolling.started_by, "targetImageReference": rolling.image}
             rows.append(row)
         return self._pager.page(request, rows)
 
