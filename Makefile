@@ -46,7 +46,7 @@ VERSIONS := integration-oldest -- unit-other-pythons -- ++ integration-newest sa
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
 POOL := integration-demo integration-fleets integration-modules integration-arm unit-plugins integration-agent unit-rest \
   integration-readme integration-rulebooks
-STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- ++ $(POOL) \
+STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
@@ -148,6 +148,10 @@ awx-collection: $(VENV)/.test
 
 $(INTEGRATION): integration-%: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/integration/$* $(IGNORED)
+
+# What PowerShell runs on Windows VMs, with the newest ansible-core, which runs such modules on Linux too.
+windows: $(VENV)/.run
+	@tools/test_windows.sh $(CACHE)
 
 HANDLE_EVENTS := tests/integration/playbooks/test_handle_events.py
 integration-playbooks: IGNORED := --ignore $(HANDLE_EVENTS)

@@ -410,7 +410,8 @@ def _supported_versions(answer: Answer) -> str:
     versions = _field_of(answer, "newest-versions")
     if not isinstance(versions, list):
         return ""
-    return ", ".join(harmless_line(str(version), _LONGEST_VERSION) for version in versions[:_MOST_VERSIONS])
+    told = [version for version in versions if isinstance(version, str)]
+    return ", ".join(harmless_line(version, _LONGEST_VERSION) for version in told[:_MOST_VERSIONS])
 
 
 def _field_of(answer: Answer, name: str) -> Any:

@@ -552,7 +552,8 @@ def _integer(value: Any, path: str) -> int:
     number = None
     if isinstance(value, str):
         if len(value) <= _LONGEST_NUMBER and _INTEGER.match(value.strip()):
-            number = int(value)
+            # Stripped: int takes fewer separators for white space than strip does.
+            number = int(value.strip())
     elif isinstance(value, float):
         # Neither an infinity nor a NaN is.
         if value.is_integer():

@@ -854,7 +854,7 @@ class TestRefusals:
         error = self.refusal(clock, status(400, {"newest-versions": versions}), ImdsClient.read_document)
 
         named = str(error).rpartition("the newest are ")[2]
-        assert named == ", ".join(["\ufffd" * 20 + "…", "{'a': 1}", *["2020-07-01"] * 8])
+        assert named == ", ".join(["\ufffd" * 20 + "…", *["2020-07-01"] * 9])
 
     def test_given_the_name_of_this_vm_cannot_be_asked_then_the_error_says_how_to_do_without(
         self, clock: FakeClock

@@ -199,7 +199,7 @@ class TestFields:
         assert parse_one(DurationInSeconds="").duration_in_seconds is None
 
     @pytest.mark.parametrize(
-        ("written", "number"), [(-1, -1), (0, 0), ("-1", -1), ("0", 0), ("+7", 7), (" 7 ", 7), (7.0, 7)]
+        ("written", "number"), [(-1, -1), (0, 0), ("-1", -1), ("0", 0), ("+7", 7), (" 7 ", 7), ("\x1f7", 7), (7.0, 7)]
     )
     def test_given_a_number_in_any_form_then_it_is_an_int(self, written: Any, number: int) -> None:
         assert parse_one(DurationInSeconds=written).duration_in_seconds == number
