@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.playbook.conditional import Conditional
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -25,6 +26,7 @@ ARGUMENTS = {
     "timeout": {"type": "float", "required": True},
     "interval": {"type": "float", "default": 1},
     "look_timeout": {"type": "float", "default": 90},
+    "may_be_away": {"type": "bool", "default": False},
 }
 
 
@@ -70,6 +72,17 @@ class ActionModule(ActionBase):
 
     def _look(self, arguments: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Run the module once, by its own action where it has one."""
+        try:
+            return self._look_in_time(arguments, variables)
+        except AnsibleConnectionFailure as error:
+            if not arguments["may_be_away"]:
+                raise
+            # What was connected to is gone, whatever comes next.
+            with contextlib.suppress(AnsibleError, AttributeError, OSError):
+                self._connection.reset()
+            return {"failed": True, "msg": str(error)}
+
+    def _look_in_time(self, arguments: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         try:
             with at_most(arguments["look_timeout"]):
                 answer: dict[str, Any] = self._action(arguments).run(task_vars=variables)

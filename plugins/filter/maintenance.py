@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,11 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims 
     BY_EVENT,
     describe_run,
     standing,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgrades import (
+    Member,
+    UpgradeOptions,
+    decide,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.status import describe_status
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PREFIX
@@ -72,6 +78,26 @@ def maintenance_mistakes(
     return [plain(mistake) for mistake in found]
 
 
+def maintenance_os_upgrades(
+    scale_sets: list[Mapping[str, Any]],
+    answers: list[Mapping[str, Any]],
+    hosts: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Say what is to be done about what Azure asks before it upgrades an image."""
+    found = [
+        {
+            "resource_group": one["resource_group"],
+            "name": one["name"],
+            "events": answer.get("events") or [],
+            "failure": "" if "events" in answer else plain(str(answer.get("msg") or "no answer")),
+        }
+        for one, answer in zip(scale_sets, answers, strict=False)
+    ]
+    members = {name: Member(**member) for name, member in hosts.items() if member}
+    return decide(found, members, UpgradeOptions(**options), time.time())
+
+
 class FilterModule:
     """Offers the filters."""
 
@@ -80,6 +106,7 @@ class FilterModule:
         return {
             "maintenance_claims": untrusted(maintenance_claims),
             "maintenance_mistakes": untrusted(maintenance_mistakes),
+            "maintenance_os_upgrades": untrusted(maintenance_os_upgrades),
             "maintenance_run": untrusted(maintenance_run),
             "maintenance_status": untrusted(maintenance_status),
         }

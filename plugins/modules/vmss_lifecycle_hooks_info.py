@@ -81,6 +81,13 @@ obstacles:
   type: list
   elements: str
   sample: [automatic upgrades of its image are off (enableAutomaticOSUpgrade)]
+stops_when_drained:
+  description:
+    - Whether Azure would stop an upgrade for good once all instances of a batch are drained. It counts those as
+      unhealthy, and goes on only while no more than C(maxUnhealthyInstancePercent) are.
+  returned: success
+  type: bool
+  sample: false
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

@@ -58,6 +58,12 @@ options:
     description: Seconds that one look may take, the connection included, before the host counts as unreachable.
     type: float
     default: 90
+  may_be_away:
+    description:
+      - Whether the host may be unreachable meanwhile, as one that boots is. The look after that has a new connection.
+      - Otherwise the first look that does not reach the host ends the wait.
+    type: bool
+    default: false
 seealso:
   - module: foghorn.azure_events.maintenance_watch
 """

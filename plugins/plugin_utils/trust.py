@@ -15,7 +15,7 @@ from typing import Any
 
 _OURS = (
     "handle_events|load_balancer_removal|graceful_shutdown|handler_agent|terminate_notifications|azure_simulator"
-    "|redeploy_early|prepare_for_updates|rehearse|verify_image|controller_setup"
+    "|redeploy_early|handle_os_upgrades|prepare_for_updates|rehearse|verify_image|controller_setup"
 )
 # Variables of others may begin like those of the playbooks drain, restore and status. Those that begin with `__` are
 # private, and no fact is called like that. `id` is what the inventory plugin azure_rm calls the id of a VM.

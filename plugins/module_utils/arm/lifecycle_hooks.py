@@ -44,6 +44,9 @@ WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual M
 # Option, and the member of a hook that it stands for.
 _MEMBERS = {"wait_duration": "waitDuration", "default_action": "defaultAction"}
 
+_USUAL_PERCENT = 20
+"""Of a set in a batch, and of a set that may be unhealthy, where the set says nothing."""
+
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _DURATION = re.compile(
     r"P(?=[0-9T])(?:%sD)?(?:T(?=[0-9])(?:%sH)?(?:%sM)?(?:%sS)?)?\Z" % ((_NUMBER,) * 4), re.IGNORECASE
@@ -149,6 +152,7 @@ def read_hooks(client: ArmClient, resource_group: str, name: str) -> Json:
         "id": resource.get("id"),
         "hooks": describe(hooks_of(resource)),
         "obstacles": list(obstacles_of(resource)),
+        "stops_when_drained": stops_when_drained(resource),
     }
 
 
@@ -196,6 +200,14 @@ def obstacles_of(resource: Mapping[str, Any]) -> tuple[str, ...]:
     if not _tells_health(properties):
         found.append("nothing tells Azure the health of its instances, neither a probe nor the extension")
     return tuple(found)
+
+
+def stops_when_drained(resource: Mapping[str, Any]) -> bool:
+    """Whether an upgrade stops for good if all of a batch is drained, because to Azure that is unhealthy."""
+    policy = ((resource.get("properties") or {}).get("upgradePolicy") or {}).get("rollingUpgradePolicy") or {}
+    count = int((resource.get("sku") or {}).get("capacity") or 0)
+    batch = max(1, count * int(policy.get("maxBatchInstancePercent", _USUAL_PERCENT)) // 100)
+    return batch * 100 > count * int(policy.get("maxUnhealthyInstancePercent", _USUAL_PERCENT)) > 0
 
 
 def read_duration(text: str) -> float | None:

@@ -146,6 +146,8 @@ def _as_demanded(host: Host, demand: Raw, now: float) -> Host:
     whether it was moved.
     """
     agent = host.agent or {}
+    if demand.get("is_upgrade"):
+        return _as_upgraded(host, demand, now)
     return host._replace(
         events=(_redeployment(host.vm_name, now),) if demand.get("is_due") and host.vm_name else (),
         is_drained=host.is_drained or host.was_left or not agent.get("in_rotation", True),
@@ -157,16 +159,43 @@ def _as_demanded(host: Host, demand: Raw, now: float) -> Host:
     )
 
 
+def _as_upgraded(host: Host, demand: Raw, now: float) -> Host:
+    """Azure is about to give the host a new disk, or has: then what it was taken out of is still to be put right.
+
+    What Azure has announced on the host has no say. An earlier run of the same kind has left it to this one.
+    """
+    agent = host.agent or {}
+    names = tuple(map(str, demand.get("with") or ()))
+    return host._replace(
+        events=(_replacement(str(demand["event"]), names, now),) if demand.get("is_due") and host.vm_name else (),
+        is_drained=host.is_drained or not agent.get("in_rotation", True),
+        was_left=host.was_left or bool(demand.get("is_upgraded")),
+        left_out="",
+        approving=(),
+        agent=None,
+        is_prepared=True,
+    )
+
+
 def _redeployment(vm_name: str, now: float) -> Event:
     """What the operator wants, as an event that can wait for its turn."""
+    return _demanded("early-%s" % vm_name, (vm_name,), "The operator wants it moved to another host.", now)
+
+
+def _replacement(event_id: str, vm_names: tuple[str, ...], now: float) -> Event:
+    """What a scale set does to all machines of a batch at once, as an event that can wait for its turn."""
+    return _demanded(event_id, vm_names, "Azure replaces its disk with one of a newer image.", now)
+
+
+def _demanded(event_id: str, vm_names: tuple[str, ...], description: str, now: float) -> Event:
     return Event(
-        event_id="early-%s" % vm_name,
+        event_id=event_id,
         event_type="Redeploy",
         resource_type="VirtualMachine",
-        resources=(vm_name,),
+        resources=vm_names,
         event_status="Scheduled",
         not_before=datetime.fromtimestamp(now + _A_YEAR, timezone.utc),
-        description="The operator wants it moved to another host.",
+        description=description,
         event_source="User",
         duration_in_seconds=-1,
     )
@@ -211,7 +240,12 @@ def _read_release(report: OrderReport, _raw: Raw, _answer: Raw) -> OrderReport:
 
 def _read_move(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
     failure = report.failure or str(answer.get("failure") or "")
-    return report._replace(failure=failure, may_still_move=bool(answer.get("may_still_move")))
+    outcome = str(answer.get("outcome") or "")
+    return report._replace(
+        failure=failure,
+        progress={"outcome": outcome} if outcome else None,
+        may_still_move=bool(answer.get("may_still_move")),
+    )
 
 
 _READ = {

@@ -888,7 +888,7 @@ def _batches(
             room.take(unit.hosts)
             continue
         alone = _Room(by_name, groups, stay_away)
-        shortage = alone.shortage(unit, is_empty=True)
+        shortage = alone.shortage(unit, is_empty=policy.exceeds_minimum)
         if shortage is not None:
             held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
             continue
@@ -1022,7 +1022,7 @@ def _this_batch(
     is_hurried = any(unit.is_quick for unit in first)
     for unit in others:
         is_patient = set(unit.hosts).issubset(patient)
-        shortage = room.shortage(unit, is_empty)
+        shortage = room.shortage(unit, is_empty and policy.exceeds_minimum)
         reason = shortage.describe() if shortage is not None else ""
         if stop and not unit.begins_anyway(policy, now):
             reason = stop

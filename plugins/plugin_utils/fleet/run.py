@@ -134,7 +134,7 @@ class OrderReport(NamedTuple):
     not_approved: Mapping[str, str] = {}
     """Of `APPROVE`: the ids that were not, and why, in words."""
     progress: Progress | None = None
-    """Of `WATCH`: how far it has come."""
+    """Of `WATCH`: how far it has come. Of `MOVE`: its `outcome`, in words."""
     is_cut_short: bool = False
     """Whether the host has left the play meanwhile, as by `meta: end_host` in a task of the operator's."""
     may_still_move: bool = False
@@ -439,7 +439,7 @@ def _after_approve(host: HostRun, report: OrderReport) -> HostRun:
 def _after_move(host: HostRun, report: OrderReport) -> HostRun:
     """What was not asked of Azure, or was refused, has left a machine that runs."""
     if not report.failure:
-        host = host._replace(progress={"outcome": "moved to another host"})
+        host = host._replace(progress=report.progress or {"outcome": "moved to another host"})
     return _back_unless(host, report.may_still_move)
 
 

@@ -28,7 +28,7 @@ TASKS = tuple(PREFIX + name for name in ("before_tasks", "after_tasks", "after_b
 
 MINIMUM = PREFIX + "minimum_in_service"
 SERVICES = "graceful_shutdown_services"
-WINDOWS = ("redeploy_early_between",)
+WINDOWS = ("redeploy_early_between", "handle_os_upgrades_approve_between")
 """The variables that are lists of times of the week, and no part of the policy."""
 
 # Variables of others may begin like these, too: only what is nearly one of ours is told.

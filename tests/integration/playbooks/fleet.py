@@ -189,15 +189,17 @@ class Fleet:
         subnet: int,
         count: int,
         names: Sequence[str] = (),
+        hosts: list[Host] | None = None,
         **config: Any,
     ) -> None:
         """Have so many hosts in a subnet of loopback addresses.
 
         :param names: of the hosts, if they are not to be called `host0` and so on
+        :param hosts: those themselves, where the configuration is about them
         :param config: more of the simulator's configuration
         """
         self.path = path
-        self.hosts = [
+        self.hosts = hosts or [
             Host(path / name, f"127.0.{subnet}.{number + 1}")
             for number, name in enumerate(names or [f"host{number}" for number in range(count)])
         ]

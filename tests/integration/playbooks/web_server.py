@@ -37,7 +37,8 @@ def serve(directory: Path, address: str, port: int) -> None:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(503 if (directory / "out_of_rotation").exists() else 200)
+            is_down = self.path == "/readyz" and (directory / "out_of_rotation").exists()
+            self.send_response(503 if is_down else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

@@ -45,6 +45,7 @@ BEFORE_CONTACT = {
     "status_hosts",
     "doctor_hosts",
     "redeploy_early_hosts",
+    "handle_os_upgrades_hosts",
     "prepare_for_updates_hosts",
 }
 

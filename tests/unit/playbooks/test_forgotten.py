@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 PLAYBOOKS = Path(__file__).resolve().parents[3] / "playbooks"
-DIRECTORIES = ("handle_events", "redeploy_early")
+DIRECTORIES = ("handle_events", "handle_os_upgrades", "redeploy_early")
 # Each run sets these for a host, or for all, before it reads them.
 SET_ANYWAY = {"__handle_events_kept"}
 

@@ -11,7 +11,16 @@ import yaml
 
 PLAYBOOKS = Path(__file__).parents[3] / "playbooks"
 # Those that take hosts out of rotation and bring them back, or say who is out.
-NAMES = ("drain", "handle_events", "prepare_for_updates", "redeploy_early", "rehearse", "rehearse_end", "restore")
+NAMES = (
+    "drain",
+    "handle_events",
+    "handle_os_upgrades",
+    "prepare_for_updates",
+    "redeploy_early",
+    "rehearse",
+    "rehearse_end",
+    "restore",
+)
 ONE_HOST = ("localhost", "{{ rehearse_simulator_host | default('localhost', true) }}")
 
 

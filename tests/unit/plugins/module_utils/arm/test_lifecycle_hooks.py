@@ -17,6 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle
     read_hooks,
     read_wish,
     set_hooks,
+    stops_when_drained,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
@@ -251,4 +252,23 @@ def test_given_a_set_when_it_is_read_then_hooks_of_all_types_are_told() -> None:
             {"type": BATCH, "wait_duration": "PT30M", "default_action": "Approve"},
         ],
         "obstacles": [],
+        "stops_when_drained": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("count", "policy", "stops"),
+    [
+        (9, {}, False),
+        # Of a small set, one instance is more than a fifth.
+        (3, {}, True),
+        (9, {"maxBatchInstancePercent": 34}, True),
+        (9, {"maxBatchInstancePercent": 34, "maxUnhealthyInstancePercent": 34}, False),
+        (0, {}, False),
+    ],
+)
+def test_given_a_policy_when_a_batch_is_drained_then_it_is_known_whether_azure_would_stop_for_good(
+    count: int, policy: dict[str, int], stops: bool
+) -> None:
+    found = {"sku": {"capacity": count}, "properties": {"upgradePolicy": {"rollingUpgradePolicy": policy}}}
+    assert stops_when_drained(found) is stops
