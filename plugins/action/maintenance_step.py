@@ -9,15 +9,27 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jinja2
+import jinja2.meta
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import read_balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import of_host, read_balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import (
+    VARIABLES,
+    choose_contacts,
+    describe_others,
+    is_back,
+    note_resting,
+    others_to_ask,
+    share_a_group,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.left_out import forget, names_in, note
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.news import changes, summary
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,
@@ -27,10 +39,11 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders 
     read_reports,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Plan, PlanError
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import check_alike
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import check_alike, read_host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Run,
+    Step,
     advance,
     begin,
     begin_turn,
@@ -45,9 +58,14 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
     write_run,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
 ARGUMENTS = {
-    "state": {"type": "str", "required": True, "choices": ["asked", "planned", "advanced", "ended"]},
+    "state": {
+        "type": "str",
+        "required": True,
+        "choices": ["listed", "chosen", "asked", "planned", "advanced", "ended"],
+    },
     "run": {"type": "dict", "required": True},
     "policy": {"type": "dict", "default": {}},
     "reports": {"type": "dict", "default": {}},
@@ -55,8 +73,14 @@ ARGUMENTS = {
     "azure": {"type": "dict"},
     "beyond": {"type": "dict", "default": {}},
     "moves": {"type": "bool", "default": False},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "announced": {"type": "dict", "default": {}},
+    "directory": {"type": "str", "default": ""},
+    "is_kept": {"type": "bool", "default": True},
 }
 
+# What is known of the hosts that are not asked is in a file beside that of the run.
+_FLEET = "_fleet"
 # So many rounds stand side by side at most: each that is left over when all is done is told as skipped.
 _MOST_ROUNDS = 32
 
@@ -75,6 +99,8 @@ class ActionModule(ActionBase):
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
         step = getattr(self, "_%s" % arguments["state"])
+        if arguments["state"] == "listed":
+            arguments["variables"] = self._variables_of(arguments["hosts"], (task_vars or {})["hostvars"])
         try:
             # A directory that goes with this ansible-playbook; and an id that tells runs in it apart.
             path = os.path.join(constants.DEFAULT_LOCAL_TMP, "foghorn_run_%s" % uuid.UUID(arguments["run"]["id"]))
@@ -82,19 +108,102 @@ class ActionModule(ActionBase):
         except (DocumentError, OSError, PlanError, PolicyError, RunFileError) as error:
             raise AnsibleActionFail("maintenance_step: %s" % plain(str(error))) from error
 
+    def _variables_of(self, names: Sequence[str], hostvars: Any) -> dict[str, dict[str, Any]]:
+        """Read the variables of hosts, of which there may be ten thousand, and nothing but what is wanted of each."""
+        constant: dict[str, Any] = {}
+        found = {}
+        for name in names:
+            raw = hostvars.raw_get(name)
+            refused = describe_forgery(forged(raw.get("ansible_facts") or ()))
+            values = {}
+            for key in () if refused else VARIABLES:
+                value = raw.get(key)
+                if value is None:
+                    continue
+                text = json.dumps(value, default=str)
+                if "{{" not in text and "{%" not in text:
+                    values[key] = value
+                elif _of_groups_alone(text):
+                    # The same for all hosts.
+                    if text not in constant:
+                        constant[text] = hostvars[name][key]
+                    values[key] = constant[text]
+                else:
+                    values[key] = hostvars[name][key]
+            found[name] = {"refused": refused, "variables": json.loads(json.dumps(values, default=str))}
+        return found
+
+    def _listed(self, path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
+        """Note all hosts by what the inventory says of them, and say whom to ask about them."""
+        hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in arguments["variables"].items()]
+        write(path + _FLEET, hosts)
+        azure = next((host["azure"]["host"] for host in hosts if host["azure"]), "localhost")
+        return {
+            "vm_ids": list(dict.fromkeys(host["resource_id"] for host in hosts if host["resource_id"])),
+            "haproxys": balancers_to_ask(hosts)["haproxys"],
+            "host": azure,
+        }
+
+    def _chosen(self, path: str, arguments: Mapping[str, Any], now: float) -> dict[str, Any]:
+        """Choose which hosts to ask themselves."""
+        directory = os.path.expanduser(arguments["directory"])
+        contacts = choose_contacts(
+            read(path + _FLEET),
+            arguments["haproxys"],
+            arguments["announced"],
+            names_in(directory),
+            keeps_list=arguments["is_kept"],
+        )
+        fleet = {
+            "resting": contacts.resting,
+            "answers": arguments["haproxys"],
+            "directory": directory,
+            "lines": contacts.lines,
+            "asked_at": now,
+        }
+        write(path + _FLEET, fleet)
+        # With nobody to ask there is a plan all the same.
+        planned = {} if contacts.names else self._planned(path, arguments, now)
+        return {"contacts": contacts.names, "planned": planned}
+
     def _asked(self, path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
-        """Note what hosts have answered, and say which balancers to ask about them."""
+        """Note what hosts have answered, and say which balancers to ask about them, and which other hosts."""
         readings = [note_asked(name, asked or {}) for name, asked in arguments["reports"].items()]
+        fleet = _read_fleet(path)
+        others: list[str] = []
+        if fleet:
+            readings = [*(read(path) if os.path.exists(path) else ()), *readings]
+            names = {reading["name"] for reading in readings}
+            fleet["resting"] = [host for host in fleet["resting"] if host["name"] not in names]
+            others = others_to_ask(fleet["resting"], readings, fleet["answers"])
+            fleet["lines"] += describe_others(others)
+            write(path + _FLEET, fleet)
         write(path, readings)
-        return balancers_to_ask(readings)
+        to_ask = balancers_to_ask(readings)
+        answered = {answer["__balancer"]["name"] for answer in fleet["answers"]} if fleet else ()
+        return {
+            **to_ask,
+            "haproxys": [one for one in to_ask["haproxys"] if one["name"] not in answered],
+            "others": others,
+        }
 
     def _planned(self, path: str, arguments: Mapping[str, Any], now: float) -> dict[str, Any]:
         """Begin the run, and say what is planned."""
-        readings = read(path)
+        readings = read(path) if os.path.exists(path) else []
         check_alike(readings)
-        balancers = read_balancers(readings, arguments["haproxys"], arguments["azure"], arguments["beyond"])
+        fleet = _read_fleet(path)
+        resting = fleet["resting"] if fleet else []
+        answers = [*(fleet["answers"] if fleet else ()), *arguments["haproxys"]]
+        balancers = read_balancers([*readings, *resting], answers, arguments["azure"], arguments["beyond"])
+        asked = [of_host(reading, balancers) for reading in readings]
+        counted = share_a_group([of_host(host, balancers) for host in resting], asked)
+        if fleet and not self._task.check_mode:
+            forget(fleet["directory"], [host["name"] for host in asked if is_back(host)])
         run = begin(
-            [known_host(reading, balancers, arguments["moves"], now) for reading in readings],
+            [
+                *(known_host(reading, balancers, arguments["moves"], now) for reading in readings),
+                *(read_host(host) for host in counted),
+            ],
             read_policy(arguments["policy"]),
             now,
             has_more=any(reading["has_more"] for reading in readings),
@@ -104,7 +213,7 @@ class ActionModule(ActionBase):
         )
         write_run(path, Kept(run, balancers))
         return {
-            "lines": _as_plain(describe_plan(run.plan, now)),
+            "lines": _as_plain([*(_describe_news(fleet, now) if fleet else ()), *describe_plan(run.plan, now)]),
             "status": plain(summary(run)),
             "turns": run.plan.turns,
             "involved": list(dict.fromkeys([*run.plan.involved, *run.results()])),
@@ -126,6 +235,11 @@ class ActionModule(ActionBase):
         news = read_reports(before, reports, kept.balancers, now) if before.turn == kept.run.turn else []
         run, orders = advance(before, news, now)
         write_run(path, kept._replace(run=run))
+        fleet = None if run.predicts else _read_fleet(path)
+        if fleet:
+            # Before the first thing is done to them, wherever this run may die.
+            note(fleet["directory"], [order.host for order in orders if order.do is Step.LEASE])
+            forget(fleet["directory"], [name for name, host in run.hosts.items() if host.result.restored])
         here = [run.hosts[name].reading for name in run.plan.turns[run.turn]]
         return {
             "orders": {order.host: order_as_dict(order, now) for order in orders},
@@ -144,6 +258,27 @@ class ActionModule(ActionBase):
             "orders": {order.host: order_as_dict(order, now) for order in still_leased(run)},
             "report": _as_plain(run.report()._asdict()),
         }
+
+
+def _read_fleet(path: str) -> dict[str, Any] | None:
+    """What is known of the hosts that are not asked; None if all are."""
+    if not os.path.exists(path + _FLEET):
+        return None
+    fleet: dict[str, Any] = read(path + _FLEET)
+    return fleet
+
+
+def _describe_news(fleet: Mapping[str, Any], now: float) -> list[str]:
+    age = "Azure was asked %d s ago. What it lists may lag behind by minutes" % max(0.0, now - fleet["asked_at"])
+    return [*fleet["lines"], age]
+
+
+def _of_groups_alone(text: str) -> bool:
+    """Whether templates have no variable but the groups of the inventory."""
+    try:
+        return jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(json.loads(text))) <= {"groups"}
+    except (AttributeError, TypeError, jinja2.TemplateError):
+        return False
 
 
 def _turn_of(run: Run, names: Mapping[str, Any]) -> int:

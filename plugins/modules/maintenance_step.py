@@ -31,13 +31,15 @@ attributes:
 options:
   state:
     description:
-      - V(asked) notes what hosts have answered, and returns which balancers to ask about them.
+      - V(listed) notes all hosts of a fleet by their variables, and returns whom to ask about them.
+      - V(chosen) returns which of them to ask themselves, once Azure was asked about all.
+      - V(asked) notes what hosts have answered, and returns which balancers to ask about them, and which other hosts.
       - V(planned) makes the plan for all hosts.
       - V(advanced) takes the reports of a batch, and returns its next orders.
       - V(ended) returns what became of all hosts.
     type: str
     required: true
-    choices: [asked, planned, advanced, ended]
+    choices: [listed, chosen, asked, planned, advanced, ended]
   run:
     description: Which run it is, as P(foghorn.azure_events.maintenance_run#filter) tells it from others.
     type: dict
@@ -66,6 +68,23 @@ options:
     description: Whether Azure is to move the hosts because the operator wants it.
     type: bool
     default: false
+  hosts:
+    description: The names of all hosts of a fleet.
+    type: list
+    elements: str
+    default: []
+  announced:
+    description: What M(foghorn.azure_events.vm_events_info) returned of them.
+    type: dict
+    default: {}
+  directory:
+    description: The directory on the controller with the list of hosts that a run has begun to work on.
+    type: str
+    default: ""
+  is_kept:
+    description: Whether that directory outlasts the run.
+    type: bool
+    default: true
 """
 
 EXAMPLES = r"""
@@ -109,6 +128,34 @@ longest_step:
   description: The longest that any task on a host of the batch may take, in seconds.
   returned: with O(state=advanced)
   type: float
+vm_ids:
+  description: The ids of machines to look up in Azure.
+  returned: with O(state=listed) and O(state=asked)
+  type: list
+  elements: str
+haproxys:
+  description: The balancers to ask, each with C(name) and C(socket).
+  returned: with O(state=listed) and O(state=asked)
+  type: list
+  elements: dict
+host:
+  description: From where to ask Azure.
+  returned: with O(state=listed) and O(state=asked)
+  type: str
+others:
+  description: The hosts that are to be asked before there is a plan.
+  returned: with O(state=asked)
+  type: list
+  elements: str
+contacts:
+  description: The hosts to ask themselves.
+  returned: with O(state=chosen)
+  type: list
+  elements: str
+planned:
+  description: The plan, where there is nobody to ask.
+  returned: with O(state=chosen)
+  type: dict
 turns:
   description: The hosts of each batch, in order.
   returned: with O(state=planned)
@@ -128,20 +175,6 @@ plan:
   description: What was planned, in parts.
   returned: with O(state=planned)
   type: dict
-haproxys:
-  description: Which balancers to ask, each with its C(name) and its C(socket).
-  returned: with O(state=asked)
-  type: list
-  elements: dict
-vm_ids:
-  description: The ids of the VMs whose pools Azure is to be asked for.
-  returned: with O(state=asked)
-  type: list
-  elements: str
-host:
-  description: The host that asks Azure.
-  returned: with O(state=asked)
-  type: str
 report:
   description:
     - RV(ignore:lines) has a line for each host, RV(ignore:by_host) what went wrong on each, and RV(ignore:hosts) what

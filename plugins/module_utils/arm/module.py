@@ -327,7 +327,7 @@ def address_arguments() -> ArgumentSpec:
 
 
 def pool_arguments() -> ArgumentSpec:
-    """The option that names VMs whose pools are looked up."""
+    """The option that names VMs whose pools, or events, are looked up."""
     return {"vm_ids": {"type": "list", "elements": "str", "required": True}}
 
 
@@ -891,6 +891,29 @@ def run_pool_info(module: AnsibleModule) -> None:
                 "changed": False,
                 "pools": [{"id": pool, "members": of_pool} for pool, of_pool in members.items()],
                 "vms": [{"vm_id": vm_id, "pools": of_vm} for vm_id, of_vm in zip(vm_ids, found, strict=True)],
+            }
+
+        return work
+
+    _run(module, prepare)
+
+
+def run_events_info(module: AnsibleModule) -> None:
+    """Do the work of vm_events_info."""
+    from . import announcements
+
+    def prepare() -> Callable[[ArmClient], dict[str, Any]]:
+        vm_ids = announcements.read_vm_ids(module.params)
+
+        def work(client: ArmClient) -> dict[str, Any]:
+            found = announcements.find_announcements(client, vm_ids)
+            return {
+                "changed": False,
+                "hit": [
+                    {"vm_id": vm_id, "event_ids": [one.event.event_id for one in events]}
+                    for vm_id, events in found.events.items()
+                ],
+                "unlisted": [{"vm_id": vm_id, "reason": why} for vm_id, why in found.unlisted.items()],
             }
 
         return work

@@ -83,7 +83,7 @@ def list_events(client: ArmClient, subscriptions: Sequence[str], finished: bool 
     :raises ArmError: if that fails
     """
     scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
-    events = [_read_row(row) for row in _rows(client, scope, QUERY, READ_EVENTS)]
+    events = [_read_row(row) for row in rows_of(client, scope, QUERY, READ_EVENTS)]
     return [one for one in events if finished or not one.is_finished]
 
 
@@ -95,7 +95,7 @@ def machine_ids(client: ArmClient, subscriptions: Sequence[str], names: Iterable
     scope = {"subscriptions": list(subscriptions)} if subscriptions else {}
     texts = ", ".join("'%s'" % name.replace("\\", "\\\\").replace("'", "\\'") for name in names)
     for query in (_MACHINES_QUERY % texts, _INSTANCES_QUERY):
-        for row in _rows(client, scope, query, READ):
+        for row in rows_of(client, scope, query, READ):
             yield str(row.get("id"))
 
 
@@ -123,7 +123,7 @@ def subscriptions_of(client: ArmClient, places: Places) -> list[str]:
     scope = {"managementGroups": [places.management_group]}
     advice = "Is that its id, and has the sign-in the role Reader on it?"
     try:
-        rows = list(_rows(client, scope, SUBSCRIPTIONS_QUERY, READ))
+        rows = list(rows_of(client, scope, SUBSCRIPTIONS_QUERY, READ))
     except ArmError as error:
         if error.status != 403:
             raise
@@ -157,7 +157,12 @@ def parse_row(row: Any) -> ListedEvent:
     return ListedEvent(event, row["id"][:end], row.get("location"), tuple(row.get("zones") or ()))
 
 
-def _rows(client: ArmClient, scope: Mapping[str, Any], query: str, needs: Permission) -> Iterator[Mapping[str, Any]]:
+def rows_of(client: ArmClient, scope: Mapping[str, Any], query: str, needs: Permission) -> Iterator[Mapping[str, Any]]:
+    """The rows of a query, all pages.
+
+    :param scope: `subscriptions` or `managementGroups`; without any, all that the sign-in may see
+    :raises ArmError: if that fails
+    """
     body: Json = {**scope, "query": query}
     while True:
         page = client.post(PATH, body, needs, API_VERSION, repeatable=True).content
@@ -166,6 +171,8 @@ def _rows(client: ArmClient, scope: Mapping[str, Any], query: str, needs: Permis
         yield from page["data"]
         token = page.get("$skipToken")
         if not token:
+            if str(page.get("resultTruncated")).lower() == "true":
+                raise ArmError("Resource Graph did not answer with all rows, and does not say how to get the others")
             return
         body = {**body, "options": {"$skipToken": token}}
 

@@ -188,9 +188,17 @@ def _needed(kind: str | None) -> Iterator[tuple[str, str, list[str]]]:
     yield APPROVE, EVENTS_ROLE, [*reads, ACKNOWLEDGE.action]
 
 
+def permissions_on(client: ArmClient, resource_id: str) -> list[Json]:
+    """What the sign-in may do on a resource, or a scope.
+
+    :raises ArmError: if Azure does not say
+    """
+    path = "%s/providers/Microsoft.Authorization/permissions" % resource_id
+    return list(client.list_all(path, _READ_PERMISSIONS, _AUTHORIZATION_VERSION))
+
+
 def _permissions(client: ArmClient, scope: Scope) -> Iterator[Check]:
-    path = "%s/providers/Microsoft.Authorization/permissions" % scope.resource_id
-    found, refusal = _ask(lambda: list(client.list_all(path, _READ_PERMISSIONS, _AUTHORIZATION_VERSION)))
+    found, refusal = _ask(lambda: permissions_on(client, scope.resource_id))
     for right, role, actions in _needed(scope.kind):
         check = "right to %s" % right.replace("_", " ")
         command = _grant(_assignee(client), role, scope.resource_id)

@@ -64,20 +64,7 @@ def read_balancers(
     :param beyond: by the hosts that a limit leaves out of the run, their groups: where no balancer was asked, they
         count
     """
-    servers: dict[str, list[_Server]] = {}
-    remarks = []
-    for answer in answers:
-        balancer = str(answer["__balancer"]["name"])
-        try:
-            servers[balancer] = [
-                _Server(str(one["backend"]), str(one["server"]), _is_up(one), bool(one.get("is_backup")))
-                for one in answer.get("servers") or ()
-            ]
-        except (AttributeError, LookupError, TypeError) as error:
-            answer = {"msg": "its answer cannot be read: %r" % error}
-        if not servers.get(balancer):
-            servers.pop(balancer, None)
-            remarks.append("%s: HAProxy was not asked: %s" % (balancer, plain(answer.get("msg") or "no answer")[:300]))
+    servers, remarks = _read_servers(answers)
     places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
     unknown = {}
     for host in hosts:
@@ -97,9 +84,15 @@ def read_balancers(
         except (AttributeError, LookupError, TypeError):
             pools, members = {}, {}
             remarks.append("Azure was not asked which pools hosts are in: %s" % plain(azure.get("msg") or "no answer"))
+        of_members: dict[str, list[str]] = {}
+        for pool, of_pool in members.items():
+            for vm_id in of_pool:
+                of_members.setdefault(vm_id.lower(), []).append(pool)
         ours = {str(vm_id).lower() for host in hosts for vm_id in _vm_ids(host)}
         for host in hosts:
-            of_vm = pools.get((host.get("azure") or {}).get("vm_id", ""), [])
+            vm_id = (host.get("azure") or {}).get("vm_id", "")
+            # Of those that Azure was not asked about, the pools of others may name them.
+            of_vm = pools[vm_id] if vm_id in pools else of_members.get(vm_id.lower(), [])
             groups.setdefault(host["name"], []).extend(of_vm)
             of_pools = [vm_id for pool in of_vm for vm_id in members.get(pool, ()) if vm_id.lower() not in ours]
             beside.setdefault(host["name"], []).extend(map(_short, of_pools))
@@ -120,6 +113,37 @@ def read_balancers(
         remarks=remarks,
         unknown=unknown,
     )
+
+
+def find_places(
+    hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[tuple[str, str], bool]]:
+    """By the hosts that HAProxy knows, in which backends of which balancers they are, and whether in service there.
+
+    :param hosts, answers: as `read_balancers` has them
+    """
+    servers, _remarks = _read_servers(answers)
+    places = {host["name"]: _places(host["haproxy"], servers) for host in hosts if host.get("haproxy")}
+    return {name: of_host for name, of_host in places.items() if of_host}
+
+
+def _read_servers(answers: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list["_Server"]], list[str]]:
+    """The servers of each balancer that has answered, and what is to be said of the others."""
+    servers: dict[str, list[_Server]] = {}
+    remarks = []
+    for answer in answers:
+        balancer = str(answer["__balancer"]["name"])
+        try:
+            servers[balancer] = [
+                _Server(str(one["backend"]), str(one["server"]), _is_up(one), bool(one.get("is_backup")))
+                for one in answer.get("servers") or ()
+            ]
+        except (AttributeError, LookupError, TypeError) as error:
+            answer = {"msg": "its answer cannot be read: %r" % error}
+        if not servers.get(balancer):
+            servers.pop(balancer, None)
+            remarks.append("%s: HAProxy was not asked: %s" % (balancer, plain(answer.get("msg") or "no answer")[:300]))
+    return servers, remarks
 
 
 def of_host(host: Mapping[str, Any], balancers: Balancers) -> dict[str, Any]:

@@ -34,6 +34,8 @@ WINDOWS = ("redeploy_early_between", "handle_os_upgrades_approve_between")
 # Variables of others may begin like these, too: only what is nearly one of ours is told.
 _COMMON_PREFIXES = ("drain_", "restore_", "status_")
 _NEARLY = 0.85
+# All of ours have a beginning in common.
+_CLOSE = 0.7
 
 _ROLES_DIRECTORY = Path(__file__).parents[3] / "roles"
 # So many hosts are named that have a mistake in common.
@@ -242,7 +244,7 @@ def _differing(name: str, hosts: Sequence[Mapping[str, Any]]) -> list[str]:
 def _unknown(name: str, specs: Spec) -> str:
     """What is said of a variable that we do not know; nothing if it may be somebody else's."""
     is_common = name.startswith(_COMMON_PREFIXES)
-    close = difflib.get_close_matches(name, specs, n=1, cutoff=_NEARLY if is_common else 0.6)
+    close = difflib.get_close_matches(name, specs, n=1, cutoff=_NEARLY if is_common else _CLOSE)
     if is_common and not close:
         return ""
     return "%s: there is no such variable%s" % (name, ": did you mean %s?" % close[0] if close else "")

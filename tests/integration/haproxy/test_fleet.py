@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ansible_collections.foghorn.azure_events.tests.integration.playbooks.fleet import Fleet
 
 from .conftest import Haproxy
@@ -85,3 +86,40 @@ def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_
         assert f"{lost.name}" in run.report(servers[0])
         assert not any(event["approvals"] for event in fleet.azure.status()["events"])
         assert servers[0].is_serving()
+
+
+def test_given_haproxy_counts_the_servers_when_azure_is_asked_then_only_those_are_asked_that_are_hit_or_not_in_service(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}
+    policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
+    published = [{"name": "web", "properties": {"scheduledEventsPolicy": policy}}]
+    subscription = "11111111-aaaa-4bbb-8ccc-333333333333"
+    fleet = Fleet(tmp_path, 33, 5, arm={"subscription_id": subscription, "availability_sets": published})
+    *servers, balancer = fleet.hosts
+    with fleet, Haproxy.of(program, TIERS, [f"{host.address}:{host.port}" for host in servers]) as haproxy:
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds[balancer.vm.lower()])
+        monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
+        place = f"/subscriptions/{subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines"
+        for host in servers:
+            host.variables = {"handle_events_vm_id": f"{place}/{host.vm}"}
+        fleet.event("Reboot", servers[0], notice=3000)
+        haproxy.ask(f"set server app/{servers[3].name} state maint")
+        variables: dict[str, Any] = {
+            "handle_events_ask": "azure",
+            "handle_events_hosts": f"all:!{balancer.name}",
+            "handle_events_out_directory": str(tmp_path / "out"),
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [balancer.name],
+            "load_balancer_removal_haproxy_socket": haproxy.socket,
+        }
+        status, run = fleet.run("handle_events", "--check", "--extra-vars", json.dumps(variables))
+
+        assert status == 0, run.output
+        assert [host.name for host in servers if fleet.looks(host)] == ["host0", "host3"]
+        assert "1 asked themselves, because HAProxy does not have them in service: host3" in run.output
+        # The others count all the same.
+        assert '"backend web: 2 of 2 in service, 1 must stay"' in run.output
+        assert '"backend app: 1 of 2 in service, 1 must stay"' in run.output
+        assert '"Batch 1 of 1: host0"' in run.output

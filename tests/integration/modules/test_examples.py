@@ -187,6 +187,7 @@ MODULES = [
     "maintenance_rights_info",
     "maintenance_window_info",
     "vm_address_info",
+    "vm_events_info",
     "vm_maintenance",
     "vm_pool_info",
     "vm_redeploy",

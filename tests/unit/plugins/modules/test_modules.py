@@ -33,6 +33,7 @@ GROUPS = {
         "simulate_eviction",
         "update_run_cancel",
         "vm_address_info",
+        "vm_events_info",
         "vm_maintenance",
         "vm_pool_info",
         "vm_redeploy",

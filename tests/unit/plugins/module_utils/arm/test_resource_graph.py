@@ -63,6 +63,16 @@ def test_given_a_row_of_unknown_machines_then_it_is_shown_whoever_is_asked_about
     ]
 
 
+def test_given_rows_that_azure_leaves_out_then_nobody_takes_them_for_none() -> None:
+    page = ok({"data": [row("A")], "resultTruncated": "true"})
+    with (
+        ScriptedArm(page) as arm,
+        client_of(arm, FakeTime()) as client,
+        pytest.raises(ArmError, match="did not answer with all rows"),
+    ):
+        list_events(client, [])
+
+
 def test_given_a_management_group_then_all_pages_of_its_subscriptions_are_read() -> None:
     pages = (
         ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}], "$skipToken": "more"}),

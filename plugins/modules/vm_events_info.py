@@ -1,0 +1,113 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module vm_events_info."""
+
+DOCUMENTATION = r"""
+module: vm_events_info
+short_description: Look up which of many VMs Azure lists events for
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - "Internal: may change without notice. The playbook C(handle_events) learns from it which machines to ask."
+  - Asks Azure Resource Graph once for the events of all subscriptions of these VMs, and says for which VMs Azure lists
+    none whatever is announced.
+extends_documentation_fragment:
+  - foghorn.azure_events.azure
+  - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.actiongroup_arm
+options:
+  vm_ids:
+    description: The ids of the VMs, or of instances of uniform scale sets.
+    type: list
+    elements: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+seealso:
+  - module: foghorn.azure_events.scheduled_events_info
+  - module: foghorn.azure_events.scheduled_events_policy
+"""
+
+EXAMPLES = r"""
+- name: Look up whether anything is announced for a machine
+  foghorn.azure_events.vm_events_info:
+    vm_ids: ["{{ web_3_id }}"]
+  delegate_to: localhost
+  register: azure
+"""
+
+RETURN = r"""
+hit:
+  description: The VMs that Azure lists events for which are not over, or may.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_id:
+      description: The id of the VM, as it was given.
+      type: str
+      returned: always
+    event_ids:
+      description: The ids of its events.
+      type: list
+      elements: str
+      returned: always
+  sample:
+    - vm_id: >-
+        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
+      event_ids: [602D9444-D2CD-49C7-8624-8643E7171297]
+unlisted:
+  description: The VMs of which Azure's silence means nothing.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_id:
+      description: The id of the VM, as it was given.
+      type: str
+      returned: always
+    reason:
+      description: Why that is so, in words.
+      type: str
+      returned: always
+  sample: []
+auth_source_used:
+  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  returned: success
+  type: str
+  sample: env
+subscription_id:
+  description: The subscription that was set. Null if none was, because ids name theirs.
+  returned: success
+  type: str
+  sample: 00000000-0000-0000-0000-000000000001
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.arm.module import pool_arguments, run_events_info, sign_in_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_events_info(
+        AnsibleModule(
+            argument_spec={**sign_in_arguments(), **pool_arguments()},
+            supports_check_mode=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

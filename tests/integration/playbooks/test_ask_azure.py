@@ -1,0 +1,185 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook handle_events asks Azure about all hosts, and only those themselves for which that is not enough."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.playbooks.fleet import Fleet, Run
+
+SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-232323232323"
+MACHINES = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines"
+TARGET = {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}
+PUBLISHED = {
+    "scheduledEventsPolicy": {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": TARGET}}
+}
+
+
+@contextmanager
+def world(path: Path, monkeypatch: pytest.MonkeyPatch, count: int = 6, **arm: Any) -> Iterator[Fleet]:
+    """Hosts of two groups of equal size, whose events Azure publishes, and who have a resource id each."""
+    # The controller is a VM as well.
+    vms = [
+        {"name": f"vm_{number}", "address": f"127.0.64.{number + 1}", "availability_set": "web"}
+        for number in range(count)
+    ]
+    controller = {"name": "controller", "address": "127.0.64.200"}
+    with Fleet(
+        path,
+        64,
+        count,
+        clock={"speed": 60},
+        vms=[*vms, controller],
+        arm={
+            "subscription_id": SUBSCRIPTION,
+            "availability_sets": [{"name": "web", "properties": PUBLISHED}],
+            **arm,
+        },
+    ) as fleet:
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["controller"])
+        monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
+        for number, host in enumerate(fleet.hosts):
+            group = "front" if number < count // 2 else "back"
+            host.variables = {"id": f"{MACHINES}/{host.vm.lower()}", "handle_events_group": group}
+        yield fleet
+
+
+def handle(fleet: Fleet, *arguments: str, ask: str = "azure", **variables: Any) -> tuple[int, Run]:
+    return fleet.run(
+        "handle_events",
+        *arguments,
+        handle_events_ask=ask,
+        handle_events_approve_within=86400,
+        handle_events_out_directory=str(fleet.path / "out"),
+        handle_events_report_file=str(fleet.path / "report.json"),
+        **variables,
+    )
+
+
+def asked(fleet: Fleet) -> list[str]:
+    """The hosts whose metadata service was asked for events."""
+    return [host.name for host in fleet.hosts if fleet.looks(host)]
+
+
+def report(fleet: Fleet) -> dict[str, Any]:
+    """What became of the hosts, but for what differs from run to run."""
+    text = (fleet.path / "report.json").read_text()
+    return dict(json.loads(re.sub(r'("seconds_until_start"): \d+', r"\1: 0", text)))
+
+
+def test_given_nothing_is_announced_then_no_host_is_asked_and_the_run_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch) as fleet:
+        status, run = handle(fleet)
+
+        assert status == 0, run.output
+        assert asked(fleet) == []
+        assert "Azure was asked about 6 hosts: it lists events for 0 of them" in run.output
+        assert "6 others not asked: neither their variables nor their services were checked" in run.output
+        assert report(fleet) == {"hosts": {}}
+
+
+def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_that_is_not_hit_is_left_in_peace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = []
+    for ask in ("machines", "azure"):
+        with world(tmp_path / ask, monkeypatch) as fleet:
+            for host in fleet.hosts[:2]:
+                fleet.event("Reboot", host, notice=7200, impact=30, linger=60)
+            status, run = handle(fleet, ask=ask)
+
+            assert status == 0, run.output
+            assert '"front: 3 of 3 in service, 2 must stay"' in run.output
+            assert all(host.is_back() for host in fleet.hosts)
+            assert all(event["approvals"] for event in fleet.azure.status()["events"])
+            # The minimum is that of the group: the third host counts, and no balancer says how it is.
+            assert asked(fleet) == [host.name for host in fleet.hosts[: 6 if ask == "machines" else 3]]
+            reports.append(report(fleet))
+    assert "2 asked themselves, because Azure lists events for them: host0, host1" in run.output
+    assert "1 of them asked all the same, because no balancer counts who is in service" in run.output
+    assert not list((fleet.path / "out").iterdir())
+    assert reports[0] == reports[1]
+
+
+def test_given_hosts_of_which_silence_means_nothing_then_they_are_asked_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch) as fleet:
+        without_id, unknown, *_others = fleet.hosts
+        del without_id.variables["id"]
+        unknown.variables["id"] = f"{MACHINES}/renamed"
+
+        status, run = handle(fleet)
+
+        assert status == 0, run.output
+        assert asked(fleet) == ["host0", "host1"]
+        assert "1 asked themselves, because they have no resource id: set handle_events_vm_id: host0" in run.output
+        assert "1 asked themselves, because Resource Graph does not know it: host1" in run.output
+
+
+def test_given_a_sign_in_that_sees_no_events_then_silence_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch, permissions=[{"actions": ["*/read"]}]) as fleet:
+        fleet.event("Reboot", fleet.hosts[0], notice=7200)
+        status, run = handle(fleet)
+
+        assert status != 0
+        assert "lacks the role Scheduled Events Contributor on /subscriptions/" in run.text
+        assert "The playbook doctor says what is missing." in run.text
+        assert asked(fleet) == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"handle_events_ask": "azur"}, "value of handle_events_ask must be one of: machines, azure"),
+        ({"awx_job_slice_count": 6}, "Set job_slice_count of the template to 1"),
+        ({"awx_job_id": 7, "handle_events_out_directory": ""}, "handle_events_out_directory is not set: the jobs of"),
+        ({"handle_events_minimum_in_servise": 1}, "handle_events_minimum_in_servise"),
+    ],
+)
+def test_given_what_cannot_be_meant_then_it_is_refused_before_any_host_is_asked(
+    variables: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch, count=2) as fleet:
+        status, run = handle(fleet, "--extra-vars", json.dumps(variables))
+
+        assert status != 0, run.output
+        assert said in run.text
+        assert asked(fleet) == []
+
+
+def test_given_a_run_that_was_killed_then_the_next_finds_whom_it_has_left_out_although_nothing_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch, count=2) as fleet:
+        host = fleet.hosts[0]
+        event = fleet.event("Reboot", host, notice=7200, impact=30, linger=60)
+        variables: dict[str, Any] = {
+            "handle_events_approve_within": 86400,
+            "handle_events_out_directory": str(fleet.path / "out"),
+            "handle_events_ask": "azure",
+        }
+        first = fleet.start("handle_events", real=True, **variables)
+        first.wait_until(lambda: not host.is_serving())
+        first.kill()
+        fleet.azure.withdraw(event)
+
+        status, second = handle(fleet)
+
+        assert status == 0, second.output
+        assert "1 asked themselves, because an earlier run may have left them out: host0" in second.output
+        assert host.is_back()
+        assert not list((fleet.path / "out").iterdir())
