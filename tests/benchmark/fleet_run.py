@@ -204,16 +204,22 @@ class Fleet:
 
 def run(directory: Path, playbook: str, inventory: dict[str, Any], forks: int) -> Cost:
     """Run a playbook to its end, and look at what it takes meanwhile."""
-    hosts, modules, output = directory / "inventory.json", directory / "modules.txt", directory / "output.txt"
+    hosts = directory / "inventory.json"
     hosts.write_text(json.dumps({"all": inventory}))
+    # Else the inventory is read as what it is not, first.
+    return run_with(directory, playbook, hosts, forks, ANSIBLE_INVENTORY_ENABLED="yaml")
+
+
+def run_with(directory: Path, playbook: str, hosts: Path, forks: int, **more: str) -> Cost:
+    """The same with an inventory that is there, and with more in the environment."""
+    modules, output = directory / "modules.txt", directory / "output.txt"
     modules.unlink(missing_ok=True)
     environment = dict(
         os.environ,
+        **more,
         ANSIBLE_CONNECTION_PLUGINS=str(ROOT / "tests" / "plugins" / "connection"),
         ANSIBLE_PIPELINING="true",
         ANSIBLE_NOCOLOR="true",
-        # Else the inventory is read as what it is not, first.
-        ANSIBLE_INVENTORY_ENABLED="yaml",
         FLEET_DOWN=str(directory / "down"),
         FLEET_MODULES=str(directory / "modules"),
         FLEET_MODULE_SECONDS=str(modules),
