@@ -165,6 +165,8 @@ class ArmConfig(NamedTuple):
     retry_after: int
     page_size: int
     graph_page_size: int
+    graph_lag: float
+    """Simulated seconds after which Resource Graph knows what has become of an event."""
     compute_version: str
     """The newest that Compute has; empty: all that there are."""
     reads: LimitConfig
@@ -218,6 +220,7 @@ def read_arm(top: Fields, vms: Mapping[str, VmConfig], directory: Path) -> ArmCo
         retry_after=fields.integer("retry_after", 10, 0, 3600),
         page_size=fields.integer("page_size", 100, 1, 10000),
         graph_page_size=fields.integer("graph_page_size", 1000, 1, 1000),
+        graph_lag=fields.number("graph_lag", 0.0),
         compute_version=fields.text("compute_version", "", ("", *versions.COMPUTE)) or "",
         reads=_limit(fields.mapping("reads"), LimitConfig(250, 25)),
         writes=_limit(fields.mapping("writes"), LimitConfig(200, 10)),

@@ -48,9 +48,17 @@ class Publisher:
         self._estate = estate
         self._world = world
         self._tenant = config.tenant_id
-        self.rows: dict[str, dict[str, Any]] = {}
+        self._lag = config.graph_lag
+        self._rows: dict[str, list[tuple[float, dict[str, Any]]]] = {}
+        """By event, all rows that it has had, and since when."""
         self._owners: dict[str, set[str]] = {}
         world.listen(self._heard)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The row of each event, as it was when the lag began."""
+        seen = self._world.now - self._lag
+        known = [[row for since, row in versions if since <= seen][-1:] for versions in self._rows.values()]
+        return [row for latest in known for row in latest]
 
     def owners(self, event: Event) -> set[str]:
         """The resources that an event may be acknowledged at, in lower case; none when it is not published."""
@@ -60,14 +68,15 @@ class Publisher:
         event = change.event
         if change.kind != "event" or event is None:
             return
-        if event.event_id in self.rows:
-            self.rows[event.event_id]["properties"] = self._properties(event)
+        versions_of = self._rows.get(event.event_id)
+        if versions_of is not None:
+            versions_of.append((self._world.now, {**versions_of[-1][1], "properties": self._properties(event)}))
             return
         vm = self._world.vms[event.resources[0]].config
         kind, name, properties = self._estate.policy_owner(vm)
         if not _publishes(properties, event):
             return
-        self.rows[event.event_id] = self._row(event, kind, name)
+        self._rows[event.event_id] = [(self._world.now, self._row(event, kind, name))]
         machines = {f"/virtualmachines/{resource}".lower() for resource in self._world.names(event)}
         prefix = f"/{vm.subscription_id}/{vm.resource_group}".lower()
         self._owners[event.event_id] = {prefix + tail for tail in {*machines, f"/{kind}/{name}".lower()}}
@@ -157,7 +166,7 @@ class Graph:
                 if (wanted is None or row["subscriptionId"].lower() in wanted) and self._rights.permits(action)
             ]
             for name, action, rows in (
-                (_EVENTS, "Microsoft.Maintenance/scheduledevents/acknowledge/action", self._publisher.rows.values()),
+                (_EVENTS, "Microsoft.Maintenance/scheduledevents/acknowledge/action", self._publisher.rows()),
                 (_RESOURCES, "Microsoft.Compute/virtualMachines/read", self._resources()),
                 (_INSTANCES, "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", self._instances()),
                 (_CONTAINERS, "Microsoft.Resources/subscriptions/read", self._subscriptions()),

@@ -124,6 +124,23 @@ def test_given_events_that_are_over_when_asked_for_then_their_rows_stay_as_compl
     assert row["properties"]["NotBefore"] == ""
 
 
+def test_given_a_lag_then_resource_graph_learns_of_each_change_later(cloud: Start) -> None:
+    azure = cloud(arm={**PUBLISHED, "graph_lag": 120}, speed=None)
+    event_id = azure.azure.event("Freeze", "db", notice=600)["event_id"]
+
+    def statuses() -> list[str]:
+        return [row["properties"]["EventStatus"] for row in ask_graph(azure)["data"]]
+
+    azure.azure.advance(100)
+    assert statuses() == []
+    azure.azure.advance(30)
+    assert statuses() == ["Scheduled"]
+    azure.azure.withdraw(event_id)
+    assert statuses() == ["Scheduled"]
+    azure.azure.advance(121)
+    assert statuses() == ["Canceled"]
+
+
 def test_given_many_rows_when_asked_for_then_skip_tokens_lead_through_all_of_them(cloud: Start) -> None:
     azure = cloud(arm={**PUBLISHED, "graph_page_size": 2})
     ids = [azure.azure.event("Freeze", "db")["event_id"] for _unused in range(5)]
