@@ -8,6 +8,7 @@ using System.Collections;
 using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
+using System.Management.Automation;
 using System.Text.RegularExpressions;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Client;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Document;
@@ -124,6 +125,11 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Options
 
         private static object Plain(object value)
         {
+            // Some of Ansible's wrappers leave in a list what PowerShell puts around a value, or makes of an object.
+            var wrapped = value as PSObject;
+            if (wrapped != null && wrapped.BaseObject is PSCustomObject)
+                return wrapped.Properties.ToDictionary(field => field.Name, field => Plain(field.Value), StringComparer.Ordinal);
+            if (wrapped != null) return Plain(wrapped.BaseObject);
             var fields = value as IDictionary;
             if (fields != null)
             {

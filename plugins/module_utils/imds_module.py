@@ -51,7 +51,8 @@ def run_info(module: AnsibleModule) -> None:
     """Do the work of scheduled_events_info."""
 
     def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
-        return dict(list_events(client, connection, selection)._asdict(), changed=False)
+        # What a playbook for both systems goes by: facts need not have been gathered.
+        return dict(list_events(client, connection, selection)._asdict(), changed=False, system="Linux")
 
     _run(module, work)
 

@@ -69,6 +69,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+system:
+  description: V(Linux). On Windows, V(Windows).
+  returned: success
+  type: str
+  sample: Linux
 vm_name:
   description: The name of this VM in Azure.
   returned: success

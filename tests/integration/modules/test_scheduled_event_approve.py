@@ -78,6 +78,11 @@ class Scene:
 @pytest.fixture(scope="module", name="scene")
 def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
     """One playbook plays all stories."""
+    yield from played(play, MODULE)
+
+
+def played(play: Callable[..., Any], module: str) -> Iterator[Scene]:
+    """Play all stories with this module."""
     with Simulator(FLEET) as azure:
         announced = {
             "own mine": azure.event("Reboot", "own_0"),
@@ -101,14 +106,14 @@ def fixture_scene(play: Callable[..., Any]) -> Iterator[Scene]:
         azure.fault("reset", "lost_0", methods=["POST"], count=1)
         azure.fault("status", "fail_0", methods=["POST"], status=500)
 
-        yield Scene(ids, play(tasks(azure, ids), handlers=[HANDLER]), azure)
+        yield Scene(ids, play(tasks(azure, ids, module), handlers=[HANDLER]), azure)
 
 
-def tasks(azure: Simulator, ids: dict[str, str]) -> list[dict[str, Any]]:
+def tasks(azure: Simulator, ids: dict[str, str], module: str) -> list[dict[str, Any]]:
     """The stories, task by task."""
 
     def task(name: str, vm: str, keywords: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
-        return {"name": name, MODULE: {"endpoint": azure.imds[vm], **arguments}, **(keywords or {})}
+        return {"name": name, module: {"endpoint": azure.imds[vm], **arguments}, **(keywords or {})}
 
     mine, second, shared, gone = ids["own mine"], ids["own second"], ids["own shared"], ids["withdrawn"]
     return [

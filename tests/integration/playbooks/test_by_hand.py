@@ -222,6 +222,20 @@ def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fa
     assert f"{playbook}_hosts: no host of the inventory matches hots0" in run.text
 
 
+@pytest.mark.parametrize("playbook", ["restore", "status"])
+def test_given_a_windows_host_when_it_is_asked_for_then_it_is_refused_by_name(
+    make_fleet: MakeFleet, playbook: str
+) -> None:
+    fleet = make_fleet(1)
+    # Were it contacted, it would answer.
+    fleet.hosts[0].variables |= {"ansible_shell_type": "powershell"}
+
+    _status, run = fleet.run(playbook, "-e", f"{playbook}_hosts=host0")
+
+    assert "it is a Windows host, and this playbook is not on Windows yet" in run.text
+    assert "host0" in run.text
+
+
 def test_given_hosts_that_a_run_has_leased_when_drained_then_what_it_has_out_is_claimed_and_the_rest_refused(
     make_fleet: MakeFleet,
 ) -> None:

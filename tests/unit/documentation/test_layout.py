@@ -62,6 +62,7 @@ def test_given_what_the_collection_offers_when_the_readme_is_read_then_its_table
         # What only our own playbooks call is no offer.
         if "Internal: may change without notice" not in path.read_text(encoding="utf-8")
     ]
+    plugins += [path.stem for path in (ROOT / "plugins" / "modules").glob("*.ps1")]
     playbooks = [path.stem for path in (ROOT / "playbooks").glob("*.yml")]
     roles = [path.parents[1].name for path in (ROOT / "roles").glob("*/meta/main.yml")]
     assert told == {*plugins, *playbooks, *roles}

@@ -124,7 +124,7 @@ namespace Parity
             var options = new Options(new Hashtable((Fields)question["options"]));
             if ((string)question["of"] == "connection")
             {
-                ConnectionOptions connection = options.Connection(null);
+                ConnectionOptions connection = options.Connection((string)question["environment"]);
                 return new Fields
                 {
                     { "endpoint", connection.Endpoint }, { "api_version", connection.ApiVersion }, { "timeout", connection.Timeout },

@@ -253,7 +253,7 @@ def _record_options(patch: Callable[[Any, str, Any], None]) -> None:
                 # Ansible itself refuses what is none of the choices of affecting.
                 if not arguments and not str(told.get("refused")).startswith("affecting"):
                     asked = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
-                    question = {"ask": "options", "of": of, "options": asked}
+                    question = {"ask": "options", "of": of, "environment": None, "options": asked}
                     _rows.append({"question": question, "answer": told})
 
         patch(options, name, record)

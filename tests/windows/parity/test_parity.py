@@ -124,6 +124,19 @@ def test_given_what_the_tests_of_the_python_core_ask_then_requests_and_results_a
     assert sum(question["ask"] == "options" for question in questions) >= 40
 
 
+@pytest.mark.parametrize(
+    ("environment", "asked"),
+    [(None, "http://169.254.169.254"), ("", "http://169.254.169.254"), ("http://127.0.0.1:9", "http://127.0.0.1:9")],
+)
+def test_given_no_endpoint_then_the_real_one_would_be_asked_unless_the_environment_names_another(
+    ask: Ask, environment: str | None, asked: str
+) -> None:
+    options = {"endpoint": "http://169.254.169.254", "timeout": 150, "connect_timeout": 5}
+    question = {"ask": "options", "of": "connection", "environment": environment, "options": options}
+
+    assert ask([question])[0]["endpoint"] == asked
+
+
 def test_given_an_answer_that_differs_then_it_is_shown() -> None:
     question = next(python_side.document_questions(SEED, 0))
     answer = python_side.answer(question)

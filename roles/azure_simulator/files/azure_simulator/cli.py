@@ -33,8 +33,8 @@ _AIOHTTP = "aiohttp>=3.8"
 
 CONTROL_VARIABLE = "FOGHORN_SIMULATOR_CONTROL"
 
-_NOBODY_READS = 128 + signal.SIGPIPE
-"""The status of a program that `head` and the like have read enough of."""
+_NOBODY_READS = 128 + 13
+"""The status of a program that `head` and the like have read enough of: SIGPIPE, a name that Windows lacks."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -194,8 +194,9 @@ def _serve(options: argparse.Namespace) -> int:
 async def _serve_until_told(make_server: Callable[[], Server]) -> int:
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
+    # Not by the loop, which on Windows knows no signals.
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, over.set)
+        signal.signal(number, lambda *_signal: loop.call_soon_threadsafe(over.set))
     server = make_server()
     await server.start()
     try:

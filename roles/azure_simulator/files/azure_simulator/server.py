@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -312,6 +311,11 @@ def _naming(what: str, address: str, port: int) -> Iterator[None]:
 
 def _allow_files(count: int) -> None:
     """Raise the limit of open files as far as it is needed and allowed."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such limit.
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 1024 + count
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

@@ -55,6 +55,8 @@ UNGROUPED = ["haproxy_server", "haproxy_server_info", "maintenance_readiness_inf
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
 ACTIONS = {"imds": ["maintenance_watch"], "": ["maintenance_step", "wait_until"]}
+# What is in PowerShell, for Windows hosts: tests/windows.
+ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info"]}
 # These run on the host, and an action adds what only the controller knows.
 WRAPPED = ["rotation_claim", "vmss_rolling_upgrade", "vmss_terminate_notification"]
 # What lies between the modules and the rest: all that makes a result for Ansible.
@@ -131,7 +133,7 @@ def test_every_module_is_tested_here_and_the_action_groups_have_no_others() -> N
 
     actions = [name for names in ACTIONS.values() for name in names]
     assert {group: sorted(names) for group, names in runtime["action_groups"].items()} == {
-        group: sorted([*names, *ACTIONS.get(group, [])]) for group, names in GROUPS.items()
+        group: sorted([*names, *ACTIONS.get(group, []), *ON_WINDOWS.get(group, [])]) for group, names in GROUPS.items()
     }
     assert sorted(path.stem for path in MODULES.glob("[!_]*.py")) == sorted([*NAMES, *actions])
     assert sorted(path.stem for path in (MODULES.parent / "action").glob("[!_]*.py")) == sorted([*actions, *WRAPPED])

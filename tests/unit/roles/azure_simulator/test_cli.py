@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,16 @@ from azure_simulator.testing import Simulator
 PACKAGES = str(Path(azure_simulator.__file__).parents[1])
 Simulate = Callable[..., Simulator]
 PATIENCE = 120.0  # seconds
+AS_A_PROGRAM = "\nimport runpy\nrunpy.run_module('azure_simulator', run_name='__main__')"
 
 
-def run(*arguments: str, first_on_path: str = "", stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    """The simulator as a process."""
+def run(
+    *arguments: str, first_on_path: str = "", stdout: int = subprocess.PIPE, before: str = ""
+) -> subprocess.Popen[str]:
+    """The simulator as a process; `before` is run by its Python first."""
     path = os.pathsep.join(filter(None, [first_on_path, PACKAGES, os.environ.get("PYTHONPATH", "")]))
     return subprocess.Popen(
-        [sys.executable, "-m", "azure_simulator", *arguments],
+        [sys.executable, *(["-c", before + AS_A_PROGRAM] if before else ["-m", "azure_simulator"]), *arguments],
         env={**os.environ, "PYTHONPATH": path},
         stdout=stdout,
         stderr=subprocess.PIPE,
@@ -48,6 +52,36 @@ def config(tmp_path: Path) -> Path:
         encoding="utf-8",
     )
     return path
+
+
+# What Python on Windows lacks, or refuses.
+AS_ON_WINDOWS = """
+import asyncio, os, signal, sys
+sys.modules["resource"] = None
+for module, name in ((signal, "SIGPIPE"), (signal, "SIGKILL"), (os, "killpg"), (os, "getpgid")):
+    delattr(module, name)
+def add_signal_handler(*arguments):
+    raise NotImplementedError
+asyncio.SelectorEventLoop.add_signal_handler = add_signal_handler
+"""
+
+
+def test_given_what_windows_lacks_is_hidden_when_served_then_it_answers_and_a_signal_ends_it_well(
+    config: Path,
+) -> None:
+    process = run("serve", "--config", str(config), before=AS_ON_WINDOWS)
+    assert process.stdout is not None
+    ready = json.loads(process.stdout.readline())
+    address = next(iter(ready["imds"].values()))
+    request = urllib.request.Request(
+        f"{address}/metadata/scheduledevents?api-version=2020-07-01", headers={"Metadata": "true"}
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        assert json.load(answer)["Events"] == []
+
+    process.send_signal(signal.SIGTERM)
+    _output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
