@@ -28,6 +28,37 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Options
         public string VmName;
     }
 
+    // Values that Ansible handed over, as JSON is read. Alone here, because there is no PowerShell where the core is tested on
+    // Mono.
+    public static class PlainValue
+    {
+        public static object Of(object value)
+        {
+            // Some of Ansible's wrappers leave in a list what PowerShell puts around a value, or makes of an object.
+            var wrapped = value as PSObject;
+            if (wrapped != null && wrapped.BaseObject is PSCustomObject)
+                return wrapped.Properties.ToDictionary(field => field.Name, field => Of(field.Value), StringComparer.Ordinal);
+            if (wrapped != null) return Of(wrapped.BaseObject);
+            var fields = value as IDictionary;
+            if (fields != null)
+            {
+                var plain = new Dictionary<string, object>(StringComparer.Ordinal);
+                foreach (DictionaryEntry field in fields)
+                    plain[Convert.ToString(field.Key, CultureInfo.InvariantCulture)] = Of(field.Value);
+                return plain;
+            }
+            if (value is string || value is bool || value == null) return value;
+            var list = value as IEnumerable;
+            if (list != null) return list.Cast<object>().Select(Of).ToList();
+            // Ansible's wrapper on PowerShell 7 takes texts that look like a date for one.
+            if (value is DateTime) return Dates.Format(((DateTime)value).ToUniversalTime());
+            if (value is float || value is double) return Convert.ToDouble(value, CultureInfo.InvariantCulture);
+            decimal number = Convert.ToDecimal(value, CultureInfo.InvariantCulture);
+            if (number == decimal.Truncate(number) && number >= long.MinValue && number <= long.MaxValue) return (long)number;
+            return number;
+        }
+    }
+
     // The options of one task, as Ansible.Basic hands them over.
     public sealed class Options
     {
@@ -115,38 +146,12 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Options
         public bool GetFlag(string name) { return (bool)given[name]; }
 
         // A list as JSON is read: Ansible.Basic leaves what is in it as the runtime's own reader made it.
-        public List<object> GetList(string name) { return (List<object>)Plain(given[name]); }
+        public List<object> GetList(string name) { return (List<object>)PlainValue.Of(given[name]); }
 
         private List<string> GetTexts(string name)
         {
             var list = given[name] as IEnumerable;
             return list == null ? null : list.Cast<object>().Select(one => Convert.ToString(one, CultureInfo.InvariantCulture)).ToList();
-        }
-
-        private static object Plain(object value)
-        {
-            // Some of Ansible's wrappers leave in a list what PowerShell puts around a value, or makes of an object.
-            var wrapped = value as PSObject;
-            if (wrapped != null && wrapped.BaseObject is PSCustomObject)
-                return wrapped.Properties.ToDictionary(field => field.Name, field => Plain(field.Value), StringComparer.Ordinal);
-            if (wrapped != null) return Plain(wrapped.BaseObject);
-            var fields = value as IDictionary;
-            if (fields != null)
-            {
-                var plain = new Dictionary<string, object>(StringComparer.Ordinal);
-                foreach (DictionaryEntry field in fields)
-                    plain[Convert.ToString(field.Key, CultureInfo.InvariantCulture)] = Plain(field.Value);
-                return plain;
-            }
-            if (value is string || value is bool || value == null) return value;
-            var list = value as IEnumerable;
-            if (list != null) return list.Cast<object>().Select(Plain).ToList();
-            // Ansible's wrapper on PowerShell 7 takes texts that look like a date for one.
-            if (value is DateTime) return Dates.Format(((DateTime)value).ToUniversalTime());
-            if (value is float || value is double) return Convert.ToDouble(value, CultureInfo.InvariantCulture);
-            decimal number = Convert.ToDecimal(value, CultureInfo.InvariantCulture);
-            if (number == decimal.Truncate(number) && number >= long.MinValue && number <= long.MaxValue) return (long)number;
-            return number;
         }
 
         private List<string> Known(string name, string[] known, bool areAll)
