@@ -31,7 +31,8 @@ KEY = "azure_maintenance"
 SCHEDULED_EVENT = "scheduled_event"
 AGENT = "agent"
 UPDATE_MANAGER = "update_manager"
-KINDS = (SCHEDULED_EVENT, AGENT, UPDATE_MANAGER)
+LIFECYCLE_HOOK = "lifecycle_hook"
+KINDS = (SCHEDULED_EVENT, AGENT, UPDATE_MANAGER, LIFECYCLE_HOOK)
 
 Json = dict[str, Any]
 
@@ -42,14 +43,16 @@ _BASE_64 = re.compile(r"[A-Za-z0-9+/=]+\Z")
 _OF_A_VM = ("affects_this_vm", "this_vm_leads")
 
 
-def of_event(event: Event, told_by: str, now: datetime, resource_id: str | None = None) -> Json:
-    """Announce a scheduled event in one of its statuses.
+def of_event(
+    event: Event, told_by: str, now: datetime, resource_id: str | None = None, kind: str = SCHEDULED_EVENT
+) -> Json:
+    """Announce a scheduled event, or that of a lifecycle hook, in one of its statuses.
 
-    :param told_by: where it was heard of: `agent`, `imds`, `resource_graph`, `event_grid`
+    :param told_by: where it was heard of: `agent`, `imds`, `resource_graph`, `event_grid`, `lifecycle_hooks`
     :param resource_id: of the VM, scale set or availability set that it was published for, where that is known
     """
-    content = {"kind": SCHEDULED_EVENT, "told_by": told_by, "resource_id": resource_id, **fields_of(event, now)}
-    return announcement(content, (SCHEDULED_EVENT, event.event_id, event.event_status))
+    content = {"kind": kind, "told_by": told_by, "resource_id": resource_id, **fields_of(event, now)}
+    return announcement(content, (kind, event.event_id, event.event_status))
 
 
 def fields_of(event: Event, now: datetime) -> Json:

@@ -18,8 +18,8 @@ from ...module_utils.scheduled_events.document import name_key
 DEFAULT_CAPACITY = 50_000
 """Events: more than Azure announces to the largest subscription at a time. About 15 MB."""
 
-# A status never goes back. Resource Graph and Event Grid know the last two.
-_ORDER = {"scheduled": 0, "started": 1, "completed": 2, "canceled": 2}
+# A status never goes back. Resource Graph and Event Grid know the last two; those of lifecycle hooks are active first.
+_ORDER = {"scheduled": 0, "active": 0, "started": 1, "completed": 2, "canceled": 2}
 # Of those that we do not know. Azure has added none in years.
 _MOST_STATUSES = 8
 
@@ -42,8 +42,8 @@ class Memory:
         return _digest(identity) in self._told
 
     def has_not_begun(self, *identity: str) -> bool:
-        """Whether the furthest that was told of this is that it is scheduled."""
-        return self._told.get(_digest(identity), (-1, ()))[0] == _ORDER["scheduled"]
+        """Whether the furthest that was told of this is that it is scheduled, or waits for an answer."""
+        return self._told.get(_digest(identity), (-1, ()))[0] == 0
 
     def is_news(self, status: str, *identity: str) -> bool:
         """Whether it is to be told now that something is in this status. It counts as told from then on."""

@@ -10,6 +10,7 @@ the remedy.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -32,12 +33,15 @@ from .hosts import HostMap, read_host_map
 AGENTS = "agents"
 RESOURCE_GRAPH = "resource_graph"
 IMDS = "imds"
-SOURCES = (AGENTS, RESOURCE_GRAPH, IMDS)
+LIFECYCLE_HOOKS = "lifecycle_hooks"
+SOURCES = (AGENTS, RESOURCE_GRAPH, IMDS, LIFECYCLE_HOOKS)
 
 _MOST_PARALLEL = 1000
+# Of resource groups and scale sets, so that one is a part of a path.
+_NAME = re.compile(r"[\w().-]{1,90}\Z")
 # Seconds between two readings: what is asked of all, and what each bears. IMDS takes 5 requests a second of everything
-# on its machine, Resource Graph 15 in 5 seconds of everybody who signs in like this.
-_INTERVALS = {AGENTS: (10.0, 1.0), IMDS: (5.0, 1.0), RESOURCE_GRAPH: (60.0, 5.0)}
+# on its machine, Resource Graph 15 in 5 seconds of everybody who signs in like this. What hooks ask waits for minutes.
+_INTERVALS = {AGENTS: (10.0, 1.0), IMDS: (5.0, 1.0), RESOURCE_GRAPH: (60.0, 5.0), LIFECYCLE_HOOKS: (30.0, 5.0)}
 _COMMON = frozenset(
     [
         "source",
@@ -59,10 +63,11 @@ _OF_SOURCE = {
     AGENTS: frozenset(["agents", "agents_file", "secret_file", "parallel"]),
     RESOURCE_GRAPH: frozenset(["subscriptions", "management_group", "auth_source", *VARIABLES]) - {"ad_user"},
     IMDS: frozenset(["endpoint", "api_version", "connect_timeout"]),
+    LIFECYCLE_HOOKS: frozenset(["scale_sets", "auth_source", *VARIABLES]) - {"ad_user"},
 }
 # What ansible-rulebook adds for sources that it feeds back to.
 _FOREIGN = frozenset(["eda_feedback_queue", "feedback"])
-_TIMEOUTS = {AGENTS: 10.0, RESOURCE_GRAPH: DEFAULT_TIMEOUT, IMDS: DEFAULT_TIMEOUT}
+_TIMEOUTS = {AGENTS: 10.0, RESOURCE_GRAPH: DEFAULT_TIMEOUT, IMDS: DEFAULT_TIMEOUT, LIFECYCLE_HOOKS: DEFAULT_TIMEOUT}
 
 
 class Remind(NamedTuple):
@@ -90,6 +95,8 @@ class Options(NamedTuple):
     parallel: int = 0
     places: Places = Places((), None)
     """Whose events Resource Graph is asked for."""
+    scale_sets: tuple[tuple[str, str], ...] = ()
+    """Resource group and name of those whose lifecycle hooks are asked for."""
     sign_in: SignIn | None = None
     connection: ConnectionOptions = ConnectionOptions()
     announce_between: tuple[Window, ...] = ()
@@ -135,7 +142,23 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
     sign_in = choose(given)
     for warning in sign_in.warnings:
         log(warning)
+    if source == LIFECYCLE_HOOKS:
+        return options._replace(scale_sets=_read_scale_sets(given.get("scale_sets")), sign_in=sign_in)
     return options._replace(places=read_places(given), sign_in=sign_in)
+
+
+def _read_scale_sets(content: Any) -> tuple[tuple[str, str], ...]:
+    members = ("resource_group", "name")
+    if not isinstance(content, list) or not content:
+        raise OptionError("scale_sets: expected a list of scale sets, each with its resource_group and its name")
+    for one in content:
+        if (
+            not isinstance(one, dict)
+            or set(one) != set(members)
+            or not all(isinstance(one[key], str) and _NAME.match(one[key]) for key in members)
+        ):
+            raise OptionError("scale_sets: %r is not a scale set: give its resource_group and its name" % (one,))
+    return tuple((one["resource_group"], one["name"]) for one in content)
 
 
 def _read_windows(content: Any) -> tuple[Window, ...]:

@@ -3,7 +3,7 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where is it read what Azure has announced?
 
-Three ways, each a coroutine that reads all there is once. What blocks runs in a thread that nobody has to wait for.
+Four ways, each a coroutine that reads all there is once. What blocks runs in a thread that nobody has to wait for.
 """
 
 from __future__ import annotations
@@ -12,22 +12,35 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...module_utils.arm.client import ArmClient
 from ...module_utils.arm.credentials import SignIn
+from ...module_utils.arm.errors import ArmError
+from ...module_utils.arm.lifecycle_hook_events import ACTIVE
+from ...module_utils.arm.lifecycle_hook_events import WAITING as TARGET_WAITS
+from ...module_utils.arm.lifecycle_hook_events import list_events as list_hook_events
+from ...module_utils.arm.lifecycle_hooks import KIND as SCALE_SETS
 from ...module_utils.arm.options import Places
 from ...module_utils.arm.resource_graph import list_events, subscriptions_of
 from ...module_utils.scheduled_events.deadline import Deadline
-from ...module_utils.scheduled_events.document import UNREADABLE, Event, event_from_dict, parse_json, same_name
+from ...module_utils.scheduled_events.document import (
+    UNREADABLE,
+    Event,
+    event_from_dict,
+    parse_date,
+    parse_json,
+    same_name,
+)
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
 from ...module_utils.scheduled_events.operations import open_client
 from ...module_utils.scheduled_events.options import ConnectionOptions
 from ...module_utils.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 from ...module_utils.scheduled_events.text import harmless_line
+from .announcement import LIFECYCLE_HOOK, SCHEDULED_EVENT
 from .hosts import group_of
-from .options import AGENTS, IMDS, RESOURCE_GRAPH, Options
+from .options import AGENTS, IMDS, LIFECYCLE_HOOKS, Options
 
 if TYPE_CHECKING:
     import aiohttp
@@ -46,6 +59,7 @@ class Found(NamedTuple):
     told_by: str
     resource_id: str | None = None
     is_finished: bool = False
+    kind: str = SCHEDULED_EVENT
 
     @property
     def group_id(self) -> str | None:
@@ -84,8 +98,10 @@ def open_reader(options: Options, clock: Callable[[], float] = time.monotonic) -
     if options.source == IMDS:
         return Reader(lambda: _read_imds(options.connection), nothing_to_close)
     if options.sign_in is None:
-        raise OptionError("source: %s is read by who has signed in" % RESOURCE_GRAPH)
+        raise OptionError("source: %s is read by who has signed in" % options.source)
     sign_in = options.sign_in
+    if options.source == LIFECYCLE_HOOKS:
+        return Reader(lambda: _read_hooks(sign_in, options.scale_sets, options.timeout), nothing_to_close)
     return Reader(lambda: _read_resource_graph(sign_in, options.places, options.timeout), nothing_to_close)
 
 
@@ -238,8 +254,52 @@ async def _read_resource_graph(sign_in: SignIn, places: Places, timeout: float) 
     return await in_thread(read)
 
 
+async def _read_hooks(sign_in: SignIn, scale_sets: Sequence[tuple[str, str]], timeout: float) -> Reading:
+    def read(stopped: threading.Event) -> Reading:
+        def sleep(seconds: float) -> None:
+            if stopped.wait(seconds):
+                raise _NobodyWaits
+
+        found: list[Found] = []
+        troubles: dict[str, str] = {}
+        with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
+            for group, name in scale_sets:
+                resource_id = client.compute_id(group, SCALE_SETS, name)
+                try:
+                    listed = list_hook_events(client, group, name)
+                except ArmError as error:
+                    # The others are asked all the same.
+                    troubles["the scale set %s" % name] = str(error)
+                    continue
+                found += [_of_hook(one, resource_id) for one in listed]
+        return Reading(found, troubles)
+
+    return await in_thread(read)
+
+
+def _of_hook(listed: Mapping[str, Any], resource_id: str) -> Found:
+    """What a hook asks, as an event that begins by itself when Azure waits no longer."""
+    waits_until = listed["wait_until"]
+    event = Event(
+        event_id=str(listed["name"]),
+        event_type=str(listed["type"]),
+        resource_type="VirtualMachineScaleSet",
+        resources=tuple(str(one["vm_name"]) for one in listed["targets"] if one["vm_name"] and _waits(one)),
+        event_status=str(listed["state"]),
+        not_before=parse_date(waits_until) if waits_until else None,
+        description="",
+        event_source="Platform",
+        duration_in_seconds=-1,
+    )
+    return Found(event, LIFECYCLE_HOOKS, resource_id, listed["state"] != ACTIVE, LIFECYCLE_HOOK)
+
+
+def _waits(target: Mapping[str, Any]) -> bool:
+    return bool(target["state"] == TARGET_WAITS)
+
+
 class _NobodyWaits(Exception):
-    """The rulebook has ended while Resource Graph was asked."""
+    """The rulebook has ended while Azure was asked."""
 
 
 async def in_thread(function: Callable[[threading.Event], _Result]) -> _Result:

@@ -19,7 +19,7 @@ from ...module_utils.maintenance_policy.window import Window
 from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
 from ...module_utils.scheduled_events.text import plain
 from ..approval_times import is_open
-from .announcement import SCHEDULED_EVENT, Json, of_event
+from .announcement import Json, of_event
 from .hosts import HostMap
 from .memory import Memory
 from .options import Options, Remind
@@ -118,7 +118,7 @@ def news(
     """Announce what was not told before: the most urgent event first, and each in the order of its statuses."""
     fresh: dict[NameKey, list[Found]] = {}
     for one in found:
-        identity = (SCHEDULED_EVENT, one.event.event_id)
+        identity = (one.kind, one.event.event_id)
         # History is of interest only to those who heard of its beginning.
         if one.is_finished and not memory.knows(*identity):
             continue
@@ -129,7 +129,7 @@ def news(
     announcements = []
     for latest in in_order_of_urgency(several[-1].event for several in fresh.values()):
         for one in fresh[name_key(latest.event_id)]:
-            announcement = of_event(one.event, one.told_by, now, one.resource_id)
+            announcement = of_event(one.event, one.told_by, now, one.resource_id, one.kind)
             if hosts is not None:
                 announcement["meta"]["hosts"] = hosts(one.event.resources, one.group_id)
             announcements.append(announcement)

@@ -216,6 +216,7 @@ class Story:
         night = {"from": "22:00", "to": "05:00", "time_zone": "+10:00"}
         at_night = {"redeploy_early_hosts": "all", "redeploy_early_between": [night]}
         self._launch("not_moved", "redeploy_early", at_night)
+        self._launch("not_upgraded", "handle_os_upgrades", {"handle_os_upgrades_hosts": "all"})
         with self._time_passing_once_approved():
             self._launch("handled", "handle_events", self.jobs["planned"].artifacts)
         self._launch("reported", "report", self.jobs["handled"].artifacts)
@@ -320,6 +321,16 @@ def test_given_a_survey_that_names_machines_alone_when_none_of_them_is_to_fail_t
     assert job.status == "successful", job.output
     assert re.search(r"host0: left alone: (no redeployment|it is outside)", " ".join(job.output.split())), job.output
     assert story.serving["not_moved"] == [True, True]
+
+
+def test_given_hosts_whose_scale_sets_nobody_has_named_when_upgrades_are_handled_then_it_is_refused_by_name(
+    story: Story,
+) -> None:
+    job = story.jobs["not_upgraded"]
+
+    assert job.status == "failed"
+    assert "handle_os_upgrades_scale_sets is not set" in " ".join(job.output.split()), job.output
+    assert story.serving["not_upgraded"] == [True, True]
 
 
 def test_given_an_announced_event_when_it_is_handled_then_the_next_job_can_report_what_became_of_it(

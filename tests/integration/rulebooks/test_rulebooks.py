@@ -41,6 +41,7 @@ needs_rulebook = pytest.mark.skipif(
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-101010101010"
 VM_ID = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/%s"
 # As a list it has to come through ansible-rulebook's templates.
+SETS = [{"resource_group": "rg", "name": "web"}]
 ALWAYS = [{"from": "00:00", "to": "24:00", "time_zone": "UTC"}]
 # Where extra variables are templates, this is one, whatever opens and closes those.
 HOSTILE = "#jinja2:variable_start_string:'[%%',variable_end_string:'%%]'\n[%% lookup('pipe', 'touch %s/hacked') %%]"
@@ -48,6 +49,7 @@ TEMPLATE = "/api/v2/unified_job_templates/"
 JOB_TEMPLATES = [
     "Handle maintenance",
     "Move machines early",
+    "Handle image upgrades",
     "Prepare for updates",
     "Restore machines",
     "Tell of an event",
@@ -229,7 +231,7 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
     together = tmp_path / "together.yml"
     rulesets = []
     names = sorted(path.stem for path in RULEBOOKS.glob("*.yml"))
-    assert len(names) == 8
+    assert len(names) == 10
     for name in names:
         for ruleset in yaml.safe_load((RULEBOOKS / f"{name}.yml").read_text()):
             rulesets.append({**ruleset, "name": f"{name}: {ruleset['name']}"})
@@ -237,8 +239,12 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
     directory = tmp_path / "fleet"
     directory.mkdir()
     service_bus = ServiceBus(tmp_path)
-    arm = {"subscription_id": SUBSCRIPTION, "operation_seconds": 1, "retry_after": 1}
-    with Fleet(directory, 103, 2, arm=arm) as fleet:
+    # An image is about to be upgraded as well, of a machine that is no host of the inventory.
+    asks = {"scale_set": "web", "type": "UpgradeAutoOSRollingBatchStarting"}
+    arm = {"subscription_id": SUBSCRIPTION, "operation_seconds": 1, "retry_after": 1, "lifecycle_hook_events": [asks]}
+    vms = [{"name": f"vm_{n}", "address": f"127.0.103.{n + 1}", "availability_set": "web"} for n in range(2)]
+    vms += [{"name": "web_0", "address": "127.0.103.9", "scale_set": "web"}]
+    with Fleet(directory, 103, 2, arm=arm, vms=vms) as fleet:
         rebooted, evicted = fleet.hosts
         # As the identity of the controller's machine signs it in.
         monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
@@ -248,6 +254,8 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
                 redeploy_early_endpoint=fleet.azure.imds[host.vm.lower()],
                 redeploy_early_sign_in={"auth_source": "msi", "subscription_id": SUBSCRIPTION},
                 redeploy_early_poll_interval=1,
+                handle_os_upgrades_endpoint=fleet.azure.imds[host.vm.lower()],
+                handle_os_upgrades_sign_in={"auth_source": "msi", "subscription_id": SUBSCRIPTION},
                 # As the inventory plugin azure_rm calls it.
                 id=VM_ID % host.vm.lower(),
             )
@@ -266,14 +274,17 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
             maintenance_service_bus_queue=str(service_bus.queue),
             maintenance_update_configuration="patches",
             maintenance_update_hosts=evicted.name,
+            maintenance_upgrade_scale_sets=SETS,
+            maintenance_upgrade_hosts="all",
+            maintenance_upgrade_auth_source="msi",
+            maintenance_upgrade_subscription=SUBSCRIPTION,
         )
         try:
             reboot = fleet.event("Reboot", rebooted, description=HOSTILE % tmp_path)
             rulebook.wait_until(lambda: fleet.is_approved(reboot))
             assert not rebooted.is_serving()
             fleet.azure.advance(20000)  # seconds; longer than any event
-            rulebook.wait_until(lambda: re.search(r"^PLAY RECAP", rulebook.output, re.MULTILINE))
-            assert rebooted.is_back()
+            rulebook.wait_until(rebooted.is_back)
 
             service_bus.deliver("Pre", "others")
             run_id = service_bus.deliver("Pre")
@@ -303,10 +314,12 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
         assert not (tmp_path / "hacked").exists()
         assert re.search(r"^%s +: ok=.* failed=0 " % rebooted.name, rulebook.output, re.MULTILINE), rulebook.output
     told = dict(receiver.received)
-    for template in ("Handle maintenance", "Move machines early"):
+    for template in ("Handle maintenance", "Move machines early", "Handle image upgrades"):
         assert told[launch(template)]["limit"] == "all,localhost", "nothing but the fleet"
     variables = told[launch("Move machines early")]["extra_vars"]
     assert (variables["redeploy_early_hosts"], variables["redeploy_early_between"]) == ("all", ALWAYS)
+    variables = told[launch("Handle image upgrades")]["extra_vars"]
+    assert (variables["handle_os_upgrades_hosts"], variables["handle_os_upgrades_scale_sets"]) == ("all", SETS)
     variables = told[launch("Prepare for updates")]["extra_vars"]
     assert variables["prepare_for_updates_hosts"] == evicted.name
     assert variables["prepare_for_updates_run_id"] == run_id, "that of no other configuration, which came before"
@@ -370,7 +383,11 @@ def test_given_a_rulebook_for_a_controller_when_it_is_compared_with_its_twin_the
 
 @pytest.mark.parametrize(
     "path",
-    [path for name in ("handle_events", "redeploy_early") for path in sorted(RULEBOOKS.glob(name + "*.yml"))],
+    [
+        path
+        for name in ("handle_events", "os_upgrades", "redeploy_early")
+        for path in sorted(RULEBOOKS.glob(name + "*.yml"))
+    ],
     ids=lambda path: path.stem,
 )
 def test_given_what_runs_for_the_whole_fleet_when_its_rulebook_is_read_then_nothing_limits_it_and_one_runs_at_a_time(

@@ -31,14 +31,19 @@ description:
   - A playbook receives events as extra variables, which Ansible runs as templates. So only ids, types, statuses, times,
     and names of machines that consist of letters, digits and C(._-) are handed on. C(names_left_out) is V(true) where a
     name was left out. The rest, such as the description, is in C(texts), JSON in base 64, or V(null).
+  - What Azure asks by lifecycle hooks before it upgrades the image of a scale set is told in the same shape, with
+    C(kind) V(lifecycle_hook). C(event_type) is the type of the hook, C(event_status) V(Active) and then V(Completed),
+    C(resources) the instances that wait for an answer, C(not_before) the time at which Azure waits no longer, and
+    C(resource_id) the id of the set.
   - No error ends it. What is wrong is logged once, and once more when it works again.
 options:
   source:
     description:
       - Where events are read. V(agents) asks the C(/status) of the agents that the role handler_agent installs,
-        V(resource_graph) Azure Resource Graph, V(imds) a metadata service.
+        V(resource_graph) Azure Resource Graph, V(imds) a metadata service, V(lifecycle_hooks) Azure about the scale
+        sets in O(scale_sets).
     type: str
-    choices: [agents, resource_graph, imds]
+    choices: [agents, resource_graph, imds, lifecycle_hooks]
     default: agents
   agents:
     description:
@@ -62,7 +67,7 @@ options:
   interval:
     description:
       - Seconds from one reading to the next. With V(agents) 1 or more, by default 10. With V(imds) 1 or more, by
-        default 5. With V(resource_graph) 5 or more, by default 60.
+        default 5. With V(resource_graph) 5 or more, by default 60. With V(lifecycle_hooks) 5 or more, by default 30.
       - An agent that does not answer is asked less and less often, at least every five minutes.
     type: float
   timeout:
@@ -115,9 +120,15 @@ options:
       - With O(source=resource_graph), the name of a management group, to read the events of all subscriptions below it.
         Not with O(subscriptions).
     type: str
+  scale_sets:
+    description:
+      - With O(source=lifecycle_hooks), the scale sets, each with its C(resource_group) and its C(name). All are of one
+        subscription, that of the sign-in.
+    type: list
+    elements: dict
   auth_source:
     description:
-      - With O(source=resource_graph), how to sign in, with the options of the lookup
+      - With O(source=resource_graph) or O(source=lifecycle_hooks), how to sign in, with the options of the lookup
         P(foghorn.azure_events.scheduled_events#lookup) of the same names, such as C(client_id), C(secret), C(tenant)
         and C(subscription_id), or the environment.
     type: str

@@ -60,6 +60,29 @@ def test_given_reminders_when_they_are_read_then_the_last_hour_is_meant_if_nothi
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        [],
+        "web",
+        ["web"],
+        [{"name": "web"}],
+        [{"resource_group": "shop", "name": "web", "more": 1}],
+        [{"resource_group": "shop", "name": "web/../other"}],
+        [{"resource_group": "shop", "name": 1}],
+    ],
+)
+def test_given_scale_sets_that_cannot_be_meant_when_they_are_read_then_the_option_is_named(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"^scale_sets: "):
+        read(source="lifecycle_hooks", scale_sets=given)
+
+
+def test_given_scale_sets_when_they_are_read_then_they_are_asked_every_half_minute() -> None:
+    options = read(source="lifecycle_hooks", scale_sets=[{"resource_group": "shop", "name": "web"}])
+    assert (options.scale_sets, options.interval) == ((("shop", "web"),), 30)
+
+
+@pytest.mark.parametrize(
     ("given", "named"),
     [
         ({}, "agents"),

@@ -25,14 +25,18 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     sign_answer,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Options, read_options
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import (
+    Options,
+    Remind,
+    read_options,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import (
     Agents,
     Reading,
     in_thread,
     open_reader,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import news
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Reminders, news
 from azure_simulator.arm import certificate
 from azure_simulator.testing import Simulator
 
@@ -355,6 +359,65 @@ class TestOtherSources:
 
             run(check(subscriptions=[SUBSCRIPTION]))
             run(check(management_group="shop"))
+
+    def test_given_lifecycle_hooks_then_what_azure_asks_is_told_once_in_each_state_and_again_while_it_waits(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        throwaway = certificate.make(tmp_path)
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(throwaway.certificate))
+        kind = "UpgradeAutoOSRollingBatchStarting"
+        config = {
+            "clock": {"manual": True},
+            "vms": [{"name": "web_{0..2}", "address": "127.0.101.16/29", "scale_set": "web"}],
+            "arm": {
+                "subscription_id": SUBSCRIPTION,
+                "tenant_id": TENANT,
+                "clients": [{"client_id": CLIENT, "secret": "of-no-use-elsewhere"}],
+                "tls": {"certificate": str(throwaway.certificate), "private_key": str(throwaway.private_key)},
+                "lifecycle_hook_events": [{"scale_set": "web", "type": kind, "vms": ["web_0", "web_1"]}],
+            },
+        }
+        with Simulator(config) as azure:
+            given = {
+                "source": "lifecycle_hooks",
+                "scale_sets": [{"resource_group": "rg", "name": name} for name in ("gone", "web")],
+                "base_url": azure.arm_tls,
+                "adfs_authority_url": azure.arm_tls,
+                "client_id": CLIENT,
+                "secret": "of-no-use-elsewhere",
+                "tenant": TENANT,
+                "subscription_id": SUBSCRIPTION,
+            }
+            memory, reminders = Memory(), Reminders(Remind(300, 7200))
+
+            async def check() -> None:
+                reader = open_reader(read_options(given, print))
+
+                async def told(moment: float) -> list[Any]:
+                    reminders.look(moment)
+                    reading = await reader.read()
+                    assert list(reading.troubles) == ["the scale set gone"]
+                    announced = news(reading.found, memory, None, datetime.now(UTC), reminders)
+                    return [one["azure_maintenance"] for one in announced]
+
+                (first,) = await told(0)
+                assert first["kind"] == "lifecycle_hook"
+                assert (first["event_type"], first["event_status"]) == (kind, "Active")
+                assert first["resources"] == ["web_0", "web_1"]
+                assert first["resource_id"].endswith("/virtualMachineScaleSets/web")
+                assert first["seconds_until_start"] == pytest.approx(1800, abs=60)
+                assert await told(10) == []
+                (again,) = await told(301)
+                assert again["event_id"] == first["event_id"]
+                azure.advance(1801)
+                (last,) = await told(302)
+                assert (last["event_status"], last["resources"]) == ("Completed", [])
+                assert await told(900) == []
+                # Who has not heard of its beginning is not told of its end.
+                found = (await reader.read()).found
+                assert news(found, Memory(), None, datetime.now(UTC)) == []
+
+            run(check())
 
 
 class TestThreads:
