@@ -15,6 +15,7 @@ using ansible_collections.foghorn.azure_events.plugins.module_utils._Document;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Errors;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Http;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Json;
+using ansible_collections.foghorn.azure_events.plugins.module_utils._Modules;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Operations;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Options;
 using ansible_collections.foghorn.azure_events.plugins.module_utils._Selection;
@@ -44,6 +45,7 @@ namespace Parity
                     case "document": return OfDocument(question);
                     case "http": return OfHttp(question);
                     case "options": return OfOptions(question);
+                    case "module": return OfModule(question);
                     default: return new Dialogue(question).Replay();
                 }
             }
@@ -119,6 +121,23 @@ namespace Parity
             };
         }
 
+        // scheduled_events_info where each connection is refused.
+        private static Fields OfModule(Fields question)
+        {
+            double now = 0;
+            var surroundings = new Surroundings
+            {
+                Clocks = new Clocks
+                {
+                    Monotonic = () => now, Sleep = seconds => now += seconds, UtcNow = () => DateTime.UtcNow, Jitter = () => 1,
+                },
+                Connect = (host, port) => new Refusing(),
+                HasCluster = () => (bool)question["has_cluster"],
+            };
+            Ending ending = ImdsModule.Info(new Hashtable((Fields)question["options"]), surroundings);
+            return new Fields { { "failure", ending.Failure }, { "result", ending.Result } };
+        }
+
         private static Fields OfOptions(Fields question)
         {
             var options = new Options(new Hashtable((Fields)question["options"]));
@@ -143,6 +162,17 @@ namespace Parity
                 { "event_statuses", sorted(selection.EventStatuses) }, { "affecting", selection.Affecting },
             };
         }
+    }
+
+    public sealed class Refusing : IConnection
+    {
+        public bool IsReady() { return false; }
+
+        public void Open(double seconds) { throw new ConnectionException(ConnectionException.Refused, "refused"); }
+
+        public Answer Exchange(byte[] request, Deadline deadline, int largest) { throw new InvalidOperationException(); }
+
+        public void Dispose() { }
     }
 
     // The calls of one client, with the connection that the Python client had.

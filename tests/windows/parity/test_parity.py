@@ -137,6 +137,18 @@ def test_given_no_endpoint_then_the_real_one_would_be_asked_unless_the_environme
     assert ask([question])[0]["endpoint"] == asked
 
 
+@pytest.mark.parametrize("has_cluster", [False, True])
+def test_given_no_connection_then_the_route_is_named_where_there_is_a_failover_cluster(
+    ask: Ask, has_cluster: bool
+) -> None:
+    options = {"endpoint": "http://169.254.169.254", "timeout": 150, "connect_timeout": 5}
+    (answer,) = ask([{"ask": "module", "has_cluster": has_cluster, "options": options}])
+
+    assert "IMDS at http://169.254.169.254 did not answer within 5 s (" in answer["failure"]
+    assert ("route add 169.254.169.254/32 ADDRESS metric 1 -p" in answer["failure"]) == has_cluster
+    assert answer["result"]["last_outcome"] == "ConnectionRefusedError: refused"
+
+
 def test_given_an_answer_that_differs_then_it_is_shown() -> None:
     question = next(python_side.document_questions(SEED, 0))
     answer = python_side.answer(question)
