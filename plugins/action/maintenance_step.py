@@ -164,7 +164,7 @@ class ActionModule(ActionBase):
         write(path + _FLEET, fleet)
         # With nobody to ask there is a plan all the same.
         planned = {} if contacts.names else self._planned(path, arguments, now)
-        return {"contacts": contacts.names, "planned": planned}
+        return {"contacts": contacts.names, "planned": planned, "lines": _as_plain(contacts.lines)}
 
     def _asked(self, path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
         """Note what hosts have answered, and say which balancers to ask about them, and which other hosts."""

@@ -104,7 +104,7 @@ orders:
   type: dict
 lines:
   description: What to tell the operator.
-  returned: with O(state=planned) and O(state=advanced)
+  returned: with O(state=chosen), O(state=planned) and O(state=advanced)
   type: list
   elements: str
 news:

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.tests.integration.playbooks.fleet import Fleet
+from ansible_collections.foghorn.azure_events.tests.integration.playbooks.fleet import Fleet, published
 
 from .conftest import Haproxy
 
@@ -91,19 +92,12 @@ def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_
 def test_given_haproxy_counts_the_servers_when_azure_is_asked_then_only_those_are_asked_that_are_hit_or_not_in_service(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}
-    policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
-    published = [{"name": "web", "properties": {"scheduledEventsPolicy": policy}}]
-    subscription = "11111111-aaaa-4bbb-8ccc-333333333333"
-    fleet = Fleet(tmp_path, 33, 5, arm={"subscription_id": subscription, "availability_sets": published})
-    *servers, balancer = fleet.hosts
-    with fleet, Haproxy.of(program, TIERS, [f"{host.address}:{host.port}" for host in servers]) as haproxy:
-        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds[balancer.vm.lower()])
-        monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
-        place = f"/subscriptions/{subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines"
+    with published(tmp_path, 33, 5, monkeypatch) as fleet, ExitStack() as stack:
+        *servers, balancer = fleet.hosts
+        addresses = [f"{host.address}:{host.port}" for host in servers]
+        haproxy = stack.enter_context(Haproxy.of(program, TIERS, addresses))
         for host in servers:
-            host.variables = {"handle_events_vm_id": f"{place}/{host.vm}"}
+            host.variables = {"handle_events_vm_id": host.variables["id"]}
         fleet.event("Reboot", servers[0], notice=3000)
         haproxy.ask(f"set server app/{servers[3].name} state maint")
         variables: dict[str, Any] = {

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -403,3 +403,40 @@ class Fleet:
         for host in self.hosts:
             host.stop()
         self.azure.__exit__(*details)
+
+
+@contextlib.contextmanager
+def published(
+    path: Path,
+    subnet: int,
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
+    arm: dict[str, Any] | None = None,
+    **config: Any,
+) -> Iterator[Fleet]:
+    """Have hosts whose events Azure publishes, each with the id of its VM, and a controller that is signed in.
+
+    :param arm: more of the simulator's configuration of Resource Manager
+    :param config: and more of the rest
+    """
+    subscription = "11111111-aaaa-4bbb-8ccc-232323232323"
+    target = {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}
+    policy = {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": target}}
+    vms = [
+        {"name": f"vm_{number}", "address": f"127.0.{subnet}.{number + 1}", "availability_set": "web"}
+        for number in range(count)
+    ]
+    config["vms"] = [*vms, {"name": "controller", "address": f"127.0.{subnet}.200"}]
+    config["arm"] = {
+        "subscription_id": subscription,
+        "availability_sets": [{"name": "web", "properties": {"scheduledEventsPolicy": policy}}],
+        **(arm or {}),
+    }
+    with Fleet(path, subnet, count, **config) as fleet:
+        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["controller"])
+        monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
+        place = f"/subscriptions/{subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines"
+        for host in fleet.hosts:
+            host.variables["id"] = f"{place}/{host.vm.lower()}"
+        yield fleet

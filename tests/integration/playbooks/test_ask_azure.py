@@ -13,43 +13,15 @@ from typing import Any
 
 import pytest
 
-from tests.integration.playbooks.fleet import Fleet, Run
-
-SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-232323232323"
-MACHINES = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines"
-TARGET = {"enable": True, "scheduledEventsApiVersion": "2020-07-01"}
-PUBLISHED = {
-    "scheduledEventsPolicy": {"scheduledEventsAdditionalPublishingTargets": {"eventGridAndResourceGraph": TARGET}}
-}
+from tests.integration.playbooks.fleet import Fleet, Run, published
 
 
 @contextmanager
 def world(path: Path, monkeypatch: pytest.MonkeyPatch, count: int = 6, **arm: Any) -> Iterator[Fleet]:
-    """Hosts of two groups of equal size, whose events Azure publishes, and who have a resource id each."""
-    # The controller is a VM as well.
-    vms = [
-        {"name": f"vm_{number}", "address": f"127.0.64.{number + 1}", "availability_set": "web"}
-        for number in range(count)
-    ]
-    controller = {"name": "controller", "address": "127.0.64.200"}
-    with Fleet(
-        path,
-        64,
-        count,
-        clock={"speed": 60},
-        vms=[*vms, controller],
-        arm={
-            "subscription_id": SUBSCRIPTION,
-            "availability_sets": [{"name": "web", "properties": PUBLISHED}],
-            **arm,
-        },
-    ) as fleet:
-        monkeypatch.setenv("FOGHORN_ARM_BASE_URL", fleet.azure.arm)
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", fleet.azure.imds["controller"])
-        monkeypatch.setenv("ANSIBLE_AZURE_AUTH_SOURCE", "msi")
+    """Hosts of two groups of equal size, whose events Azure publishes."""
+    with published(path, 64, count, monkeypatch, arm, clock={"speed": 60}) as fleet:
         for number, host in enumerate(fleet.hosts):
-            group = "front" if number < count // 2 else "back"
-            host.variables = {"id": f"{MACHINES}/{host.vm.lower()}", "handle_events_group": group}
+            host.variables["handle_events_group"] = "front" if number < count // 2 else "back"
         yield fleet
 
 
@@ -118,7 +90,7 @@ def test_given_hosts_of_which_silence_means_nothing_then_they_are_asked_and_coun
     with world(tmp_path, monkeypatch) as fleet:
         without_id, unknown, *_others = fleet.hosts
         del without_id.variables["id"]
-        unknown.variables["id"] = f"{MACHINES}/renamed"
+        unknown.variables["id"] = unknown.variables["id"].replace("vm_1", "renamed")
 
         status, run = handle(fleet)
 
@@ -176,6 +148,12 @@ def test_given_a_run_that_was_killed_then_the_next_finds_whom_it_has_left_out_al
         first.wait_until(lambda: not host.is_serving())
         first.kill()
         fleet.azure.withdraw(event)
+        _status, told = fleet.run(
+            "status", handle_events_ask="azure", handle_events_out_directory=variables["handle_events_out_directory"]
+        )
+        assert "host0: out for maintenance since" in told.text
+        assert "1 others not asked" in told.text
+        assert "host1: " not in told.text
 
         status, second = handle(fleet)
 
