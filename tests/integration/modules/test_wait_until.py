@@ -57,6 +57,22 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
         "never": wait("command", "result.rc == 7", timeout=0.3, **shell("echo so; exit 3")),
         "a failure": wait("command", "result.rc == 3", **shell("exit 3")),
         "a long look": wait("command", "result.rc == 0", look_timeout=0.5, arguments={"argv": ["sleep", "20"]}),
+        # The first look takes too long, as that of a machine that boots.
+        "a machine that was away": wait(
+            "command",
+            "result.rc | default(1) == 0",
+            look_timeout=2,
+            may_be_away=True,
+            **shell(f"[ -e {looks}.away ] || {{ touch {looks}.away; sleep 20; }}"),
+        ),
+        "a machine that stays away": wait(
+            "command",
+            "result.rc | default(1) == 0",
+            timeout=0.3,
+            look_timeout=0.5,
+            may_be_away=True,
+            arguments={"argv": ["sleep", "20"]},
+        ),
         "a hostile answer": wait("command", "answer in result.stdout", **shell(f"cat {proof.parent}/evil.txt")),
         "a job": wait("async_status", "result.finished | bool", arguments={"jid": "{{ job.ansible_job_id }}"}),
         "no module": wait("nonsense", "result is success"),
@@ -115,6 +131,15 @@ def test_given_that_a_failure_is_waited_for_then_failed_when_says_so(scene: Scen
 def test_given_a_look_that_takes_too_long_then_the_host_is_unreachable(scene: Scene) -> None:
     assert scene["a long look"]["unreachable"]
     assert "ansible.builtin.command did not end within 0.5 s" in scene["a long look"]["msg"]
+
+
+def test_given_a_host_that_may_be_away_when_a_look_does_not_reach_it_then_it_is_looked_at_again(scene: Scene) -> None:
+    assert not scene["a machine that was away"]["failed"]
+    assert scene["a machine that was away"]["rc"] == 0
+    stays = scene["a machine that stays away"]
+    assert stays["failed"]
+    assert not stays.get("unreachable")
+    assert "did not end within 0.5 s" in stays["msg"]
 
 
 def test_trap_11_given_a_template_in_an_answer_then_it_stays_text(scene: Scene) -> None:
