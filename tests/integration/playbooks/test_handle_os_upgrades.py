@@ -184,7 +184,7 @@ class UpgradedFleet(Fleet):
             "handle_os_upgrades_poll_interval": 1,
             "handle_os_upgrades_directory": str(self.path / "notes"),
         }
-        chosen = ("-e", "handle_os_upgrades_hosts=all")
+        chosen = ("-e", "handle_os_upgrades_hosts=all", "--forks", "10")
         return self.start("handle_os_upgrades", *chosen, *arguments, **{**usual, **variables})
 
 
