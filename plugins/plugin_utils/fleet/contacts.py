@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.arm.machines import read_reference
+from ...module_utils.scheduled_events.document import name_key
 from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.text import plain
 from .balancers import few, find_places
@@ -149,7 +150,10 @@ def choose_contacts(
 
 
 def others_to_ask(resting: Sequence[Raw], asked: Sequence[Raw], answers: Sequence[Raw]) -> list[str]:
-    """Name the others whom nobody counts, in the groups of those for whom there is something to do.
+    """Name the others that are to be asked before there is a plan.
+
+    Those that are hit as well, for Azure may not list yet what a machine does; and those whom nobody counts, in the
+    groups of hosts for which there is something to do.
 
     :param resting: from `choose_contacts`
     :param asked: what the hosts have answered that were asked, from `note_host`
@@ -157,10 +161,12 @@ def others_to_ask(resting: Sequence[Raw], asked: Sequence[Raw], answers: Sequenc
     """
     places = find_places([*resting, *asked], answers)
     groups = {group for host in asked if host["events"] or host["was_left"] for group in _groups(host, places)}
+    hit = {name_key(str(vm)) for host in asked for event in host["events"] for vm in event.get("resources") or ()}
     return [
         host["name"]
         for host in resting
-        if not (places.get(host["name"]) or host["azure"]) and groups.intersection(_groups(host, places))
+        if name_key(host["vm_name"]) in hit
+        or (not (places.get(host["name"]) or host["azure"]) and groups.intersection(_groups(host, places)))
     ]
 
 
@@ -168,7 +174,7 @@ def describe_others(names: Sequence[str]) -> list[str]:
     """Say what it costs that no balancer counts some groups."""
     if not names:
         return []
-    what = "no balancer counts who is in service in the groups of those that are hit"
+    what = "a machine says that they are hit, or no balancer counts the groups of those that are"
     return [f"{len(names):,} of them asked all the same, because {what}: {few(names)}"]
 
 

@@ -79,7 +79,7 @@ def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_tha
             assert asked(fleet) == [host.name for host in fleet.hosts[: 6 if ask == "machines" else 3]]
             reports.append(report(fleet))
     assert "2 asked themselves, because Azure lists events for them: host0, host1" in run.output
-    assert "1 of them asked all the same, because no balancer counts who is in service" in run.output
+    assert "1 of them asked all the same, because a machine says that they are hit, or no balancer counts" in run.output
     assert not list((fleet.path / "out").iterdir())
     assert reports[0] == reports[1]
 
@@ -117,7 +117,7 @@ def test_given_a_sign_in_that_sees_no_events_then_silence_is_an_error(
     ("variables", "said"),
     [
         ({"handle_events_ask": "azur"}, "value of handle_events_ask must be one of: machines, azure"),
-        ({"awx_job_slice_count": 6}, "Set job_slice_count of the template to 1"),
+        ({"awx_workflow_job_name": "a", "awx_job_template_name": "a"}, "Set job_slice_count of the template to 1"),
         ({"awx_job_id": 7, "handle_events_out_directory": ""}, "handle_events_out_directory is not set: the jobs of"),
         ({"handle_events_minimum_in_servise": 1}, "handle_events_minimum_in_servise"),
     ],

@@ -155,6 +155,13 @@ def test_given_groups_that_nobody_counts_then_others_are_asked_only_where_there_
     assert describe_others([]) == []
 
 
+def test_given_an_event_that_azure_does_not_list_yet_for_another_vm_then_that_is_asked_as_well() -> None:
+    shared = answered("a", 1)
+    shared["events"][0]["resources"] = ["a", "B"]
+
+    assert others_to_ask([behind("b"), behind("c")], [shared], haproxy(b="ready", c="ready")) == ["b"]
+
+
 def test_given_a_plan_then_only_those_count_that_share_a_group_with_somebody_who_is_asked() -> None:
     resting: list[dict[str, Any]] = [{"groups": ["x", "y"]}, {"groups": ["z"]}]
 
