@@ -70,16 +70,17 @@ def test_given_what_windows_lacks_is_hidden_when_served_then_it_answers_and_a_si
     config: Path,
 ) -> None:
     process = run("serve", "--config", str(config), before=AS_ON_WINDOWS)
-    assert process.stdout is not None
-    ready = json.loads(process.stdout.readline())
-    address = next(iter(ready["imds"].values()))
-    request = urllib.request.Request(
-        f"{address}/metadata/scheduledevents?api-version=2020-07-01", headers={"Metadata": "true"}
-    )
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-        assert json.load(answer)["Events"] == []
-
-    process.send_signal(signal.SIGTERM)
+    try:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        address = next(iter(ready["imds"].values()))
+        request = urllib.request.Request(
+            f"{address}/metadata/scheduledevents?api-version=2020-07-01", headers={"Metadata": "true"}
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            assert json.load(answer)["Events"] == []
+    finally:
+        process.send_signal(signal.SIGTERM)
     _output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (0, "")
 
