@@ -244,6 +244,14 @@ def test_given_no_room_or_another_answer_when_run_then_nobody_is_touched_and_azu
         assert fleet.arm("GET", "lifecycleHookEvents")["value"][0]["properties"]["waitUntil"] > before
         assert all(run.changes(host) == 0 for host in fleet.hosts[1:])
 
+        status, run = fleet.handle("--check", handle_events_minimum_in_service=1)
+        assert status == 0, run.output
+        assert "host0: " in run.text
+        assert "would be made ready" in run.text
+        assert fleet.asked() == [["Waiting", "Waiting"]]
+        assert all(host.is_back() for host in fleet.hosts)
+        assert not (tmp_path / "notes").exists()
+
         status, run = fleet.handle(load_balancer_removal_methods=["instance_protection"])
         assert status != 0
         assert "load_balancer_removal_methods: instance_protection, on host0" in run.text
