@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 def test_given_any_interruption_when_run_again_then_everything_is_back(
     fleet: Fleet, troubles: list[Trouble], ask: str
 ) -> None:
-    variables = {
+    variables: dict[str, Any] = {
         "handle_events_ask": ask,
         "handle_events_out_directory": str(fleet.path / "out"),
         "handle_events_minimum_in_service": 0,
