@@ -44,8 +44,8 @@ VERSIONS := integration-oldest -- unit-other-pythons -- ++ integration-newest sa
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
-POOL := integration-demo integration-fleets integration-modules integration-arm unit-plugins integration-agent unit-rest \
-  integration-readme integration-rulebooks
+POOL := integration-control-plane integration-demo integration-fleets integration-modules integration-arm unit-plugins integration-agent \
+  unit-rest integration-readme integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
@@ -153,16 +153,23 @@ $(INTEGRATION): integration-%: $(VENV)/.test
 windows: $(VENV)/.run
 	@tools/test_windows.sh $(CACHE)
 
-HANDLE_EVENTS := tests/integration/playbooks/test_handle_events.py
-integration-playbooks: IGNORED := --ignore $(HANDLE_EVENTS)
+PLAYBOOK_TESTS := tests/integration/playbooks
+HANDLE_EVENTS := $(PLAYBOOK_TESTS)/test_handle_events.py
+# Those that begin with what Azure Resource Manager says.
+CONTROL_PLANE := $(patsubst %,$(PLAYBOOK_TESTS)/test_%.py,ask_azure handle_os_upgrades redeploy_early prepare_for_updates)
+integration-playbooks: IGNORED := $(addprefix --ignore ,$(HANDLE_EVENTS) $(CONTROL_PLANE))
 integration-handle-events: $(VENV)/.test
 	@$(BIN)/python -m pytest $(HANDLE_EVENTS)
+integration-control-plane: $(VENV)/.test
+	@$(BIN)/python -m pytest $(CONTROL_PLANE)
 
 # With the oldest ansible-core that is supported, and with the newest where there is a Python for it. Playbooks have failed
 # on the oldest only, which evaluates variables earlier: all of them are run there, and modules by them. Hostile hosts are
 # tried on the newest, which has facts of hosts in one dictionary, and by `make test`; modules by themselves as well.
-HOSTILE := tests/integration/playbooks/test_hostile.py
-integration-oldest: PLAYBOOKS := tests/integration/playbooks --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE)
+HOSTILE := $(PLAYBOOK_TESTS)/test_hostile.py
+# What takes longest there, with no task that the others do not have.
+LONG := -k "not nine_machines and not no_hook"
+integration-oldest: PLAYBOOKS := $(PLAYBOOK_TESTS) --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE) $(LONG)
 integration-newest: PLAYBOOKS := tests/integration/modules $(HOSTILE)
 integration-oldest integration-newest: integration-%: $(VENV)/.run
 	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* $(PLAYBOOKS)
