@@ -84,6 +84,34 @@ def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_tha
     assert reports[0] == reports[1]
 
 
+def test_given_what_azure_still_lists_and_the_machine_does_not_then_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Time is moved by hand here.
+    with published(tmp_path, 64, 2, monkeypatch, {"graph_lag": 120}) as fleet:
+        event = fleet.event("Reboot", fleet.hosts[0], notice=36000)
+        fleet.azure.advance(121)
+        fleet.azure.withdraw(event)
+
+        status, run = handle(fleet)
+
+        assert status == 0, run.output
+        assert "1 asked themselves, because Azure lists events for them: host0" in run.output
+        assert "Nothing is announced for these hosts." in run.output
+        assert all(host.is_back() for host in fleet.hosts)
+
+
+def test_given_a_limit_then_its_hosts_are_asked_themselves_and_azure_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch, count=2) as fleet:
+        status, run = handle(fleet, "--limit", "host0", handle_events_expected_hosts=1)
+
+        assert status == 0, run.output
+        assert asked(fleet) == ["host0"]
+        assert not [entry for entry in fleet.azure.log() if entry.get("door") == "arm"]
+
+
 def test_given_hosts_of_which_silence_means_nothing_then_they_are_asked_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,8 @@ class PermissionConfig(NamedTuple):
 
     actions: tuple[str, ...]
     not_actions: tuple[str, ...]
+    scope: str
+    """The id of what they may do it to, and to all below; `/`: to everything."""
 
 
 class RoleConfig(NamedTuple):
@@ -531,12 +533,13 @@ def _hook_events(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[HookEvent
 
 def _permissions(parent: Fields) -> tuple[PermissionConfig, ...]:
     if parent.raw("permissions") is None:
-        return (PermissionConfig(("*",), ()),)
+        return (PermissionConfig(("*",), (), "/"),)
     permissions: list[PermissionConfig] = []
     for number, item in enumerate(parent.items("permissions")):
         fields = Fields(item, f"{parent.path}.permissions[{number}]", parent.mistakes)
         fields.required("actions", "patterns of actions")
-        permissions.append(PermissionConfig(fields.texts("actions") or (), fields.texts("not_actions") or ()))
+        actions, others = fields.texts("actions") or (), fields.texts("not_actions") or ()
+        permissions.append(PermissionConfig(actions, others, fields.text("scope") or "/"))
         fields.close()
     return tuple(permissions)
 

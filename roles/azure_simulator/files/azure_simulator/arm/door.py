@@ -174,7 +174,7 @@ class Arm:
         if provider not in _HEEDING:
             return
         action = faults.action_of(request.method, request.path)
-        if not self._rights.permits(action):
+        if not self._rights.permits(action, request.path):
             raise forbidden(request.caller, action, request.path)
 
     def _check_scope(self, names: Mapping[str, str]) -> None:

@@ -163,7 +163,8 @@ class Graph:
             name: [
                 row
                 for row in rows
-                if (wanted is None or row["subscriptionId"].lower() in wanted) and self._rights.permits(action)
+                if (wanted is None or row["subscriptionId"].lower() in wanted)
+                and self._rights.permits(action, row["id"])
             ]
             for name, action, rows in (
                 (_EVENTS, "Microsoft.Maintenance/scheduledevents/acknowledge/action", self._publisher.rows()),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import uuid
 
-from .config import ArmConfig, RoleConfig
+from .config import ArmConfig, PermissionConfig, RoleConfig
 from .errors import ArmError, invalid
 from .routing import ArmAnswer, ArmRequest, Pager, Router
 
@@ -44,15 +44,19 @@ class Rights:
             router.add("GET", f"{scope}{_WHERE}roleAssignments", AUTHORIZATION, self.assignments, query=["$filter"])
         router.add("GET", _FEATURE, FEATURES, self.feature)
 
-    def permits(self, action: str) -> bool:
-        """Whether callers may do this."""
-        return any(_has(one.actions, action) and not _has(one.not_actions, action) for one in self._permissions)
+    def permits(self, action: str, resource_id: str) -> bool:
+        """Whether callers may do this to a resource."""
+        return any(
+            _has(one.actions, action) and not _has(one.not_actions, action) and _holds(one, resource_id)
+            for one in self._permissions
+        )
 
     def permissions(self, request: ArmRequest) -> ArmAnswer:
         """The caller's permissions, one for each role that gives some."""
         shown = [
             {"actions": [*one.actions], "notActions": [*one.not_actions], "dataActions": [], "notDataActions": []}
             for one in self._permissions
+            if _holds(one, _scope_of(request))
         ]
         return self._pager.page(request, shown)
 
@@ -61,7 +65,7 @@ class Rights:
         wanted = request.query.get("$filter", "")
         if wanted.lower() != _AT_SCOPE:
             raise invalid("$filter", f"The filter '{wanted}' is not supported by this simulator; only 'atScope()' is.")
-        scope = request.path[: request.path.lower().rindex(_WHERE.lower())]
+        scope = _scope_of(request)
         return self._pager.page(
             request, [_shown(role, request.names["subscription"]) for role in self._roles if _holds(role, scope)]
         )
@@ -88,7 +92,11 @@ def _has(patterns: tuple[str, ...], action: str) -> bool:
     )
 
 
-def _holds(role: RoleConfig, scope: str) -> bool:
+def _scope_of(request: ArmRequest) -> str:
+    return request.path[: request.path.lower().rindex(_WHERE.lower())]
+
+
+def _holds(role: RoleConfig | PermissionConfig, scope: str) -> bool:
     return f"{scope}/".lower().startswith(f"{role.scope.rstrip('/')}/".lower())
 
 

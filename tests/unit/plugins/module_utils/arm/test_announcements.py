@@ -119,6 +119,17 @@ def test_given_no_right_to_see_events_then_silence_means_nothing() -> None:
     assert "whether the sign-in may see its events is not known" in unknown.unlisted[VM]
 
 
+def test_given_two_subscriptions_then_silence_means_nothing_in_that_whose_events_may_not_be_seen() -> None:
+    other = VM.replace(COMPUTE.split("/")[2], "other")
+    reader = ok({"value": [{"actions": ["*/read"]}]})
+    policies = ok({"data": [{"id": VM, "publishes": True}, {"id": other, "publishes": True}]})
+
+    with ScriptedArm(ok({"data": []}), ALL, reader, policies) as arm, client_of(arm, FakeTime()) as client:
+        found = find_announcements(client, [VM, other])
+
+    assert list(found.unlisted) == [other]
+
+
 def test_given_no_vms_then_nobody_is_asked() -> None:
     with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
         assert find_announcements(client, []) == Announcements({}, {})

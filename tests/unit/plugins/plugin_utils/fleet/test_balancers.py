@@ -217,6 +217,22 @@ def test_given_what_azure_says_then_the_members_of_a_pool_are_a_group_beside_the
     assert found.remarks == []
 
 
+def test_given_hosts_that_azure_was_not_asked_about_then_they_are_in_the_pools_that_name_them() -> None:
+    hosts = [
+        {"name": "asked", "azure": {"vm_id": "/a", "host": "localhost"}},
+        {"name": "resting", "azure": {"vm_id": "/B", "host": "localhost"}},
+        {"name": "elsewhere", "azure": {"vm_id": "/c", "host": "localhost"}},
+    ]
+    azure = {"vms": [{"vm_id": "/a", "pools": ["/p"]}], "pools": [{"id": "/p", "members": ["/a", "/b"]}]}
+
+    found = read_balancers(hosts, [], azure)
+
+    assert {name: groups for name, groups in found.groups.items() if groups} == {
+        "asked": ["pool /p"],
+        "resting": ["pool /p"],
+    }
+
+
 @pytest.mark.parametrize(
     ("azure", "said"),
     [({"msg": "no rights", "failed": True}, "no rights"), ({"vms": 7}, "no answer"), ({"vms": [{}]}, "no answer")],

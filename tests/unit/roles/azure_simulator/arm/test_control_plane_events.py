@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
+from .conftest import SUBSCRIPTION
+
 Start = Callable[..., Any]
 
 PUBLISH = {
@@ -122,6 +124,17 @@ def test_given_events_that_are_over_when_asked_for_then_their_rows_stay_as_compl
     assert status() == {"Freeze": "Canceled", "Reboot": "Completed", "Redeploy": "Started"}
     row = ask_graph(azure, f"{QUERY} | where properties.EventStatus == 'Completed'")["data"][0]
     assert row["properties"]["NotBefore"] == ""
+
+
+@pytest.mark.parametrize(("scope", "rows"), [(SUBSCRIPTION.upper(), 1), ("other", 0)])
+def test_given_rights_in_one_subscription_then_the_events_of_another_have_no_rows(
+    scope: str, rows: int, cloud: Start
+) -> None:
+    reader = {"actions": ["*/read"]}
+    azure = cloud(arm={**PUBLISHED, "permissions": [reader, {"actions": ["*"], "scope": f"/subscriptions/{scope}"}]})
+    azure.azure.event("Freeze", "db")
+
+    assert len(ask_graph(azure)["data"]) == rows
 
 
 def test_given_a_lag_then_resource_graph_learns_of_each_change_later(cloud: Start) -> None:
