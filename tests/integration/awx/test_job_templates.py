@@ -228,7 +228,7 @@ class Story:
             "event_status": "Scheduled",
             "resources": ["{{ 7 * 7 }}", "12"],
         }
-        self._launch("told", "tell", {"tell_event": event, "tell_urls": [chat.url]})
+        self._launch("told", "notify", {"notify_event": event, "notify_urls": [chat.url]})
         begins = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2400))
         updates = {"hosts": "host1", "run_id": RUN, "start": begins}
         self._launch(

@@ -52,7 +52,7 @@ JOB_TEMPLATES = [
     "Handle image upgrades",
     "Prepare for updates",
     "Restore machines",
-    "Tell of an event",
+    "Notify of an event",
 ]
 CONFIGURATION = (
     "/subscriptions/11111111-aaaa-4bbb-8ccc-555555555555/resourceGroups/rg/providers/Microsoft.Maintenance"
@@ -268,7 +268,7 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
             maintenance_endpoint=fleet.azure.imds[rebooted.vm.lower()],
             maintenance_interval=1,
             maintenance_redeploy_between=ALWAYS,
-            maintenance_tell_urls=[receiver.url + "/chat"],
+            maintenance_notify_urls=[receiver.url + "/chat"],
             maintenance_alertmanager_url=receiver.url,
             maintenance_service_bus="Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=listen",
             maintenance_service_bus_queue=str(service_bus.queue),
@@ -326,8 +326,8 @@ def test_given_rulebooks_as_shipped_when_maintenance_updates_and_an_eviction_are
     assert datetime.fromisoformat(variables["prepare_for_updates_start"]) > datetime.now(UTC)
     variables = told[launch("Restore machines")]["extra_vars"]
     assert (variables["restore_hosts"], variables["restore_owner"]) == (evicted.name, "updates")
-    variables = told[launch("Tell of an event")]["extra_vars"]
-    assert (variables["tell_event"]["event_type"], variables["tell_urls"]) == ("Preempt", [receiver.url + "/chat"])
+    variables = told[launch("Notify of an event")]["extra_vars"]
+    assert (variables["notify_event"]["event_type"], variables["notify_urls"]) == ("Preempt", [receiver.url + "/chat"])
     assert told["/chat"]["event"]["event_type"] == "Preempt"
     assert told["/chat"]["text"].startswith("Preempt of vm_1: ")
     (matcher,) = told["/api/v2/silences"]["matchers"]
