@@ -178,7 +178,7 @@ def test_given_nginx_behind_a_probe_of_azure_when_a_server_is_rebooted_then_no_r
     balancer = {
         "name": "front",
         "listen": "127.0.0.1:0",
-        "probe": {"path": "/readyz", "interval": 5, "threshold": 2},
+        "probe": {"path": "/readyz", "interval": 5, "timeout": 10, "threshold": 2},
         "members": [{"vm": name, "port": port} for name in names],
     }
     fleet = Fleet(tmp_path / "fleet", 61, 3, names, clock={"speed": 60}, load_balancers=[balancer])
@@ -265,7 +265,7 @@ def test_given_a_scale_set_behind_a_gateway_when_an_instance_is_rebooted_then_no
         "name": "front",
         "listen": "127.0.0.1:0",
         "pool": "front/web",
-        "probe": {"path": "/", "interval": 1, "threshold": 2},
+        "probe": {"path": "/", "interval": 1, "timeout": 10, "threshold": 2},
         "members": [{"vm": name, "port": port} for name in names],
     }
     fleet = Fleet(tmp_path / "fleet", 63, 3, names, clock={"speed": 60}, vms=vms, arm=arm, load_balancers=[balancer])
