@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CONTRIBUTING shows every room of the house, the README everything that is offered, and neither what is not there."""
+"""CONTRIBUTING shows every room of the house, docs/contents.md all that is offered, and neither what is not there."""
 
 import re
 import subprocess
@@ -45,9 +45,9 @@ def test_given_the_rooms_that_are_there_when_the_layout_is_read_then_it_shows_ea
     assert there() - set(shown()) == set()
 
 
-def test_given_what_the_collection_offers_when_the_readme_is_read_then_its_table_has_all_of_it_and_no_more() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = re.search(r"## What is in it\n\n(.*?)\n\n", readme, re.DOTALL)
+def test_given_what_the_collection_offers_when_its_contents_are_read_then_the_table_has_all_of_it_and_no_more() -> None:
+    page = (ROOT / "docs" / "contents.md").read_text(encoding="utf-8")
+    table = re.search(r"# What is in the collection\n\n(.*?)\n\n", page, re.DOTALL)
     assert table
     told = {
         name
