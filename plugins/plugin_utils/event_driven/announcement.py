@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from ...module_utils.arm.lifecycle_hook_events import WAITING
 from ...module_utils.scheduled_events.document import Event, event_as_dict, format_date, name_key, parse_date
 from ...module_utils.scheduled_events.text import harmless_word
 from .hosts import UNKNOWN
@@ -53,6 +54,25 @@ def of_event(
     """
     content = {"kind": kind, "told_by": told_by, "resource_id": resource_id, **fields_of(event, now)}
     return announcement(content, (kind, event.event_id, event.event_status))
+
+
+def event_of_hook(asked: Mapping[str, Any]) -> Event:
+    """What a lifecycle hook asks, as an event that begins by itself when Azure waits no longer.
+
+    :param asked: as `lifecycle_hook_events.describe` returns it
+    """
+    waits_until = asked["wait_until"]
+    return Event(
+        event_id=str(asked["name"]),
+        event_type=str(asked["type"]),
+        resource_type="VirtualMachineScaleSet",
+        resources=tuple(str(one["vm_name"]) for one in asked["targets"] if one["vm_name"] and one["state"] == WAITING),
+        event_status=str(asked["state"]),
+        not_before=parse_date(waits_until) if waits_until else None,
+        description="",
+        event_source="Platform",
+        duration_in_seconds=-1,
+    )
 
 
 def fields_of(event: Event, now: datetime) -> Json:

@@ -7,8 +7,9 @@ Maintenance comes by many ways: from Event Grid through Service Bus or Event Hub
 the agents themselves. Each source puts it under a name of its own, one at a time or several at once. Here it becomes
 one shape, and what is no maintenance of Azure's goes on as it came.
 
-Sources: https://learn.microsoft.com/azure/event-grid/event-schema-maintenance-configuration and
-https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
+Sources: https://learn.microsoft.com/azure/event-grid/event-schema-maintenance-configuration,
+https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events, and for what lifecycle hooks ask, a preview,
+https://github.com/Azure/azure-rest-api-specs/pull/40499
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from ...module_utils.arm.lifecycle_hook_events import describe
 from ...module_utils.arm.resource_graph import ListedEvent, parse_row
 from ...module_utils.arm.update_run import is_run_id
 from ...module_utils.scheduled_events.document import parse_event, parse_json
@@ -26,10 +28,12 @@ from ...module_utils.scheduled_events.errors import DocumentError, OptionError
 from .announcement import (
     AGENT,
     KEY,
+    LIFECYCLE_HOOK,
     UPDATE_MANAGER,
     Json,
     announcement,
     date,
+    event_of_hook,
     fields_of,
     of_event,
     only_words_again,
@@ -46,12 +50,14 @@ _SCHEDULED_EVENTS = frozenset(
         "microsoft.resourcenotifications.maintenanceresources.scheduledeventemitted",
     ]
 )
+_HOOK_EVENTS = "microsoft.compute.virtualmachinescalesets.lifecyclehookevents"
 _PHASES = {
     "microsoft.maintenance.premaintenanceevent": "pre",
     "microsoft.maintenance.postmaintenanceevent": "post",
 }
 # What the agent puts before what it did.
 _OF_AGENT = "io.foghorn.azure_events."
+_HOOK_PART = "/lifecyclehookevents/"
 _EVENT_PART = "/providers/microsoft.maintenance/scheduledevents/"
 _CONFIGURATION = re.compile(r"/maintenanceConfigurations/([\w().-]{1,128})(?:/|\Z)", re.IGNORECASE | re.ASCII)
 # Of a text that holds JSON; Service Bus itself takes no more than 100 MB, and Event Grid 1 MB.
@@ -131,6 +137,8 @@ class Translator:
         try:
             if kind.lower() in _SCHEDULED_EVENTS:
                 return _scheduled_event(item, now)
+            if kind.lower() == _HOOK_EVENTS:
+                return _lifecycle_hook(item, now)
             if kind.lower() in _PHASES:
                 return _update_manager(item, _PHASES[kind.lower()])
             if kind.startswith(_OF_AGENT) and "specversion" in item:
@@ -214,6 +222,28 @@ def _scheduled_event(item: Mapping[str, Any], now: datetime) -> Heard:
         ("scheduled_event", event.event_id),
         event.resources,
         group_of(listed.resource_id),
+    )
+
+
+def _lifecycle_hook(item: Mapping[str, Any], now: datetime) -> Heard:
+    data = _data(item)
+    properties = _object(data, "properties")
+    for place, name in ((data, "name"), (data, "id"), (properties, "type"), (properties, "state")):
+        if not isinstance(place.get(name), str):
+            raise DocumentError("data: %s: expected a text" % name)
+    if _HOOK_PART not in data["id"].lower():
+        raise DocumentError("data.id: expected the id of an event of a scale set")
+    try:
+        event = event_of_hook(describe(data, now))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DocumentError("data.properties: %s" % error) from None
+    resource_id = data["id"][: data["id"].lower().index(_HOOK_PART)]
+    return Heard(
+        lambda: of_event(event, "event_grid", now, word(resource_id), LIFECYCLE_HOOK),
+        event.event_status,
+        (LIFECYCLE_HOOK, event.event_id),
+        event.resources,
+        group_of(resource_id),
     )
 
 

@@ -19,7 +19,6 @@ from ...module_utils.arm.client import ArmClient
 from ...module_utils.arm.credentials import SignIn
 from ...module_utils.arm.errors import ArmError
 from ...module_utils.arm.lifecycle_hook_events import ACTIVE
-from ...module_utils.arm.lifecycle_hook_events import WAITING as TARGET_WAITS
 from ...module_utils.arm.lifecycle_hook_events import list_events as list_hook_events
 from ...module_utils.arm.lifecycle_hooks import KIND as SCALE_SETS
 from ...module_utils.arm.options import Places
@@ -29,7 +28,6 @@ from ...module_utils.scheduled_events.document import (
     UNREADABLE,
     Event,
     event_from_dict,
-    parse_date,
     parse_json,
     same_name,
 )
@@ -38,7 +36,7 @@ from ...module_utils.scheduled_events.operations import open_client
 from ...module_utils.scheduled_events.options import ConnectionOptions
 from ...module_utils.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
 from ...module_utils.scheduled_events.text import harmless_line
-from .announcement import LIFECYCLE_HOOK, SCHEDULED_EVENT
+from .announcement import LIFECYCLE_HOOK, SCHEDULED_EVENT, event_of_hook
 from .hosts import group_of
 from .options import AGENTS, IMDS, LIFECYCLE_HOOKS, Options
 
@@ -271,31 +269,13 @@ async def _read_hooks(sign_in: SignIn, scale_sets: Sequence[tuple[str, str]], ti
                     # The others are asked all the same.
                     troubles["the scale set %s" % name] = str(error)
                     continue
-                found += [_of_hook(one, resource_id) for one in listed]
+                found += [
+                    Found(event_of_hook(one), LIFECYCLE_HOOKS, resource_id, one["state"] != ACTIVE, LIFECYCLE_HOOK)
+                    for one in listed
+                ]
         return Reading(found, troubles)
 
     return await in_thread(read)
-
-
-def _of_hook(listed: Mapping[str, Any], resource_id: str) -> Found:
-    """What a hook asks, as an event that begins by itself when Azure waits no longer."""
-    waits_until = listed["wait_until"]
-    event = Event(
-        event_id=str(listed["name"]),
-        event_type=str(listed["type"]),
-        resource_type="VirtualMachineScaleSet",
-        resources=tuple(str(one["vm_name"]) for one in listed["targets"] if one["vm_name"] and _waits(one)),
-        event_status=str(listed["state"]),
-        not_before=parse_date(waits_until) if waits_until else None,
-        description="",
-        event_source="Platform",
-        duration_in_seconds=-1,
-    )
-    return Found(event, LIFECYCLE_HOOKS, resource_id, listed["state"] != ACTIVE, LIFECYCLE_HOOK)
-
-
-def _waits(target: Mapping[str, Any]) -> bool:
-    return bool(target["state"] == TARGET_WAITS)
 
 
 class _NobodyWaits(Exception):

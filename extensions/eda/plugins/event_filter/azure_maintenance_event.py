@@ -25,7 +25,8 @@ description:
     read, one at a time or several in a list, as text or in base 64 where a queue hands them over so, and CloudEvents
     whose attributes are headers.
   - Maintenance then stands under the key C(azure_maintenance), and nothing else of the delivery is left.
-    C(kind) is V(scheduled_event), in the shape of the source P(foghorn.azure_events.scheduled_events#event_source),
+    C(kind) is V(scheduled_event), in the shape of the source P(foghorn.azure_events.scheduled_events#event_source), or
+    V(lifecycle_hook) for what Azure asks before it upgrades the image of a scale set, in that shape as well;
     V(update_manager) for the events before (C(phase) V(pre)) and after (V(post)) a run of updates, or V(agent) for
     what an agent does, which is its C(stage).
   - Each comes once, and a scheduled event never in an earlier status after a later one. Event Grid delivers at least

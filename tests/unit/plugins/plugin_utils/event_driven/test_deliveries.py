@@ -72,6 +72,35 @@ def updates(phase: str = "Pre", **data: Any) -> Any:
     }
 
 
+def of_hook(status: str = "Active", **properties: Any) -> Any:
+    """An event of Event Grid's about what a lifecycle hook asks, as the specification has it."""
+    instance = SET + "/virtualMachines/%d"
+    return {
+        "id": "1",
+        "topic": SUBSCRIPTION,
+        "subject": SET,
+        "eventType": "Microsoft.Compute.VirtualMachineScaleSets.LifecycleHookEvents",
+        "data": {
+            "name": "0ab7ecb6-ae53-4b53-9edc-386562afcc9c",
+            "id": SET + "/lifecycleHookEvents/0ab7ecb6-ae53-4b53-9edc-386562afcc9c",
+            "properties": {
+                "type": "UpgradeAutoOSRollingBatchStarting",
+                "state": status,
+                "waitUntil": "2026-11-22T14:01:01.0000001+00:00",
+                "maxWaitUntil": "2026-11-22T17:01:01.0000001+00:00",
+                "timeCreated": "2026-11-22T12:01:01.0000001+00:00",
+                "defaultAction": "Approve",
+                "targetResources": [
+                    {"resource": {"id": instance % 3}, "actionState": "Waiting"},
+                    {"resource": {"id": instance % 4}, "actionState": "Approved"},
+                ],
+                **properties,
+            },
+            "operationalInfo": {"activityId": "87c2d4b2-edec-4377-a40b-8b6601eb2230"},
+        },
+    }
+
+
 def of_agent(stage: str, **record: Any) -> Any:
     """What the agent sends to a webhook."""
     return {
@@ -92,6 +121,45 @@ def translator(told: list[str] | None = None, **options: Any) -> Translator:
 def only(result: list[Any]) -> Any:
     assert len(result) == 1
     return result[0]["azure_maintenance"]
+
+
+class TestLifecycleHooks:
+    def test_given_a_question_then_it_has_the_shape_in_which_the_source_tells_it(self) -> None:
+        seen = only(translator().translate({"body": of_hook(), "meta": {}}))
+
+        assert (seen["kind"], seen["told_by"], seen["event_status"]) == ("lifecycle_hook", "event_grid", "Active")
+        assert seen["event_id"] == "0ab7ecb6-ae53-4b53-9edc-386562afcc9c"
+        assert seen["event_type"] == "UpgradeAutoOSRollingBatchStarting"
+        assert seen["resource_id"] == SET
+        # Only those that are not answered for yet.
+        assert seen["resources"] == [SET.rpartition("/")[2] + "_3"]
+        assert seen["not_before"] == "2026-11-22T14:01:01Z"
+
+    def test_given_a_question_that_comes_again_or_late_then_it_is_told_once(self) -> None:
+        filtered = translator()
+
+        assert [len(filtered.translate(of_hook(status))) for status in ("Active", "Active", "Completed", "Active")] == [
+            1,
+            0,
+            1,
+            0,
+        ]
+
+    @pytest.mark.parametrize(
+        "properties",
+        [
+            {"type": None},
+            {"state": 7},
+            {"targetResources": "all"},
+            {"targetResources": [{"resource": 1}]},
+        ],
+    )
+    def test_given_what_is_no_question_then_it_goes_on_as_it_came_or_names_nobody(self, properties: Any) -> None:
+        item = of_hook(**properties)
+
+        (result,) = translator().translate(item)
+
+        assert result == item or result["azure_maintenance"]["resources"] == []
 
 
 class TestScheduledEvents:
