@@ -17,7 +17,7 @@ from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.text import plain
 from .balancers import few, find_places
 from .plan import PlanError
-from .reading import describe_reading
+from .reading import UNREADABLE, describe_reading, read_host
 
 ASK_MACHINES = "machines"
 ASK_AZURE = "azure"
@@ -80,16 +80,21 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
         one.replace("load_balancer_removal_", "").replace("handle_events_", ""): value
         for one, value in variables.items()
     }
-    noted = describe_reading(
-        name,
-        answer={"vm_name": vm_name, "resource_id": vm_id} if vm_name else {},
-        standing={},
-        traces=(),
-        is_marked=False,
-        agent={},
-        policy={one: known.get(one, "") for one in ("minimum_in_service", "expected_hosts")},
-        variables={**known, "azure_vm_id": vm_id or None},
-    )
+    try:
+        noted = describe_reading(
+            name,
+            answer={"vm_name": vm_name, "resource_id": vm_id} if vm_name else {},
+            standing={},
+            traces=(),
+            is_marked=False,
+            agent={},
+            policy={one: known.get(one, "") for one in ("minimum_in_service", "expected_hosts")},
+            variables={**known, "azure_vm_id": vm_id or None},
+        )
+        read_host(noted)
+    except UNREADABLE as error:
+        # Where they are asked, their variables are checked first, and named.
+        return note_resting(name, {}, "their variables cannot be read: %s" % error)
     return dict(noted, why_asked=plain(refused or why))
 
 

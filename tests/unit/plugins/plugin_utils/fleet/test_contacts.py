@@ -108,6 +108,21 @@ def test_given_facts_that_set_our_variables_then_the_host_is_asked_and_they_do_n
     assert forged["resource_id"] is None
 
 
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"load_balancer_removal_methods": 5},
+        {"load_balancer_removal_haproxy_hosts": 5, "load_balancer_removal_methods": ["haproxy"]},
+        {"handle_events_expected_hosts": "many"},
+    ],
+)
+def test_given_variables_that_cannot_be_meant_then_the_host_is_asked_where_they_are_checked(variables: Any) -> None:
+    found = choose_contacts([host("a", **variables), host("b")], [], azure(), ())
+
+    assert found.names == ("a",)
+    assert "their variables cannot be read" in found.lines[1]
+
+
 def test_given_two_hosts_with_one_id_then_both_are_asked() -> None:
     twins = [host("a"), note_resting("b", {"id": f"{PLACE}/virtualMachines/A"}), host("c")]
 
