@@ -195,15 +195,17 @@ class ActionModule(ActionBase):
         resting = fleet["resting"] if fleet else []
         answers = [*(fleet["answers"] if fleet else ()), *arguments["haproxys"]]
         balancers = read_balancers([*readings, *resting], answers, arguments["azure"], arguments["beyond"])
-        asked = [of_host(reading, balancers) for reading in readings]
-        counted = share_a_group([of_host(host, balancers) for host in resting], asked)
+        hosts = [known_host(reading, balancers, arguments["moves"], now) for reading in readings]
+        out_directory = ""
+        if fleet:
+            asked = [of_host(reading, balancers) for reading in readings]
+            counted = share_a_group([of_host(host, balancers) for host in resting], asked)
+            hosts += [read_host(host) for host in counted]
         if fleet and not self._task.check_mode:
-            forget(fleet["directory"], [host["name"] for host in asked if is_back(host)])
+            out_directory = fleet["directory"]
+            forget(out_directory, [host["name"] for host in readings if is_back(host)])
         run = begin(
-            [
-                *(known_host(reading, balancers, arguments["moves"], now) for reading in readings),
-                *(read_host(host) for host in counted),
-            ],
+            hosts,
             read_policy(arguments["policy"]),
             now,
             has_more=any(reading["has_more"] for reading in readings),
@@ -211,7 +213,7 @@ class ActionModule(ActionBase):
             moves=arguments["moves"],
             remarks=balancers.remarks,
         )
-        write_run(path, Kept(run, balancers))
+        write_run(path, Kept(run, balancers, out_directory))
         return {
             "lines": _as_plain([*(_describe_news(fleet, now) if fleet else ()), *describe_plan(run.plan, now)]),
             "status": plain(summary(run)),
@@ -235,11 +237,10 @@ class ActionModule(ActionBase):
         news = read_reports(before, reports, kept.balancers, now) if before.turn == kept.run.turn else []
         run, orders = advance(before, news, now)
         write_run(path, kept._replace(run=run))
-        fleet = None if run.predicts else _read_fleet(path)
-        if fleet:
+        if kept.out_directory:
             # Before the first thing is done to them, wherever this run may die.
-            note(fleet["directory"], [order.host for order in orders if order.do is Step.LEASE])
-            forget(fleet["directory"], [name for name, host in run.hosts.items() if host.result.restored])
+            note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
+            forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
         here = [run.hosts[name].reading for name in run.plan.turns[run.turn]]
         return {
             "orders": {order.host: order_as_dict(order, now) for order in orders},

@@ -19,10 +19,6 @@ from .balancers import few, find_places
 from .plan import PlanError
 from .reading import UNREADABLE, describe_reading, read_host
 
-ASK_MACHINES = "machines"
-ASK_AZURE = "azure"
-CHOICES = (ASK_MACHINES, ASK_AZURE)
-
 VARIABLES = (
     "handle_events_group",
     "handle_events_minimum_in_service",
@@ -136,8 +132,7 @@ def choose_contacts(
         )
         if reason:
             why[name] = reason
-    blind = [host for host in hosts if host["resource_id"] and host["resource_id"] not in unlisted]
-    if hosts and not blind:
+    if hosts and not any(host["resource_id"] and host["resource_id"] not in unlisted for host in hosts):
         first = next(iter(unlisted.values()), _NO_ID)
         raise PlanError(
             "handle_events_ask: nothing would be learnt from Azure about any host of the run: %s. The playbook doctor"

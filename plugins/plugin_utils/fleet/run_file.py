@@ -34,6 +34,8 @@ class Kept(NamedTuple):
     run: Run
     balancers: Balancers = Balancers()
     """What they have said, once."""
+    out_directory: str = ""
+    """Where the hosts are noted that the run has begun to work on; empty if nowhere, for all hosts are asked."""
 
 
 def write_run(path: str, kept: Kept) -> None:

@@ -34,6 +34,12 @@ LOAD = ROOT / "demo" / "load_generator.py"
 RESOURCES = "/subscriptions/11111111-2222-4333-8444-555555555555/resourceGroups/shop/providers"
 
 
+def named(path: Path, subnet: int, names: Sequence[str], **config: Any) -> Fleet:
+    """Have machines with the names of a page."""
+    hosts = [Host(path / name, f"127.0.{subnet}.{number}") for number, name in enumerate(names, start=1)]
+    return Fleet(path, subnet, len(hosts), hosts, **config)
+
+
 def written(page: str, directory: Path, replaced: Mapping[str, str] | None = None) -> Path:
     """Write each file that a page shows, and return where; only addresses of its machines are replaced."""
     text = (ROOT / "docs" / "fleets" / page).read_text(encoding="utf-8")
@@ -181,7 +187,7 @@ def test_given_nginx_behind_a_probe_of_azure_when_a_server_is_rebooted_then_no_r
         "probe": {"path": "/readyz", "interval": 5, "timeout": 10, "threshold": 2},
         "members": [{"vm": name, "port": port} for name in names],
     }
-    fleet = Fleet(tmp_path / "fleet", 61, 3, names, clock={"speed": 60}, load_balancers=[balancer])
+    fleet = named(tmp_path / "fleet", 61, names, clock={"speed": 60}, load_balancers=[balancer])
     hosts = {}
     with ExitStack() as stack:
         for host in fleet.hosts:
@@ -206,7 +212,7 @@ def test_given_two_tiers_behind_two_haproxys_when_a_server_of_each_is_rebooted_t
     program: Path, tmp_path: Path
 ) -> None:
     names = ["web1", "web2", "web3", "app1", "app2", "app3"]
-    fleet = Fleet(tmp_path / "fleet", 62, 6, names, clock={"speed": 60})
+    fleet = named(tmp_path / "fleet", 62, names, clock={"speed": 60})
     ports = {"web": free_port(), "app": free_port()}
     for host in fleet.hosts:
         host.port = ports[host.name[:3]]
@@ -268,7 +274,7 @@ def test_given_a_scale_set_behind_a_gateway_when_an_instance_is_rebooted_then_no
         "probe": {"path": "/", "interval": 1, "timeout": 10, "threshold": 2},
         "members": [{"vm": name, "port": port} for name in names],
     }
-    fleet = Fleet(tmp_path / "fleet", 63, 3, names, clock={"speed": 60}, vms=vms, arm=arm, load_balancers=[balancer])
+    fleet = named(tmp_path / "fleet", 63, names, clock={"speed": 60}, vms=vms, arm=arm, load_balancers=[balancer])
     files = written("gateway.md", tmp_path / "files")
     kept = {"load_balancer_removal_azure_directory": str(tmp_path / "kept")}
     with ExitStack() as stack:

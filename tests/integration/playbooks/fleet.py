@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -188,21 +188,16 @@ class Fleet:
         path: Path,
         subnet: int,
         count: int,
-        names: Sequence[str] = (),
         hosts: list[Host] | None = None,
         **config: Any,
     ) -> None:
         """Have so many hosts in a subnet of loopback addresses.
 
-        :param names: of the hosts, if they are not to be called `host0` and so on
-        :param hosts: those themselves, where the configuration is about them
+        :param hosts: those themselves, where the configuration is about them, or they have names of their own
         :param config: more of the simulator's configuration
         """
         self.path = path
-        self.hosts = hosts or [
-            Host(path / name, f"127.0.{subnet}.{number + 1}")
-            for number, name in enumerate(names or [f"host{number}" for number in range(count)])
-        ]
+        self.hosts = hosts or [Host(path / f"host{number}", f"127.0.{subnet}.{number + 1}") for number in range(count)]
         self._down = path / "down"
         self._down.mkdir()
         self._runs: list[Run] = []

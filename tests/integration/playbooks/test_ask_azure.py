@@ -141,6 +141,24 @@ def test_given_a_sign_in_that_sees_no_events_then_silence_is_an_error(
         assert asked(fleet) == []
 
 
+def test_given_the_host_that_asks_azure_is_unreachable_then_the_run_says_so_and_asks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(tmp_path, monkeypatch, count=2) as fleet:
+        for host in fleet.hosts:
+            del host.variables["handle_events_group"]
+        fleet.take_down(fleet.hosts[1])
+        status, run = handle(
+            fleet,
+            load_balancer_removal_methods=["azure_load_balancer"],
+            load_balancer_removal_azure_host=fleet.hosts[1].name,
+        )
+
+        assert status != 0
+        assert "handle_events_ask: Azure was not asked what is announced: " in run.text
+        assert asked(fleet) == []
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [

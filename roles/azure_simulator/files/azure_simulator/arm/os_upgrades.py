@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Callable
 
 from .config import duration
@@ -135,7 +136,7 @@ class OsUpgrades:
             self._world.replace_disk(
                 machine.handle,
                 self._estate.config.instance_seconds,
-                lambda machine=machine: self._has_disk(scale_set, rolling, machine),  # type: ignore[misc]
+                partial(self._has_disk, scale_set, rolling, machine),
             )
         seconds = self._estate.config.instance_seconds
         # After the disks, whose end was put on the agenda before.
