@@ -4,7 +4,6 @@
 """Are all variables of a run what they ought to be, before the first host is touched?"""
 
 import difflib
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,14 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.parsing.dataloader import DataLoader
-from ansible.playbook.block import Block
-from ansible.playbook.task import Task
 
 from ..approval_times import read_times
 from ..services import mistakes_in, read_services
+from .own_tasks import why_no_tasks
 from .plan import PlanError, read_minimum
 from .treatment import PREFIX, PolicyError, read_policy
 
 ROLES = ("load_balancer_removal", "graceful_shutdown")
-
-TASKS = tuple(PREFIX + name for name in ("before_tasks", "after_tasks", "after_batch_tasks"))
-"""The variables that name a file of tasks on the controller."""
 
 MINIMUM = PREFIX + "minimum_in_service"
 SERVICES = "graceful_shutdown_services"
@@ -106,7 +100,7 @@ def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec, begins: t
     # First, because what is validated is changed.
     wrong = _wrong_policy(values) + _wrong_minimum(values) + _wrong_services(values.get(SERVICES))
     wrong += [line for name in WINDOWS if name in own for line in _wrong_windows(name, values.get(name))]
-    wrong += [line for name in TASKS if name in own for line in _wrong_tasks(name, values.get(name))]
+    wrong += [line for name in own if name.endswith("_tasks") for line in _wrong_tasks(name, values.get(name))]
     specified = _Values({name: value for name, value in values.items() if name in chosen})
     told += ArgumentSpecValidator(chosen).validate(specified).error_messages
     return told + wrong
@@ -157,11 +151,11 @@ def _wrong_services(entries: Any) -> list[str]:
         line
         for number, service in enumerate(read_services(entries))
         for key in ("stop_tasks", "start_tasks")
-        for line in _wrong_tasks("%s[%d].%s" % (SERVICES, number, key), service[key] or None)
+        for line in _wrong_tasks("%s[%d].%s" % (SERVICES, number, key), service[key] or None, "graceful_shutdown")
     ]
 
 
-def _wrong_tasks(name: str, path: Any) -> list[str]:
+def _wrong_tasks(name: str, path: Any, role: str = "") -> list[str]:
     """What is said of a file of tasks that the controller cannot include."""
     if not isinstance(path, str):
         return []
@@ -171,55 +165,8 @@ def _wrong_tasks(name: str, path: Any) -> list[str]:
             "%s: %s is not an absolute path. Give the path of a file of tasks on the controller from the root on"
             % (name, path)
         ]
-    reason = _why_no_tasks(path)
+    reason = why_no_tasks(path, role)
     return ["%s: %s: %s. Give a file with a list of tasks, on the controller" % (name, path, reason)] if reason else []
-
-
-@functools.cache
-def _why_no_tasks(path: str) -> str:
-    """Why a file holds no list of tasks; nothing if it does, or is encrypted. Of each file once: a fleet has few."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        content = [] if text.startswith("$ANSIBLE_VAULT") else yaml.load(text, Loader=_AnyTag)
-    except (OSError, UnicodeError) as error:
-        return "it cannot be read: %s" % (getattr(error, "strerror", None) or error)
-    except yaml.YAMLError as error:
-        return "it is no YAML: %s" % " ".join(str(error).split())
-    content = [] if content is None else content
-    if not _are_tasks(content):
-        return "it is no list of tasks"
-    try:
-        _parse(content)
-    except AnsibleError as error:
-        return " ".join(str(error).split())
-    return ""
-
-
-def _are_tasks(content: Any) -> bool:
-    return isinstance(content, list) and all(isinstance(task, dict) for task in content)
-
-
-def _parse(tasks: Sequence[dict[str, Any]]) -> None:
-    """Have Ansible parse tasks: one that it cannot would end the run when it comes to the file, with hosts out."""
-    loader = DataLoader()
-    for task in tasks:
-        if not Block.is_block(task):
-            Task.load(dict(task), loader=loader)
-            continue
-        parts = {name: task[name] for name in ("block", "rescue", "always") if task.get(name) is not None}
-        # Without what is in it, which is parsed by itself.
-        Block.load({**task, **{name: [] for name in parts}}, loader=loader)
-        for name, part in parts.items():
-            if not _are_tasks(part):
-                raise AnsibleError("%s is no list of tasks" % name)
-            _parse(part)
-
-
-class _AnyTag(yaml.SafeLoader):
-    """Reads what Ansible reads: a tag like !vault or !unsafe says how a text is used, which does not matter here."""
-
-
-_AnyTag.add_multi_constructor("!", lambda _loader, _suffix, node: str(node.value))
 
 
 def _differing(name: str, hosts: Sequence[Mapping[str, Any]]) -> list[str]:

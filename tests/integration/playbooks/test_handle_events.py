@@ -298,7 +298,7 @@ def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_pu
     assert list(left_out.claimed()) == ["handle_events"]
 
 
-def test_given_a_task_of_the_operator_that_ends_the_play_then_that_fails_by_name_and_the_next_run_goes_on_at_once(
+def test_given_tasks_of_the_operator_that_end_the_play_or_the_run_then_the_next_run_goes_on_at_once(
     make_fleet: MakeFleet, tmp_path: Path
 ) -> None:
     fleet = make_fleet(1)
@@ -313,6 +313,13 @@ def test_given_a_task_of_the_operator_that_ends_the_play_then_that_fails_by_name
     assert status == 2, cut_short.output
     assert "FAILED: its turn did not come, or was cut short" in cut_short.report(host)
     assert list(host.claimed()) == ["handle_events"]
+
+    # Which file it will be is known only when it is included.
+    (tmp_path / "after.yml").write_text(yaml.safe_dump([{"ansible.builtin.include_tasks": "{{ directory }}.yml"}]))
+    host.directory.with_suffix(".yml").write_text("- ansible.builtin.command: [")
+    status, ended = fleet.run("handle_events", handle_events_after_tasks=str(tmp_path / "after.yml"))
+    assert status == 4, ended.output
+    assert "TASK [Show what became of the hosts]" not in ended.output
 
     status, run = fleet.run("handle_events")
     assert status == 0, run.output
