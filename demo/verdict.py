@@ -53,7 +53,7 @@ def _complaints_about(way: Passage, begin: float) -> list[str]:
         if not way.deleted:
             found.append("is not deleted")
         if way.back is not None:
-            found.append("was put back although it is deleted")
+            found.append("was restored although it is deleted")
     elif way.back is None:
         found.append("did not come back into rotation")
     elif way.event["ended"] is not None and way.back < way.event["ended"]:

@@ -37,7 +37,7 @@ ARGUMENTS = {
     "lease": {"type": "dict"},
     "policy": {"type": "dict", "default": {}},
     "poll_interval": {"type": "float", "default": 5},
-    "look_timeout": {"type": "float", "default": 90},
+    "poll_timeout": {"type": "float", "default": 90},
     "until": {"type": "float"},
     "is_crowded": {"type": "bool", "default": False},
 }
@@ -62,7 +62,7 @@ class ActionModule(ActionBase):
             mutually_exclusive=[("progress", "known")],
         )
         host = str(variables.get("inventory_hostname", ""))
-        limit = float(arguments["look_timeout"])
+        limit = float(arguments["poll_timeout"])
         try:
             turn = Round(
                 policy=read_policy(arguments["policy"]),

@@ -25,7 +25,7 @@ ARGUMENTS = {
     "until": {"type": "str", "required": True},
     "timeout": {"type": "float", "required": True},
     "interval": {"type": "float", "default": 1},
-    "look_timeout": {"type": "float", "default": 90},
+    "poll_timeout": {"type": "float", "default": 90},
     "may_be_away": {"type": "bool", "default": False},
 }
 
@@ -46,7 +46,7 @@ class ActionModule(ActionBase):
         begun: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
         _validated, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        for option in ("timeout", "interval", "look_timeout"):
+        for option in ("timeout", "interval", "poll_timeout"):
             if not 0 <= arguments[option] < float("inf"):
                 said = "%s is %s: it has to be a number of seconds" % (option, arguments[option])
                 return {**begun, "failed": True, "msg": said}
@@ -84,11 +84,11 @@ class ActionModule(ActionBase):
 
     def _look_in_time(self, arguments: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         try:
-            with at_most(arguments["look_timeout"]):
+            with at_most(arguments["poll_timeout"]):
                 answer: dict[str, Any] = self._action(arguments).run(task_vars=variables)
         except OutOfTimeError:
             raise AnsibleConnectionFailure(
-                "%s did not end within %g s" % (arguments["module"], arguments["look_timeout"])
+                "%s did not end within %g s" % (arguments["module"], arguments["poll_timeout"])
             ) from None
         return answer
 

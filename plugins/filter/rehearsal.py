@@ -55,14 +55,14 @@ def rehearsal_report(
     event: Mapping[str, Any] | None = None,
     histories: Mapping[str, str] | None = None,
     expected: str = "approved",
-    troubles: Sequence[str] = (),
+    problems: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Say whether the handler did its part."""
     noted = {
         name: [json.loads(line) for line in text.splitlines() if line.strip()]
         for name, text in (histories or {}).items()
     }
-    report = judge(rehearsal, event or None, noted, expected, troubles)
+    report = judge(rehearsal, event or None, noted, expected, problems)
     return dict(report, **{name: [plain(line) for line in report[name]] for name in ("lines", "failures")})
 
 

@@ -12,11 +12,11 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     ServiceError,
+    problem,
     read_record,
     read_services,
     running,
     stop_limit,
-    trouble,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
@@ -39,12 +39,12 @@ def shutdown_running(services: Sequence[Mapping[str, Any]], answers: Mapping[str
     return running(services, answers)
 
 
-def shutdown_trouble(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = "any") -> str:
+def shutdown_problems(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = "any") -> str:
     """Say what is wrong with these services."""
     try:
-        return trouble(services, answers, expected)
+        return problem(services, answers, expected)
     except ServiceError as error:
-        raise AnsibleFilterError("shutdown_trouble: %s" % error) from error
+        raise AnsibleFilterError("shutdown_problems: %s" % error) from error
 
 
 class FilterModule:
@@ -57,5 +57,5 @@ class FilterModule:
             # Also for what a machine has kept: nothing that it says is a template.
             "shutdown_running": untrusted(shutdown_running),
             "shutdown_services": untrusted(shutdown_services),
-            "shutdown_trouble": untrusted(shutdown_trouble),
+            "shutdown_problems": untrusted(shutdown_problems),
         }

@@ -99,15 +99,15 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Approva
         }
 
         // That approved events have not started in time.
-        public static string Late(IEnumerable<Event> late, double seconds, string trouble)
+        public static string Late(IEnumerable<Event> late, double seconds, string problem)
         {
             return "Approved, but not started within " + Text.General(seconds) + " s: "
-                + string.Join(", ", late.Select(one => one.EventId)) + (trouble.Length > 0 ? " (" + trouble + ")" : "")
+                + string.Join(", ", late.Select(one => one.EventId)) + (problem.Length > 0 ? " (" + problem + ")" : "")
                 + ". Azure starts an approved event when it can: wait longer with wait_timeout, or watch it with"
                 + " scheduled_events_info";
         }
 
-        // Why an event is not the one for which the VM was made ready; empty if it is, or nobody has said.
+        // Why an event is not the one for which the VM was prepared; empty if it is, or nobody has said.
         public static string WhyAnother(Event one, IEnumerable<Event> asSeen)
         {
             foreach (Event seen in asSeen.Where(seen => Text.SameName(seen.EventId, one.EventId)))

@@ -94,7 +94,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Operati
             foreach (Event one in approved)
                 after[one.EventId] = waitTimeout == null ? "Scheduled, approved" : Words.Started;
             var late = new List<Event>();
-            string trouble = "";
+            string problem = "";
             if (approved.Count > 0 && !isDryRun)
             {
                 List<Event> sent = approved;
@@ -103,7 +103,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Operati
                 notApproved.AddRange(overtaken);
                 if (waitTimeout != null)
                 {
-                    late = WaitForStart(approved, ref document, waitTimeout.Value, out trouble);
+                    late = WaitForStart(approved, ref document, waitTimeout.Value, out problem);
                     foreach (Event one in approved) after[one.EventId] = StatusNow(one, document);
                 }
                 foreach (Verdict verdict in overtaken.Where(verdict => IsScheduled(verdict.Event, document)))
@@ -130,7 +130,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Operati
                 Before = before,
                 After = after,
                 Warnings = warnings,
-                StillScheduled = late.Count > 0 ? Explain.Late(late, waitTimeout.Value, trouble) : null,
+                StillScheduled = late.Count > 0 ? Explain.Late(late, waitTimeout.Value, problem) : null,
             };
         }
 
@@ -193,11 +193,11 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Operati
 
         // Poll until none of the approved events is still scheduled. Returns those that have not started, and what went
         // wrong with the last read, if anything.
-        private List<Event> WaitForStart(List<Event> approved, ref Document document, double waitTimeout, out string trouble)
+        private List<Event> WaitForStart(List<Event> approved, ref Document document, double waitTimeout, out string problem)
         {
             var limit = new Deadline(waitTimeout, clocks.Monotonic);
             List<Event> late = approved;
-            trouble = "";
+            problem = "";
             while (late.Count > 0 && limit.Remaining > 0)
             {
                 clocks.Sleep(Math.Min(PollInterval, limit.Remaining));
@@ -206,13 +206,13 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Operati
                 {
                     Document latest = client.ReadDocument(new Deadline(patience, clocks.Monotonic));
                     document = latest;
-                    trouble = "";
+                    problem = "";
                     late = late.Where(one => IsScheduled(one, latest)).ToList();
                 }
                 catch (ScheduledEventsException error)
                 {
                     // The approval is out: a failure now must not hide that, and the next poll may answer.
-                    trouble = error.Message;
+                    problem = error.Message;
                 }
             }
             return late;

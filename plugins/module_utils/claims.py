@@ -3,8 +3,8 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Who wants this machine out of rotation, and who is at work on it?
 
-An owner claims the machine before it is taken out, and gives the claim up after it was put back: as long as there is
-a claim, there is something to be put back, whatever died in between. A run leases the machine while it works on it, so
+An owner claims the machine before it is taken out, and gives the claim up after it was restored: as long as there is
+a claim, there is something to be restored, whatever died in between. A run leases the machine while it works on it, so
 that two never do at once. Both are kept in one file on the machine, where they outlast any controller, and each change
 of it is one atomic step.
 """
@@ -152,7 +152,7 @@ def lease(state: State, run: Run, seconds: float, now: float, take_over: str = "
 
     :param seconds: for so long, unless it is leased again
     :param take_over: the id of a run that is known to be dead, or `any`
-    :param is_returning: whether the run is about to put the machine back
+    :param is_returning: whether the run is about to restore the machine
     :raises Leased: if another run is at work on it
     """
     holder = state.holder(now)
@@ -341,14 +341,14 @@ def _is_same(descriptor: int, path: str) -> bool:
 def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
     """Write down what is known of this machine, in one step; without anything to know, leave nothing behind.
 
-    :param records: names of files in the directory that are there as long as the machine was not put back
-    :raises ClaimError: if nobody claims the machine any more, and records say that it was not put back
+    :param records: names of files in the directory that are there as long as the machine was not restored
+    :raises ClaimError: if nobody claims the machine any more, and records say that it was not restored
     """
     path = os.path.join(directory, FILE)
     if not state.claims:
         left = sorted(set(os.listdir(directory)).intersection(records))
         if left and read(directory).claims:
-            raise ClaimError("%s still holds %s: not all was put back" % (directory, ", ".join(left)))
+            raise ClaimError("%s still holds %s: not all was restored" % (directory, ", ".join(left)))
         if state.lease is None and not state.tried:
             for name in (_NEW, FILE, _LOCK):
                 with contextlib.suppress(FileNotFoundError):

@@ -6,18 +6,18 @@
 
 DOCUMENTATION = r"""
 module: application_gateway_member
-short_description: Take machines out of the backend pools of an Application Gateway, and put them back as they were
+short_description: Take machines out of the backend pools of an Application Gateway, and restore them as they were
 version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Finds out in which backend pools a machine is, by an IP configuration of its network interface, or by an address or
     a name in the pool. Without O(remove) and O(restore) it only reads.
-  - What it returns, in RV(before), is given to O(remove) to be taken out, and to O(restore) to be put back, for as many
+  - What it returns, in RV(before), is given to O(remove) to be taken out, and to O(restore) to be restored, for as many
     machines as there are. Members by address are part of the gateway, and all of them are changed in one write.
   - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
     again.
-  - Then it waits until the gateway has drained what was taken out, or calls healthy what was put back.
+  - Then it waits until the gateway has drained what was taken out, or calls healthy what was restored.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -74,7 +74,7 @@ options:
         elements: str
   restore:
     description:
-      - What RV(before) was, of one machine or of many, to be put back.
+      - What RV(before) was, of one machine or of many, to be restored.
       - Not together with O(remove).
     type: list
     elements: dict
@@ -128,7 +128,7 @@ EXAMPLES = r"""
     remove: "{{ found.before }}"
   delegate_to: localhost
 
-- name: Put it back in exactly these pools of the gateway
+- name: Restore it in exactly these pools of the gateway
   foghorn.azure_events.application_gateway_member:
     restore: "{{ found.before }}"
   delegate_to: localhost

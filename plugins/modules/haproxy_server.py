@@ -6,12 +6,12 @@
 
 DOCUMENTATION = r"""
 module: haproxy_server
-short_description: Take a server of HAProxy out of rotation, and put it back as it was
+short_description: Take a server of HAProxy out of rotation, and restore it as it was
 version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Drains a server, puts it in maintenance or makes it ready, in every backend that it is in, through the runtime API
+  - Drains a server, puts it in maintenance or prepares it, in every backend that it is in, through the runtime API
     of HAProxy. Runs on the host of HAProxy, or reaches it over TCP.
   - Waits, on request, until the server has neither sessions nor requests in its queue. A reload of HAProxy forgets what
     was set; while it waits, the module looks each time and sets it again.
@@ -154,7 +154,7 @@ EXAMPLES = r"""
     deadline: 120
   register: removed
 
-- name: Put it back as it was, in every backend
+- name: Restore it as it was, in every backend
   foghorn.azure_events.haproxy_server:
     restore: "{{ removed.before }}"
 

@@ -6,14 +6,14 @@
 
 DOCUMENTATION = r"""
 module: load_balancer_member
-short_description: Take a VM out of the pools of an Azure load balancer, and put it back as it was
+short_description: Take a VM out of the pools of an Azure load balancer, and restore it as it was
 version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Takes a VM, or an instance of a uniform scale set, out of backend pools of Azure load balancers, or sets its
     C(adminState) in them to V(Down).
-  - Returns what it takes out, in RV(before). Given to O(restore), exactly this is put back.
+  - Returns what it takes out, in RV(before). Given to O(restore), exactly this is restored.
   - Pools are joined by interfaces, by the network model of an instance, or by address. All three are known.
   - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
     again.
@@ -109,7 +109,7 @@ EXAMPLES = r"""
   throttle: 1
   register: removed
 
-- name: Put it back in exactly these
+- name: Restore it in exactly these
   foghorn.azure_events.load_balancer_member:
     restore: "{{ removed.before }}"
   delegate_to: localhost

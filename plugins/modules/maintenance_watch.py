@@ -42,7 +42,7 @@ options:
     type: dict
   known:
     description:
-      - The events that are known of a host which waits for its turn, as
+      - The events that are known of a host which waits for its batch, as
         M(foghorn.azure_events.scheduled_events_info) returned them. Its wait ends as soon as others are listed.
     type: list
     elements: dict
@@ -64,7 +64,7 @@ options:
         withdrawn.
     type: float
     default: 5
-  look_timeout:
+  poll_timeout:
     description:
       - Seconds that one look may take, the connection included, before it counts as one without an answer.
       - A host that loses its network, or its power, ends no connection, and SSH alone would wait for it for a quarter

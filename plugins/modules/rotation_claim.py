@@ -11,9 +11,9 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads and keeps a small file on the machine. It neither takes the machine out of rotation nor puts it back; that is
+  - Reads and keeps a small file on the machine. It neither takes the machine out of rotation nor restores it; that is
     for the role P(foghorn.azure_events.load_balancer_removal#role).
-  - An owner claims the machine before it is taken out, and gives the claim up after it was put back. The machine is to
+  - An owner claims the machine before it is taken out, and gives the claim up after it was restored. The machine is to
     stay out as long as anybody claims it.
   - A run leases the machine while it works on it. No other run gets a lease meanwhile, until the time is up. Each call
     is one atomic step.
@@ -74,7 +74,7 @@ options:
     type: bool
     default: false
   returning:
-    description: With O(state=leased) and O(state=renewed), whether O(run) is about to put the machine back.
+    description: With O(state=leased) and O(state=renewed), whether O(run) is about to restore the machine.
     type: bool
     default: false
   owner:
@@ -117,7 +117,7 @@ options:
     default: {}
   records:
     description:
-      - Names of files in O(directory) that are there as long as the machine was not put back. While one is, the last
+      - Names of files in O(directory) that are there as long as the machine was not restored. While one is, the last
         claim is not given up.
     type: list
     elements: str
@@ -161,7 +161,7 @@ EXAMPLES = r"""
     directory: /var/lib/foghorn/handle_events
   register: claimed
 
-- name: Give the claim up, once the machine was put back
+- name: Give the claim up, once the machine was restored
   foghorn.azure_events.rotation_claim:
     directory: /var/lib/foghorn/handle_events
     state: released
@@ -194,7 +194,7 @@ lease:
       description: When the lease ends, in seconds since the epoch by the machine's clock.
       type: float
     returning:
-      description: Whether the run is about to put the machine back.
+      description: Whether the run is about to restore the machine.
       type: bool
 claims:
   description:

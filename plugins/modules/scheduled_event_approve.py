@@ -47,7 +47,7 @@ options:
     default: own
   as_seen:
     description:
-      - The events that the VMs were made ready for, as M(foghorn.azure_events.scheduled_events_info) returned them.
+      - The events that the VMs were prepared for, as M(foghorn.azure_events.scheduled_events_info) returned them.
       - One of these that is of another type by now, or hits other VMs, is not approved, and the reason is returned.
         What is not named here may be whatever it is.
     type: list

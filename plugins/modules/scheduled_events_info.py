@@ -46,7 +46,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read all events that this VM is told of
+- name: Read all events that this VM is notified of
   foghorn.azure_events.scheduled_events_info:
   register: scheduled
 

@@ -40,7 +40,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look up whether anything is announced for a machine
+- name: Check whether anything is announced for a machine
   foghorn.azure_events.vm_events_info:
     vm_ids: ["{{ web_3_id }}"]
   delegate_to: localhost

@@ -113,7 +113,7 @@ window:
 may_still_happen:
   description:
     - V(true) if Azure may have accepted it, and how it ended could not be seen. The machine may go down at any moment,
-      so do not put it back in rotation. Absent where Azure has refused, or said that it failed.
+      so do not restore it to rotation. Absent where Azure has refused, or said that it failed.
   returned: failure
   type: bool
   sample: true

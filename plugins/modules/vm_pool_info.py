@@ -41,7 +41,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look up which pools a machine is in
+- name: Find which pools a machine is in
   foghorn.azure_events.vm_pool_info:
     vm_ids: ["{{ web_3_id }}"]
   delegate_to: localhost

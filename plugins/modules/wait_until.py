@@ -54,7 +54,7 @@ options:
     description: Seconds from the end of one look to the next.
     type: float
     default: 1
-  look_timeout:
+  poll_timeout:
     description: Seconds that one look may take, the connection included, before the host counts as unreachable.
     type: float
     default: 90

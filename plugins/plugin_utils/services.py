@@ -137,7 +137,7 @@ def running(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any]) -
     ]
 
 
-def trouble(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = ANY) -> str:
+def problem(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = ANY) -> str:
     """What is wrong with these services, or with the answers?
 
     :param services: see `running`

@@ -91,7 +91,7 @@ class SignedIn:
 
 
 def through_balancer(ids: str, method: str) -> Callable[[Do, int], None]:
-    """As tasks/methods/azure_load_balancer: a machine reads its pools, leaves them, and is put back by what it read."""
+    """As tasks/methods/azure_load_balancer: a machine reads its pools, leaves them, and is restored by what it read."""
 
     def run(do: Do, hosts: int) -> None:
         def ask(options: Mapping[str, Any]) -> membership.MembershipChange:

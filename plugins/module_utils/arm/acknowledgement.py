@@ -105,13 +105,13 @@ def acknowledge(
     before = {one.event.event_id: one.event.event_status for one in chosen}
     after = dict(before, **{one.event.event_id: "Scheduled, approved" for one in approved})
     late: list[str] = []
-    trouble = ""
+    problem = ""
     failed: list[tuple[ListedEvent, ArmError]] = []
     if approved and not dry_run:
         approved, failed = _send(client, approved)
         after.update((one.event.event_id, one.event.event_status) for one, _error in failed)
         if wait and not failed:
-            status, trouble = _wait_for_start(client, subscriptions, approved)
+            status, problem = _wait_for_start(client, subscriptions, approved)
             after.update(status)
             late = [event_id for event_id, now in status.items() if now == "Scheduled"]
     result = Acknowledgement(
@@ -137,7 +137,7 @@ def acknowledge(
             errors, key=lambda error: error.may_have_begun
         )
     if late:
-        raise StillScheduled(explain_late(late, client.deadline.seconds, trouble, "wait longer with timeout"), result)
+        raise StillScheduled(explain_late(late, client.deadline.seconds, problem, "wait longer with timeout"), result)
     return result
 
 
@@ -217,7 +217,7 @@ def _wait_for_start(
     :returns: the last status of each; what went wrong with the last read, if anything
     """
     status = {one.event.event_id: "Scheduled" for one in approved}
-    trouble = ""
+    problem = ""
     while "Scheduled" in status.values():
         try:
             client.wait(POLL_INTERVAL, "the events had not started")
@@ -229,11 +229,11 @@ def _wait_for_start(
             break
         except ArmError as error:
             # The approval is out: a failure now must not hide that, and the next read may work.
-            trouble = str(error)
+            problem = str(error)
             continue
-        trouble = ""
+        problem = ""
         status = {event_id: listed.get(event_id.lower(), "gone") for event_id in status}
-    return status, trouble
+    return status, problem
 
 
 def _as_dicts(listed: Iterable[ListedEvent]) -> list[Json]:

@@ -5,7 +5,7 @@
 
 A machine is in a backend pool of an Application Gateway because an IP configuration of its interface names the pool,
 or because the pool has its address or name. The latter is part of the gateway, which Azure changes as a whole only, in
-minutes: so what is to be taken out, or put back, is a list of records, of as many machines as there are.
+minutes: so what is to be taken out, or restored, is a list of records, of as many machines as there are.
 
 What Azure does about writers who meet, and what this does therefore:
 
@@ -298,7 +298,7 @@ class _Gateways:
         return list(_entries(_pool_in(self._seen[gateway.lower()], pool)))
 
     def edit(self, gateway: str, records: list[Json], out: bool, dry_run: bool) -> bool:
-        """Take out or put back these, in one PUT; False if all was as it should be."""
+        """Take out or restore these, in one PUT; False if all was as it should be."""
         has_changed = False
 
         def plan(document: Json, etag: str | None) -> tuple[None, Write]:
@@ -423,7 +423,7 @@ def _wait(gateways: _Gateways, records: Iterable[Json], out: bool, seconds: floa
             gateways.client.wait(POLL_INTERVAL, "%s still has %s" % (gateway, _say(late)))
         if late and not out:
             raise ArmError(
-                "%s does not call up what was put back within %g s: %s. Does it serve, and answer the probe?"
+                "%s does not call up what was restored within %g s: %s. Does it serve, and answer the probe?"
                 % (gateway, seconds, _say(late))
             )
     return remaining

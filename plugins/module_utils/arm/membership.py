@@ -5,7 +5,7 @@
 
 A machine is in a pool of a load balancer because an IP configuration of its interface names the pool, or because the
 pool names its address. It leaves by that being taken out, or by its `adminState` in the pool being set to Down. What
-is taken out is recorded, so that exactly this can be put back.
+is taken out is recorded, so that exactly this can be restored.
 
 Source: https://learn.microsoft.com/azure/load-balancer/backend-pool-management and
 https://learn.microsoft.com/azure/load-balancer/admin-state-overview

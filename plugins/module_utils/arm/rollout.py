@@ -27,7 +27,7 @@ MOST_ATTEMPTS = 2
 # More than this many ids, Azure may refuse in one request.
 LARGEST_BATCH = 100
 
-# Neither in service, so that an update takes nothing away, nor in trouble.
+# Neither in service, so that an update takes nothing away, nor failed.
 _RESTING = frozenset(["deallocated", "deallocating", "stopped", "stopping"])
 
 _COUNT = re.compile(r"([0-9]{1,6})(%?)\Z")

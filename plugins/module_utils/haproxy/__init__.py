@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""A server of HAProxy taken out of rotation and put back, through HAProxy's runtime API.
+"""A server of HAProxy taken out of rotation and restored, through HAProxy's runtime API.
 
 Python 3.6 and later, standard library only, nothing of Ansible.
 

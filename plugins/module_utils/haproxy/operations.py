@@ -4,7 +4,7 @@
 """What does haproxy_server do, from start to end?
 
 Everything that could forbid the change is looked at before the first command. From then on nothing is raised: whatever
-goes wrong is in the outcome, together with what was found before, so that it can be put back.
+goes wrong is in the outcome, together with what was found before, so that it can be restored.
 """
 
 import difflib

@@ -102,7 +102,7 @@ def goal_of(found: ServerState, state: str, keep_maintenance: bool = False) -> G
 
 
 def goal_of_record(record: Record, found: ServerState) -> Optional[Goal]:
-    """Say how a server should be again; None if it is no longer ours to put back.
+    """Say how a server should be again; None if it is no longer ours to restore.
 
     A server that the configuration has disabled since, and that is as the configuration left it, was taken out by
     whoever wrote that.

@@ -91,13 +91,13 @@ def why_closed(windows: Sequence[Window], instant: float, clocks: "LocalTime") -
     # Only here: the agent's memory is dear, and most policies may approve at any time.
     from .zones import UnknownZone
 
-    troubles = []
+    problems = []
     for window in windows:
         try:
             if window.holds(clocks.minutes(window.zone, instant)):
                 return None
         except UnknownZone as error:
-            troubles.append(str(error))
+            problems.append(str(error))
     if not windows:
         return None
-    return "; ".join(["outside approve_between", *troubles])
+    return "; ".join(["outside approve_between", *problems])

@@ -129,17 +129,17 @@ def unlisted(
     return missing
 
 
-def explain_late(late: Iterable[str], seconds: float, trouble: str, remedy: str) -> str:
+def explain_late(late: Iterable[str], seconds: float, problem: str, remedy: str) -> str:
     """Say that approved events have not started in time.
 
     :param late: their ids
-    :param trouble: what went wrong when they were looked at last; empty: nothing
+    :param problem: what went wrong when they were looked at last; empty: nothing
     :param remedy: what to do, after a colon
     """
     return "Approved, but not started within %g s: %s%s. Azure starts an approved event when it can: %s" % (
         seconds,
         ", ".join(late),
-        " (%s)" % trouble if trouble else "",
+        " (%s)" % problem if problem else "",
         remedy,
     )
 
@@ -150,7 +150,7 @@ def why_over(event: Event) -> str:
 
 
 def why_another(event: Event, as_seen: Iterable[Event]) -> str:
-    """Why an event is not the one for which the machines were made ready; empty if it is, or nobody has said.
+    """Why an event is not the one for which the machines were prepared; empty if it is, or nobody has said.
 
     An update under the same id may make a Reboot of a Freeze, and hit one more machine.
     """

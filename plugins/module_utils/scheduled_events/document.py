@@ -126,7 +126,7 @@ class Event(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """Whether it takes the VM away, so that nothing is left to be put back: deleted or deallocated."""
+        """Whether it takes the VM away, so that nothing is left to be restored: deleted or deallocated."""
         return self.event_type in FINAL_EVENT_TYPES
 
     @property
@@ -229,7 +229,7 @@ def parse_document(body: Union[bytes, str], api_version: str = NEWEST_API_VERSIO
     What is told of an event but cannot be read is treated as if it were not told, and quoted in a field that is called
     `Unreadable` and its name. Without its id, its type or its status, it is an event of an unknown one, `Unreadable`:
     it is listed, hits its machines, and is never approved without its id or status. Whom an event hits that cannot be
-    read, or names no machines that can be, is not known (`is_of_unknown_vms`): nobody is made ready for it, it is never
+    read, or names no machines that can be, is not known (`is_of_unknown_vms`): nobody is prepared for it, it is never
     approved, and as long as it is listed, no event that it may be is over.
 
     :param body: what `GET /metadata/scheduledevents` answered with status 200

@@ -116,7 +116,7 @@ def approve_events(
     :param scope: see `approval.judge`
     :param wait_timeout: seconds to wait until each approved event has started or is gone; None: do not wait
     :param dry_run: decide, but approve nothing
-    :param as_seen: what the machines were made ready for. One of these that is now of another type, or hits other VMs,
+    :param as_seen: what the machines were prepared for. One of these that is now of another type, or hits other VMs,
         is not approved
     :raises ApprovalRefused: if the scope is `own` and an event that hits others was chosen; nothing was approved then
     :raises StillScheduled: if the wait ran out
@@ -145,12 +145,12 @@ def approve_events(
     expected = "Scheduled, approved" if wait_timeout is None else STARTED
     after = dict(before, **{event.event_id: expected for event in approved})
     late = []  # type: List[Event]
-    trouble = ""
+    problem = ""
     if approved and not dry_run:
         approved, overtaken, document = _send(client, approved, document, deadline)
         not_approved += overtaken
         if wait_timeout is not None:
-            document, late, trouble = _wait_for_start(client, connection, approved, document, wait_timeout, clocks)
+            document, late, problem = _wait_for_start(client, connection, approved, document, wait_timeout, clocks)
             after.update((event.event_id, _status_now(event, document)) for event in approved)
         still = [verdict for verdict in overtaken if _is_scheduled(verdict.event, document)]
         warnings += ["event %s was not approved: %s" % (verdict.event.event_id, verdict.reason) for verdict in still]
@@ -178,7 +178,7 @@ def approve_events(
             explain_late(
                 [event.event_id for event in late],
                 wait_timeout or 0,
-                trouble,
+                problem,
                 "wait longer with wait_timeout, or watch it with scheduled_events_info",
             ),
             result,
@@ -258,7 +258,7 @@ def _wait_for_start(
     """
     limit = Deadline(wait_timeout, clocks.monotonic)
     late = list(approved)
-    trouble = ""
+    problem = ""
     while late and limit.remaining() > 0:
         clocks.sleep(min(_POLL_INTERVAL, limit.remaining()))
         patience = max(_POLL_INTERVAL, min(connection.timeout, limit.remaining()))
@@ -266,11 +266,11 @@ def _wait_for_start(
             document = client.read_document(Deadline(patience, clocks.monotonic))
         except (ImdsError, DocumentError) as error:
             # The approval is out: a failure now must not hide that, and the next poll may answer.
-            trouble = str(error)
+            problem = str(error)
             continue
-        trouble = ""
+        problem = ""
         late = [event for event in late if _is_scheduled(event, document)]
-    return document, late, trouble
+    return document, late, problem
 
 
 def _find(event: Event, document: Document) -> Optional[Event]:

@@ -45,14 +45,14 @@ _OF_A_VM = ("affects_this_vm", "this_vm_leads")
 
 
 def of_event(
-    event: Event, told_by: str, now: datetime, resource_id: str | None = None, kind: str = SCHEDULED_EVENT
+    event: Event, reported_by: str, now: datetime, resource_id: str | None = None, kind: str = SCHEDULED_EVENT
 ) -> Json:
     """Announce a scheduled event, or that of a lifecycle hook, in one of its statuses.
 
-    :param told_by: where it was heard of: `agent`, `imds`, `resource_graph`, `event_grid`, `lifecycle_hooks`
+    :param reported_by: where it was heard of: `agent`, `imds`, `resource_graph`, `event_grid`, `lifecycle_hooks`
     :param resource_id: of the VM, scale set or availability set that it was published for, where that is known
     """
-    content = {"kind": kind, "told_by": told_by, "resource_id": resource_id, **fields_of(event, now)}
+    content = {"kind": kind, "reported_by": reported_by, "resource_id": resource_id, **fields_of(event, now)}
     return announcement(content, (kind, event.event_id, event.event_status))
 
 
@@ -168,7 +168,16 @@ _NAMES = {"resources", "leader", "vm_name"}
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         (
-            *("kind", "told_by", "event_id", "event_type", "event_status", "event_source", "resource_type", "leader"),
+            *(
+                "kind",
+                "reported_by",
+                "event_id",
+                "event_type",
+                "event_status",
+                "event_source",
+                "resource_type",
+                "leader",
+            ),
             *("vm_name", "stage", "state", "how", "phase", "status"),
         ),
         _word,

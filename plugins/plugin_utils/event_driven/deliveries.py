@@ -258,7 +258,7 @@ def _update_manager(item: Mapping[str, Any], phase: str) -> Heard:
     subscriptions = data.get("resourcesubscriptionids")
     content = {
         "kind": UPDATE_MANAGER,
-        "told_by": "event_grid",
+        "reported_by": "event_grid",
         "phase": phase,
         # A request is made of it: an id that is none of a run is not handed on.
         "run_id": run if is_run_id(run) else None,
@@ -281,7 +281,7 @@ def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
         raise DocumentError("expected a CloudEvent with id and subject")
     content = {
         "kind": AGENT,
-        "told_by": "agent",
+        "reported_by": "agent",
         "vm_name": vm_name,
         "stage": word(stage),
         "state": word(record.get("state")),

@@ -90,7 +90,7 @@ class _Inventory:
         self._path = path
         self._variable = variable
         self._log = log
-        self._troubled = False
+        self._has_problem = False
         self._stamp: tuple[int, int] | None = None
         self._hosts: dict[NameKey, list[tuple[Reference, str]]] = {}
         self._read()
@@ -99,11 +99,11 @@ class _Inventory:
         try:
             self._read()
         except OptionError as error:
-            if not self._troubled:
+            if not self._has_problem:
                 self._log("%s. The hosts that were in it go on to count" % error)
-            self._troubled = True
+            self._has_problem = True
         else:
-            self._troubled = False
+            self._has_problem = False
         return _each_once(self._host_of(name, group_id) or _unknown(name) for name in names)
 
     def _host_of(self, name: str, group_id: str | None) -> str | None:

@@ -54,7 +54,7 @@ class Found(NamedTuple):
     """An event, as one place told of it."""
 
     event: Event
-    told_by: str
+    reported_by: str
     resource_id: str | None = None
     is_finished: bool = False
     kind: str = SCHEDULED_EVENT
@@ -69,7 +69,7 @@ class Reading(NamedTuple):
     """What was read at one time."""
 
     found: list[Found]
-    troubles: Mapping[str, str] = {}
+    problems: Mapping[str, str] = {}
     """What is wrong, by the place where it is."""
 
 
@@ -120,7 +120,7 @@ class Agents:
         self._failure = aiohttp.ClientError
         self._options = options
         self._clock = clock
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
         self._turns = asyncio.Semaphore(options.parallel)
@@ -144,11 +144,11 @@ class Agents:
         finally:
             for task in tasks:
                 task.cancel()
-        troubles = {
-            "the agent of %s at %s" % (name, self._options.agents[name]): trouble
-            for name, trouble in self._troubles.items()
+        problems = {
+            "the agent of %s at %s" % (name, self._options.agents[name]): problem
+            for name, problem in self._problems.items()
         }
-        return Reading([Found(event, "agent") for some in events for event in some], troubles)
+        return Reading([Found(event, "agent") for some in events for event in some], problems)
 
     async def close(self) -> None:
         """Hang up."""
@@ -165,7 +165,7 @@ class Agents:
             except (self._failure, OSError, ValueError) as error:
                 self._note(name, harmless_line("%s: %s" % (type(error).__name__, error), _LONGEST_QUOTE))
             else:
-                for kept in (self._troubles, self._failures, self._not_before):
+                for kept in (self._problems, self._failures, self._not_before):
                     kept.pop(name, None)
                 return events
         return []
@@ -186,11 +186,11 @@ class Agents:
             raise NoAnswer("the answer is not signed with the secret in secret_file")
         return events_of_status(body, name)
 
-    def _note(self, name: str, trouble: str) -> None:
+    def _note(self, name: str, problem: str) -> None:
         failures = self._failures[name] = min(self._failures.get(name, 0) + 1, 30)
         wait = min(_LONGEST_BACKOFF, self._options.interval * 2.0 ** (failures - 1))
         self._not_before[name] = self._clock() + wait
-        self._troubles[name] = trouble
+        self._problems[name] = problem
 
 
 def events_of_status(body: bytes, vm_name: str) -> list[Event]:
@@ -245,9 +245,9 @@ async def _read_resource_graph(sign_in: SignIn, places: Places, timeout: float) 
             listed = list_events(client, named or ([own] if own else []), finished=True)
         # For one row that nobody can read, no other event is lost.
         unknown = [one.event for one in listed if one.event.event_status == UNREADABLE]
-        troubles = {"Resource Graph": "an event cannot be read: %s" % (unknown[0],)} if unknown else {}
+        problems = {"Resource Graph": "an event cannot be read: %s" % (unknown[0],)} if unknown else {}
         found = [Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed]
-        return Reading(found, troubles)
+        return Reading(found, problems)
 
     return await in_thread(read)
 
@@ -259,7 +259,7 @@ async def _read_hooks(sign_in: SignIn, scale_sets: Sequence[tuple[str, str]], ti
                 raise _NobodyWaits
 
         found: list[Found] = []
-        troubles: dict[str, str] = {}
+        problems: dict[str, str] = {}
         with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
             for group, name in scale_sets:
                 resource_id = client.compute_id(group, SCALE_SETS, name)
@@ -267,13 +267,13 @@ async def _read_hooks(sign_in: SignIn, scale_sets: Sequence[tuple[str, str]], ti
                     listed = list_hook_events(client, group, name)
                 except ArmError as error:
                     # The others are asked all the same.
-                    troubles["the scale set %s" % name] = str(error)
+                    problems["the scale set %s" % name] = str(error)
                     continue
                 found += [
                     Found(event_of_hook(one), LIFECYCLE_HOOKS, resource_id, one["state"] != ACTIVE, LIFECYCLE_HOOK)
                     for one in listed
                 ]
-        return Reading(found, troubles)
+        return Reading(found, problems)
 
     return await in_thread(read)
 

@@ -27,8 +27,8 @@ from .readers import Found, Reader, Reading, open_reader
 
 _LONGEST_BACKOFF = 300.0  # seconds
 _MOST_TOLD = 20
-"""Places of which trouble is told one by one."""
-_LONGEST_TROUBLE = 500  # characters
+"""Places of which problem is told one by one."""
+_LONGEST_PROBLEM = 500  # characters
 
 Tell = Callable[[str], None]
 
@@ -88,7 +88,7 @@ async def repeat(
     """
     memory = Memory()
     reminders = None if remind is None else Reminders(remind)
-    troubles = Troubles(tell)
+    problems = Problems(tell)
     failures = 0
     while True:
         began = clock()
@@ -103,7 +103,7 @@ async def repeat(
             reading = Reading([], {"reading": str(error) or type(error).__name__})
         else:
             failures = 0
-        troubles.tell(reading.troubles)
+        problems.tell(reading.problems)
         if reminders is not None:
             reminders.look(clock())
         for announcement in news(reading.found, memory, hosts, utc_now(), reminders):
@@ -129,7 +129,7 @@ def news(
     announcements = []
     for latest in in_order_of_urgency(several[-1].event for several in fresh.values()):
         for one in fresh[name_key(latest.event_id)]:
-            announcement = of_event(one.event, one.told_by, now, one.resource_id, one.kind)
+            announcement = of_event(one.event, one.reported_by, now, one.resource_id, one.kind)
             if hosts is not None:
                 announcement["meta"]["hosts"] = hosts(one.event.resources, one.group_id)
             announcements.append(announcement)
@@ -162,23 +162,23 @@ class Reminders:
         return is_due
 
 
-class Troubles:
-    """Tells of each trouble once, when it begins, and once when it is over."""
+class Problems:
+    """Tells of each problem once, when it begins, and once when it is over."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._known: dict[str, str] = {}
 
-    def tell(self, troubles: Mapping[str, str]) -> None:
+    def tell(self, problems: Mapping[str, str]) -> None:
         """Compare what is wrong now with what was."""
-        begun = [place for place in troubles if place not in self._known]
-        over = [place for place in self._known if place not in troubles]
+        begun = [place for place in problems if place not in self._known]
+        over = [place for place in self._known if place not in problems]
         for place in begun[:_MOST_TOLD]:
-            self._tell("%s: %s" % (place, plain(troubles[place][:_LONGEST_TROUBLE])))
+            self._tell("%s: %s" % (place, plain(problems[place][:_LONGEST_PROBLEM])))
         if len(begun) > _MOST_TOLD:
-            self._tell("and %d more are in trouble" % (len(begun) - _MOST_TOLD))
+            self._tell("and %d more have problems" % (len(begun) - _MOST_TOLD))
         for place in over[:_MOST_TOLD]:
             self._tell("%s: works again" % place)
         if len(over) > _MOST_TOLD:
             self._tell("and %d more work again" % (len(over) - _MOST_TOLD))
-        self._known = dict(troubles)
+        self._known = dict(problems)

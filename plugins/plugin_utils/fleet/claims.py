@@ -38,11 +38,11 @@ class Standing(NamedTuple):
     """Why the host may stay out although another run has leased it, in words; empty unless it is claimed for this
     owner, and the other run is not known to be alive."""
     was_left: bool = False
-    """Whether an earlier run has taken it out for this owner and not put it back."""
+    """Whether an earlier run has taken it out for this owner and not restored it."""
     by_others: str = ""
     """Who else wants it out, in words; empty if nobody does."""
     left_out: str = ""
-    """Why it is not to be put back yet although its event is no longer listed; empty if it is."""
+    """Why it is not to be restored yet although its event is no longer listed; empty if it is."""
     approving: tuple[str, ...] = ()
     """Ids of events whose approval an earlier run may have sent."""
     tried: tuple[Attempt, ...] = ()
@@ -163,7 +163,7 @@ def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -
     left = float(gone_at) + left_out_for - float(found["now"])
     if left <= 0:
         return ""
-    return "its deletion is no longer listed: it is put back once it has booted, or by a run in %d s or later" % left
+    return "its deletion is no longer listed: it is restored once it has booted, or by a run in %d s or later" % left
 
 
 def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:

@@ -26,8 +26,8 @@ _NAMES = {
     Step.LEASE: "Lease the host",
     Step.NOTE: "Note what is about to be approved",
     Step.APPROVE: "Approve",
-    Step.SEE_BACK: "See the agent put the host back",
-    Step.PUT_BACK: "Put the host back",
+    Step.SEE_BACK: "See the agent restore the host",
+    Step.PUT_BACK: "Restore the host",
     Step.RELEASE: "End the lease",
 }
 

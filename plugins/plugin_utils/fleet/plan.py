@@ -71,7 +71,7 @@ class Host(NamedTuple):
     stop_seconds: float = 0.0
     """How long its services may take to stop, all together."""
     return_seconds: float = 0.0
-    """How long it takes to put it back in rotation."""
+    """How long it takes to restore it to rotation."""
     step_seconds: float = 0.0
     """The longest that any one task on it may take."""
     agent: AgentDict | None = None
@@ -156,7 +156,7 @@ class Entry(NamedTuple):
 
     vm_name: str
     events: tuple[Event, ...]
-    """Those that are met. Without any the host is put back."""
+    """Those that are met. Without any the host is restored."""
     agent: bool
     """Whether all is left to its agent."""
     remove: bool
@@ -263,7 +263,7 @@ def make_plan(
         until = {name: unit.begins_by for unit in units for name in unit.hosts if name in waiting}
         stop = _why_stopped(others, policy)
         cases = [case._replace(withheld=case.withheld or stop) for case in cases]
-    absent = dict.fromkeys(waiting, "waits for its turn") | held
+    absent = dict.fromkeys(waiting, "waits for its batch") | held
     cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
     ahead = [case for case in cases if not case.left_alone]
     mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
@@ -666,7 +666,7 @@ def _why_withheld(
     if busy:
         return "it also hits %s, where another run is at work" % ", ".join(busy)
     if elsewhere:
-        return "it also hits %s, whose turn is another: run again" % ", ".join(elsewhere)
+        return "it also hits %s, which is in another batch: run again" % ", ".join(elsewhere)
     return why_never(rule, now) or why_not_yet(event, rule, now)
 
 
@@ -794,7 +794,7 @@ def _unit(
 
 
 def _cannot_wait(event: Event, begins_by: float | None, policy: Policy, now: float) -> bool:
-    """Whether the platform acts before a turn could come; for what waits in its batch, before it could be made ready.
+    """Whether the platform acts before a turn could come; for what waits in its batch, before it could be prepared.
 
     :param begins_by: when it must begin, if it waits in its batch
     """
@@ -854,7 +854,7 @@ def _batches(
     policy: Policy,
     now: float,
 ) -> tuple[list[list[str]], dict[str, str], dict[str, float], int | None]:
-    """Make batches: first what does not wait and what only has to be put back, then the others, as there is room.
+    """Make batches: first what does not wait and what only has to be restored, then the others, as there is room.
 
     What may share its event with hosts that have not answered yet goes before the others, in one batch, so that it can
     be approved when these are asked again in it; unless somebody cannot wait for that.
@@ -864,7 +864,7 @@ def _batches(
     """
     waiting = {name for unit in units for name in unit.hosts}.union(blocked)
     idle_again = [host.name for host in by_name.values() if _is_to_be_put_back(host) and host.name not in waiting]
-    # What is hit, or only has to be put back, is thought to come back in its batch.
+    # What is hit, or only has to be restored, is thought to come back in its batch.
     stay_away = [
         name
         for group in groups.values()
@@ -938,7 +938,7 @@ def _bring_forward(
     It waits there until there is room, and goes without when its time has come: then the platform takes it in any case.
 
     :param batches: are changed
-    :param idle_again: the hosts of the first batch that are only put back
+    :param idle_again: the hosts of the first batch that are only restored
     :returns: until when hosts can wait, by their names
     """
     moved: dict[str, float] = {}
@@ -1082,7 +1082,7 @@ def _shortfalls(
 
 
 def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Entry:
-    """What is done with a host, until when. Without cases it is put back."""
+    """What is done with a host, until when. Without cases it is restored."""
     is_ours = host.agent is None
     stopping = [case.event for case in cases if is_ours and needs_stop(case.event)]
     ready_by = min([deadline_of(case.event, policy, now) for case in cases] or [now])

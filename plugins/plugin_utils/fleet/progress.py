@@ -40,9 +40,9 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
     elif entry.withdrawn and not entry.events:
         outcome = "withdrawn while it was drained: no service was stopped"
     elif failed:
-        outcome = "put back, because a step failed and the event is far off"
+        outcome = "restored, because a step failed and the event is far off"
     elif entry.events:
-        outcome = "put back, because the event was not approved and is far off"
+        outcome = "restored, because the event was not approved and is far off"
     else:
         outcome = "nothing is ahead any more"
     return {
@@ -141,7 +141,7 @@ def describe_wait(progress: Mapping[str, Any], events: Sequence[Event] | None, p
     if progress["silent_since"] is not None:
         limit = min(limit, _waits_for_answer_until(progress, progress["silent_since"], policy))
     return "waits for %s since %s, until %s at most" % (
-        " and ".join(told or ["another look at what is not listed any more"]),
+        " and ".join(told or ["another poll for what is no longer listed"]),
         _time_of_day(progress["began_at"]),
         _time_of_day(limit),
     )
@@ -177,7 +177,7 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
     if now < missing_since + confirm_after:
         return dict(progress)
     deleted_from = progress["deleted_from"]
-    # An agent knows what it has approved, and puts the host back or does not.
+    # An agent knows what it has approved, and restores the host or does not.
     if deleted_from is not None and missing_since >= deleted_from and not progress["by_agent"]:
         said = "no longer listed, and may have been carried out: left out"
         return dict(progress, over=True, restore=False, outcome=said)

@@ -185,19 +185,19 @@ def judge(
     event: Record | None,
     histories: Mapping[str, Sequence[Record]],
     expected: str,
-    troubles: Sequence[str] = (),
+    problems: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Say whether the handler did its part.
 
     :param event: the simulator's record of it; None if it was not announced
     :param histories: what the agent of each machine has noted, by the machine's name; without it, only what the
         simulator saw is judged
-    :param expected: `approved`, made ready and approved before NotBefore; `prepared`, made ready; `ignored`, nothing
-    :param troubles: what went wrong with the rehearsal itself
+    :param expected: `approved`, prepared and approved before NotBefore; `prepared`, prepared; `ignored`, nothing
+    :param problems: what went wrong with the rehearsal itself
     :returns: `passed`; `lines`, for a person; `failures`; `event`; and `machines`, the figures by name, in seconds
         since the event was announced
     """
-    failures = list(troubles)
+    failures = list(problems)
     lines: list[str] = []
     machines: dict[str, dict[str, Any]] = {}
     if event is not None:
@@ -306,7 +306,7 @@ def _judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) ->
     if figures["seen"] is None:
         return [*failures, "its agent did not see the event"]
     if expected == IGNORED:
-        return [*failures, "it was made ready, and was to be left alone"] if stages else failures
+        return [*failures, "it was prepared, and was to be left alone"] if stages else failures
     if not any(stage in stages for stage in _STAGES):
         return [*failures, "it was not taken out of rotation"]
     for stage in _STAGES:

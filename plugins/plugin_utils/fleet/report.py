@@ -29,7 +29,7 @@ class Result(NamedTuple):
     """Whether that wait took too long."""
     restored: bool = False
     stays_out: str = ""
-    """Who else wants it out of rotation, so that it was not put back, in words."""
+    """Who else wants it out of rotation, so that it was not restored, in words."""
     unprepared: bool = False
     """Whether it was in service when its event started."""
     failures: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Result(NamedTuple):
     left_alone: bool = False
     """Whether nothing was to be done to it when its turn came."""
     is_to_return: bool = False
-    """Whether it was to be put back."""
+    """Whether it was to be restored."""
     predicted: bool = False
     """Whether this is what would have become of it, in check mode."""
 
@@ -60,7 +60,7 @@ class Report(NamedTuple):
 
 
 _CUT_SHORT = (
-    "its turn did not come, or was cut short, as by meta: end_play in a task of your own: it may still be out of"
+    "its batch did not run, or was cut short, as by meta: end_play in a task of your own: it may still be out of"
     " rotation, and its event approved. Run again"
 )
 
@@ -75,7 +75,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
         for until, group in itertools.groupby(waiting, key=lambda one: one[0]):
             names = [name for _until, name in group]
             lines.append(
-                "Batch %d of %d: %s would be hit before a turn of %s own: out as soon as there is room, and in any case"
+                "Batch %d of %d: %s would be hit before %s own batch: out as soon as there is room, and in any case"
                 " in %d s"
                 % (
                     number,
@@ -129,7 +129,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         events = plan.hosts[name].events if name in plan.hosts else ()
         ids = {event.event_id.lower() for event in events}
         wrong = [explain(text) for text in result.failures] + ([result.outcome] if result.gave_up else [])
-        wrong += ["hit while in service: its event started before it was made ready"] if result.unprepared else []
+        wrong += ["hit while in service: its event started before it was prepared"] if result.unprepared else []
         wrong = wrong or ([_CUT_SHORT] if name in plan.hosts and _is_cut_short(result) else [])
         approved = {event_id: left for event_id, left in result.approved.items() if event_id.lower() in ids}
         refused = [why for event_id, why in result.not_approved.items() if event_id.lower() in ids]
@@ -169,7 +169,7 @@ def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str])
         "steps": list(result.steps),
         "approved": [{"event_id": name, "seconds_until_start": left} for name, left in result.approved.items()],
         "outcome": result.outcome,
-        "put_back": result.restored,
+        "restored": result.restored,
         "connections_remained": list(result.remaining),
         "still_out": result.still_out,
         "hit_unprepared": result.unprepared,
@@ -182,7 +182,7 @@ def _describe_host(name: str, entry: Entry) -> str:
         return "%s (left to its agent)" % name
     if entry.idle_agent:
         return "%s (not left to its agent, which has nothing configured for this)" % name
-    return name if entry.remove else "%s (to be put back)" % name
+    return name if entry.remove else "%s (to be restored)" % name
 
 
 def _describe_case(case: Case, now: float) -> str:
@@ -192,7 +192,7 @@ def _describe_case(case: Case, now: float) -> str:
     if case.left_alone:
         return "%s: left alone, %s" % (line, case.left_alone)
     if case.waits_for_answers:
-        return "%s: will be approved if who has not answered yet is asked again and is ready as well" % line
+        return "%s: will be approved if the hosts that have not answered yet answer and are ready" % line
     if case.agents and notice_of(event, now) is not None:
         return "%s: %s" % (line, case.withheld)
     return "%s: will not be approved, %s" % (line, case.withheld) if case.withheld else line
@@ -208,13 +208,13 @@ def _describe_notice(event: Event, now: float) -> str:
 
 
 def _describe_return(entry: Entry) -> str:
-    return "in rotation, its agent says" if entry.agent else "put back"
+    return "in rotation, its agent says" if entry.agent else "restored"
 
 
 def _predict_return(entry: Entry) -> list[str]:
     if entry.agent or entry.final:
         return []
-    return ["would be put back when it is over" if entry.events else "would be put back"]
+    return ["would be restored when it is over" if entry.events else "would be restored"]
 
 
 def _describe_approval(left: int | None, predicted: bool) -> str:

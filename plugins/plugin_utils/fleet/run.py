@@ -249,7 +249,7 @@ class Run(NamedTuple):
         elif planned is not None and planned.agent:
             steps = ("left to its agent",)
         else:
-            steps = ("would be made ready" if self.predicts else "made ready",) if host.is_ready else ()
+            steps = ("would be prepared" if self.predicts else "prepared",) if host.is_ready else ()
         failures = host.result.failures
         if planned is None and not host.entry:
             # A quiet run finds what would break at night.

@@ -77,7 +77,7 @@ def _waits_for(stands: Standing, answer: Mapping[str, Any] | None) -> list[str]:
         why = explain(str((answer or {}).get("msg") or "it was not asked"))
         return ["nobody knows what: its metadata service did not say which events are listed: %s" % why]
     if not answer["events"]:
-        return ["a run that puts it back: no event is listed for it any more"]
+        return ["a run that restores it: no event is listed for it any more"]
     approving = {str(event_id).lower() for event_id in stands.approving}
     return [
         "%s %s, which has status %s%s"
@@ -116,9 +116,9 @@ def _next(
     others = [owner for owner in claims if owner not in (BY_EVENT, BY_HAND)]
     told += [_command("restore", inventory, restore_hosts=name, restore_owner=owner) for owner in others]
     if agent and has_taken_out(agent):
-        told.append("nothing, its agent puts it back; %s history, on it, says how far it is" % _AGENT_COMMAND)
+        told.append("nothing, its agent restores it; %s history, on it, says how far it is" % _AGENT_COMMAND)
     if there and not told:
-        told.append("find out who made %s, and have them put it back" % " and ".join(there))
+        told.append("find out who made %s, and have them restore it" % " and ".join(there))
     return told
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stands in for `foghorn-agent status` where no agent runs: it has read the configuration, and says what it is told to.
 
-python3 status.py CONFIGURATION TROUBLE
+python3 status.py CONFIGURATION PROBLEM
 """
 
 import json
@@ -10,14 +10,14 @@ import os
 import sys
 from pathlib import Path
 
-trouble = Path(sys.argv[2])
-told = trouble.read_text() if trouble.exists() else None
+problem = Path(sys.argv[2])
+told = problem.read_text() if problem.exists() else None
 is_out = told == "out of rotation"
 print(
     json.dumps(
         {
             "configuration_modified": os.stat(sys.argv[1]).st_mtime,
-            "configuration_trouble": None if is_out else told,
+            "problems": {"configuration": None if is_out else told},
             "out_of_rotation": is_out,
         }
     )

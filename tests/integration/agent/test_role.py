@@ -64,7 +64,7 @@ class Machine:
         self.journal = self.root / "var" / "foghorn"
         self.unit = self.root / "foghorn-agent.service"
         self.socket = self.root / "foghorn-agent.socket"
-        self.trouble = directory / "trouble"
+        self.problem = directory / "problem"
         self.output = ""
         bin_directory = directory / "bin"
         for path in (self.systemd, self.command.parent, bin_directory):
@@ -94,7 +94,7 @@ class Machine:
             "__handler_agent_unit": str(self.unit),
             "__handler_agent_socket": str(self.socket),
             "__handler_agent_booted": booted,
-            "__handler_agent_ask": [sys.executable, str(HERE / "status.py"), str(self.config), str(self.trouble)],
+            "__handler_agent_ask": [sys.executable, str(HERE / "status.py"), str(self.config), str(self.problem)],
         }
         if not CHOOSES:
             internal.update(__handler_agent_chooses=False, __handler_agent_interpreter=PYTHON)
@@ -251,7 +251,7 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     # Exchanged without a restart, the one before along with it. Nor is there one for the configuration alone, and the
     # play fails if the agent will not have it.
     given: dict[str, Any] = {"handler_agent_members_secret": "n" * 32, "handler_agent_members_old_secret": secret}
-    machine.trouble.write_text("a disk is gone")
+    machine.problem.write_text("a disk is gone")
     assert machine.play(handler_agent_policies=[POLICY], handler_agent_margin=20, **members, **given) == 2
     assert machine.secret.read_text().split() == ["n" * 32, secret]
     assert secret not in machine.output
@@ -259,7 +259,7 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert "the agent has refused the configuration, and goes on with the one before: a disk is gone" in " ".join(
         machine.output.split()
     )
-    machine.trouble.unlink()
+    machine.problem.unlink()
     assert json.loads(machine.config.read_text())["policies"] == [POLICY]
     assert "\nBefore=multi-user.target nginx.service work@1.service\n" in machine.unit.read_text()
     assert complaints_of_systemd(machine) == ""
@@ -272,12 +272,12 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
 
     neighbour = machine.config.with_name("azure_simulator.json")
     neighbour.write_text("{}")
-    # As long as it is the only one that would put the machine back, it stays.
-    machine.trouble.write_text("out of rotation")
+    # As long as it is the only one that would restore the machine, it stays.
+    machine.problem.write_text("out of rotation")
     assert machine.play(handler_agent_state="absent") == 2
     assert "handler_agent_state: absent is refused, and nothing was touched" in " ".join(machine.output.split())
     assert machine.take_calls() == []
-    machine.trouble.unlink()
+    machine.problem.unlink()
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert machine.take_calls() == ["disable", "stop", "daemon-reload"]
     assert machine.files() == [str(neighbour.relative_to(machine.root))]

@@ -238,7 +238,7 @@ def _all_out_at_once(story: Story) -> Story:
         (_back_too_early, "web_0: came back at 13.0 s, before the event was over (Reboot)"),
         (_never_back, "web_0: did not come back into rotation (Reboot)"),
         (_not_deleted, "web_1: is not deleted (Terminate)"),
-        (_put_back_although_deleted, "web_1: was put back although it is deleted (Terminate)"),
+        (_put_back_although_deleted, "web_1: was restored although it is deleted (Terminate)"),
         (_all_out_at_once, "at some moment 0 were in rotation, fewer than 1"),
     ],
 )

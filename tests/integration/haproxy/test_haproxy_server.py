@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Servers of a real HAProxy are taken out under traffic and put back, and no request is lost."""
+"""Servers of a real HAProxy are taken out under traffic and restored, and no request is lost."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role load_balancer_removal takes machines out of two real HAProxys, and puts them back."""
+"""The role load_balancer_removal takes machines out of two real HAProxys, and restores them."""
 
 from __future__ import annotations
 

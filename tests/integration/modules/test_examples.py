@@ -88,7 +88,7 @@ def test_the_examples_of_the_info_module_run(play: Callable[..., Any], azure: Si
     played = play(tasks, module_defaults=defaults(azure))
 
     assert played.failed == []
-    assert len(played["Read all events that this VM is told of"]["events"]) == 2
+    assert len(played["Read all events that this VM is notified of"]["events"]) == 2
     shown = [result["msg"] for result in played["Show what will happen to this VM, the most urgent first"]["results"]]
     assert [message.split(" in ")[0] for message in shown] == ["Reboot", "Freeze"]
     down = played["Read only what will take this VM down"]["events"]
@@ -283,12 +283,12 @@ class TestTheExamplesOfTheControlPlane:
 
     def test_those_of_the_balancers_module_take_out_and_put_back(self, run: Examples) -> None:
         removed = run.played["Take a VM out of every pool that it is in"]
-        restored = run.played["Put it back in exactly these"]
+        restored = run.played["Restore it in exactly these"]
         assert (removed["changed"], restored["changed"]) == (True, True)
 
     def test_those_of_the_gateways_module_take_out_and_put_back(self, run: Examples) -> None:
         removed = run.played["Take it out of these pools of the gateway"]
-        restored = run.played["Put it back in exactly these pools of the gateway"]
+        restored = run.played["Restore it in exactly these pools of the gateway"]
         named = run.played["Find out whether a pool has a machine by its name"]
         assert (removed["changed"], restored["changed"]) == (True, True)
         assert (named["changed"], named["before"]) == (False, [])

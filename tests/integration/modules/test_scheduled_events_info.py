@@ -349,13 +349,13 @@ class TestConnections:
         assert "ConnectionRefusedError" in scene["no azure vm"]["last_outcome"]
 
     @pytest.mark.parametrize("task", ["garbage", "busy"])
-    def test_given_a_passing_trouble_then_it_is_asked_again(self, scene: Scene, task: str) -> None:
+    def test_given_a_passing_problem_then_it_is_asked_again(self, scene: Scene, task: str) -> None:
         assert (scene[task]["vm_name"], scene[task]["events"]) == (task, [])
 
     @pytest.mark.parametrize(
         ("task", "outcome"), [("limping", "503 Service Unavailable"), ("silent", "no answer in time")]
     )
-    def test_given_a_lasting_trouble_then_the_time_limit_holds(self, scene: Scene, task: str, outcome: str) -> None:
+    def test_given_a_lasting_problem_then_the_time_limit_holds(self, scene: Scene, task: str, outcome: str) -> None:
         assert "had no usable answer within 1.5 s" in scene.error(task)
         assert scene[task]["last_outcome"].startswith(outcome)
         assert scene[task]["requests_tried"] >= 1

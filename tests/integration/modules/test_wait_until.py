@@ -56,12 +56,12 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
         "something": wait("command", "result.rc == 0 and result.stdout_lines[0] | int == wanted | int", **shell(count)),
         "never": wait("command", "result.rc == 7", timeout=0.3, **shell("echo so; exit 3")),
         "a failure": wait("command", "result.rc == 3", **shell("exit 3")),
-        "a long look": wait("command", "result.rc == 0", look_timeout=0.5, arguments={"argv": ["sleep", "20"]}),
+        "a long look": wait("command", "result.rc == 0", poll_timeout=0.5, arguments={"argv": ["sleep", "20"]}),
         # The first look takes too long, as that of a machine that boots.
         "a machine that was away": wait(
             "command",
             "result.rc | default(1) == 0",
-            look_timeout=2,
+            poll_timeout=2,
             may_be_away=True,
             **shell(f"[ -e {looks}.away ] || {{ touch {looks}.away; sleep 20; }}"),
         ),
@@ -69,7 +69,7 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
             "command",
             "result.rc | default(1) == 0",
             timeout=0.3,
-            look_timeout=0.5,
+            poll_timeout=0.5,
             may_be_away=True,
             arguments={"argv": ["sleep", "20"]},
         ),

@@ -84,7 +84,7 @@ def test_given_a_host_without_an_agent_beside_those_that_have_one_when_handled_t
 ) -> None:
     assert mixed.approvals("playbook") == 1
     assert mixed.host(1).is_back()
-    assert "s of notice left; over; put back" in mixed.run.report(mixed.host(1))
+    assert "s of notice left; over; restored" in mixed.run.report(mixed.host(1))
 
 
 def test_given_an_event_shared_by_both_kinds_then_nobody_approves_it_and_all_are_ready_when_it_begins(
@@ -98,7 +98,7 @@ def test_given_an_event_shared_by_both_kinds_then_nobody_approves_it_and_all_are
 
 def test_given_an_agent_that_does_not_put_its_host_back_then_the_run_fails_naming_it(mixed: _Mixed) -> None:
     assert mixed.status == 2
-    assert "FAILED: Its agent has not put it back within 2 s" in mixed.run.report(mixed.host(4))
+    assert "FAILED: Its agent has not restored it within 2 s" in mixed.run.report(mixed.host(4))
     assert "FAILED" not in "".join(mixed.run.report(mixed.host(number)) for number in range(4))
 
 

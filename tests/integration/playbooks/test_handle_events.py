@@ -89,7 +89,7 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
 
     fleet.azure.advance(LONG)
     assert run.finish() == 2, run.output
-    assert "put back, because a step failed and the event is far off; put back; FAILED" in run.report(broken)
+    assert "restored, because a step failed and the event is far off; restored; FAILED" in run.report(broken)
     assert "FAILED" not in run.report(host)
     assert host.is_back()
     assert len(fleet.record(reboot)["approvals"]) == 1
@@ -98,7 +98,7 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
         rf"\[host0\]: waits for Reboot {reboot} \(Started\) since \S+ UTC, until \S+ UTC at most", run.text
     )
     assert "RETRYING" not in run.output
-    assert "s of notice left; over; put back" in run.report(host)
+    assert "s of notice left; over; restored" in run.report(host)
     assert not other.marker.exists()
     # The operator's tasks ran for no host that was not hit, while it was in rotation, each at its time.
     noted = (tmp_path / "noted").read_text().splitlines()
@@ -311,7 +311,7 @@ def test_given_tasks_of_the_operator_that_end_the_play_or_the_run_then_the_next_
 
     status, cut_short = fleet.run("handle_events", handle_events_after_tasks=str(tmp_path / "after.yml"))
     assert status == 2, cut_short.output
-    assert "FAILED: its turn did not come, or was cut short" in cut_short.report(host)
+    assert "FAILED: its batch did not run, or was cut short" in cut_short.report(host)
     assert list(host.claimed()) == ["handle_events"]
 
     # Which file it will be is known only when it is included.
@@ -386,11 +386,11 @@ def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_
     assert run.finish() == 0, run.output
     assert rebooted.is_back()
     assert fleet.record(reboot)["approvals"] + fleet.record(eviction)["approvals"] == []
-    assert "withdrawn; put back" in run.report(evicted)
+    assert "withdrawn; restored" in run.report(evicted)
     # It was out of rotation, and no more.
     assert spared.is_back(), run.output
     assert (spared.directory / "web_server.pid").read_text() == process
-    assert "withdrawn while it was drained: no service was stopped; put back" in run.report(spared)
+    assert "withdrawn while it was drained: no service was stopped; restored" in run.report(spared)
 
 
 def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of_it_is_put_back_while_it_starts(
@@ -467,7 +467,7 @@ def test_given_a_minimum_in_service_when_more_are_hit_then_each_waits_for_room_b
 
     assert run.finish() == 0, run.output
     assert later.is_back()
-    assert "host1 would be hit before a turn of its own" in run.text
+    assert "host1 would be hit before its own batch" in run.text
     assert "Batch 1 may leave 2 of 4 hosts in service, fewer than 3, because the platform takes host1" in run.text
 
 
@@ -533,8 +533,8 @@ def test_given_check_mode_when_run_then_it_predicts_and_changes_nothing(make_fle
     assert fleet.hosts[0].is_back()
     assert '+{"means": "present"' in run.output
     assert "Scheduled, approved" in run.output
-    assert "would be made ready; would be approved with" in run.report(fleet.hosts[0])
-    assert "would be put back when it is over" in run.report(fleet.hosts[0])
+    assert "would be prepared; would be approved with" in run.report(fleet.hosts[0])
+    assert "would be restored when it is over" in run.report(fleet.hosts[0])
 
 
 def test_given_nothing_announced_when_run_then_it_asks_and_ends(make_fleet: MakeFleet) -> None:
@@ -573,10 +573,10 @@ def test_given_hosts_that_do_not_answer_when_run_then_nobody_waits_for_them_and_
 
     assert run.finish() == 2, run.output
     assert slow.is_back()
-    assert "s of notice left; over; put back" in run.report(slow)
+    assert "s of notice left; over; restored" in run.report(slow)
     assert "FAILED: Read the events" in run.report(silent)
     told = json.loads(report.read_text())["hosts"]
-    assert told[host.name]["put_back"]
+    assert told[host.name]["restored"]
     assert told[host.name]["approved"][0]["event_id"] == reboot
     assert told[host.name]["failures"] == []
     assert told[silent.name]["failures"][0].startswith("Read the events")
@@ -602,7 +602,7 @@ def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_
     assert run.finish() == 0, run.output
     assert host.is_back()
     assert slow.is_back()
-    assert "will be approved if who has not answered yet is asked again and is ready as well" in run.text
+    assert "will be approved if the hosts that have not answered yet answer and are ready" in run.text
 
 
 def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_host_is_asked(

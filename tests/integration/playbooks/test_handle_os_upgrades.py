@@ -251,7 +251,7 @@ def test_given_no_room_or_another_answer_when_run_then_nobody_is_touched_and_azu
         status, run = fleet.handle("--check", handle_events_minimum_in_service=1)
         assert status == 0, run.output
         assert "host0: " in run.text
-        assert "would be made ready" in run.text
+        assert "would be prepared" in run.text
         assert fleet.asked() == [["Waiting", "Waiting"]]
         assert all(host.is_back() for host in fleet.hosts)
         assert not (tmp_path / "notes").exists()

@@ -264,7 +264,7 @@ def test_given_records_that_machines_have_changed_when_restored_then_they_decide
     }
     path = fleet.path / "restore_all.yml"
     path.write_text(json.dumps([play]))
-    # The place of the record is a path of the machine that is put back.
+    # The place of the record is a path of the machine that is restored.
     (removed.directory / "by_hand" / f"command_{removed.name}_pool.json").write_text(json.dumps(undo))
 
     status, run = fleet.run(str(path))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Connections and controllers are lost before and after any module runs; another run brings everything back.
 
-Every host of a run has a trouble of its own, so that few runs try many. Which ones is drawn with a seed. All of them
+Every host of a run has an interruption of its own, so that few runs try many. Which ones is drawn with a seed. All
 are tried with INTERRUPTIONS=all in the environment, which takes a while.
 """
 
@@ -30,10 +30,10 @@ KILLED = [
 ]
 AT_A_TIME = 3
 
-Trouble = tuple[int, str, str]
+Interruption = tuple[int, str, str]
 
 
-def drawn() -> list[list[Trouble]]:
+def drawn() -> list[list[Interruption]]:
     """For each test, what happens to one host after the other."""
     lost, killed = list(LOST), list(KILLED)
     chance = random.Random(8)
@@ -47,14 +47,14 @@ def drawn() -> list[list[Trouble]]:
     return [[*lost[: AT_A_TIME - 1], end]]
 
 
-def plan_trouble(fleet: Fleet, host: Host, trouble: Trouble) -> None:
+def plan_interruption(fleet: Fleet, host: Host, interruption: Interruption) -> None:
     """Have this happen to a host."""
-    number, moment, what = trouble
+    number, moment, what = interruption
     lines = [""] * number + [f"{moment} {what}"]
     (fleet.path / "down" / f"{host.name}.faults").write_text("\n".join(lines))
 
 
-def forget_trouble(fleet: Fleet) -> None:
+def forget_interruptions(fleet: Fleet) -> None:
     """Have nothing happen any more."""
     for path in (fleet.path / "down").glob("*.faults"):
         path.unlink()
@@ -85,22 +85,22 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 
 # Where Azure is asked, a list on the controller has to lead the second run to hosts that nothing is announced for.
 @pytest.mark.parametrize("ask", ["machines", "azure"] if os.environ.get("INTERRUPTIONS") == "all" else ["machines"])
-@pytest.mark.parametrize("troubles", drawn(), ids=str)
+@pytest.mark.parametrize("interruptions", drawn(), ids=str)
 def test_given_any_interruption_when_run_again_then_everything_is_back(
-    fleet: Fleet, troubles: list[Trouble], ask: str
+    fleet: Fleet, interruptions: list[Interruption], ask: str
 ) -> None:
     variables: dict[str, Any] = {
         "handle_events_ask": ask,
         "handle_events_out_directory": str(fleet.path / "out"),
         "handle_events_minimum_in_service": 0,
     }
-    for host, trouble in zip(fleet.hosts, troubles, strict=False):
-        plan_trouble(fleet, host, trouble)
+    for host, interruption in zip(fleet.hosts, interruptions, strict=False):
+        plan_interruption(fleet, host, interruption)
     first = fleet.start("handle_events", real=True, **variables)
     finish(fleet, first)
     out = [host.name for host in fleet.hosts if not host.is_back()]
     assert not out or first.finish() != 0, first.output
-    forget_trouble(fleet)
+    forget_interruptions(fleet)
 
     second = fleet.start("handle_events", **variables)
     status = finish(fleet, second)

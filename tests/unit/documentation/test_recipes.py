@@ -68,18 +68,18 @@ elif words[0] in ("cordon", "uncordon"):
     node["unschedulable"] = words[0] == "cordon"
 elif words[0] == "drain":
     limit = [word for word in words if word.startswith("--timeout=")][0].partition("=")[2]
-    trouble = ""
+    problem = ""
     if node["pods"] and cluster["bare"] and "--force" not in words:
-        trouble = "cannot delete cannot delete Pods that declare no controller (use --force to override): default/web"
+        problem = "cannot delete cannot delete Pods that declare no controller (use --force to override): default/web"
     elif node["pods"] and cluster["budget"]:
         which = "error when evicting pods/\\"web\\" -n \\"default\\""
         violation = "Cannot evict pod as it would violate the pod's disruption budget."
         sys.stderr.write("%%s (will retry after 5s): %%s\\n" %% (which, violation))
-        trouble = "%%s: global timeout reached: %%s" %% (which, limit)
+        problem = "%%s: global timeout reached: %%s" %% (which, limit)
     # It cordons by itself, whatever becomes of the pods.
     node["unschedulable"] = True
-    if trouble:
-        sys.stderr.write("error: unable to drain node \\"n1\\" due to error: %%s, continuing command...\\n" %% trouble)
+    if problem:
+        sys.stderr.write("error: unable to drain node \\"n1\\" due to error: %%s, continuing command...\\n" %% problem)
         status = 1
     else:
         node["pods"] = []

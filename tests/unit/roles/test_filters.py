@@ -23,7 +23,7 @@ def unordered(text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_given_any_template_then_none_of_its_lists_is_in_the_order_of_a_set(path: Path) -> None:
-    # Ansible makes these of Python's sets: machines would be put back, and services started, in another order each run.
+    # Ansible makes these of Python's sets: machines would be restored, and services started, in another order each run.
     assert unordered(path.read_text()) == []
 
 

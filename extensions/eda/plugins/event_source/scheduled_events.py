@@ -23,9 +23,9 @@ description:
     of a VM, from the handler agents on the VMs or from Azure Resource Graph, and from the metadata service of the
     machine that it runs on, or a simulated one.
   - Each event comes once in each of its statuses, or again where O(remind_every) is set, however many agents tell of
-    it, under the key C(azure_maintenance), with C(kind) V(scheduled_event), C(told_by), C(resource_id), and the fields
-    that the module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a
-    later one.
+    it, under the key C(azure_maintenance), with C(kind) V(scheduled_event), C(reported_by), C(resource_id), and the
+    fields that the module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier
+    status after a later one.
   - C(meta.uuid) is made of the event's id and status alone. After a restart of the rulebook the same comes again with
     the same C(meta.uuid).
   - A playbook receives events as extra variables, which Ansible runs as templates. So only ids, types, statuses, times,

@@ -159,7 +159,7 @@ class Fault(Generic[P]):
 
 
 class FaultDesk(Generic[P]):
-    """The faults in force. ``clock`` is real time: faults trouble clients, who live in it."""
+    """The faults in force. ``clock`` is real time: faults hit clients, who live in it."""
 
     def __init__(
         self, plans: Iterable[P] = (), prefix: str = "fault", clock: Callable[[], float] = time.monotonic

@@ -9,7 +9,7 @@ from typing import List, Sequence, Set, Tuple
 from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
-from .act.connections import trouble_with_containers
+from .act.connections import problem_with_containers
 from .act.steps import has_hooks, hook_commands, idle_hooks
 from .config import KNOWN_TYPES, Config
 from .decide.policy import (
@@ -104,23 +104,25 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
             if step.kind == HOOKS:
                 hooks.add(stage)
             elif step.kind == WAIT_CONNECTIONS:
-                uncounted = trouble_with_containers()
+                uncounted = problem_with_containers()
                 if uncounted is not None:
                     found.append(
                         "%s: %s: connections to containers are not waited for: %s" % (rule.plan.rule, stage, uncounted)
                     )
             elif step.stops or step.starts:
-                troubles = _trouble_with_unit(step.stops or step.starts, units) if units else []
-                found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in troubles]
+                problems = _problems_with_unit(step.stops or step.starts, units) if units else []
+                found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in problems]
             elif step.kind == COMMAND:
-                found += ["%s: %s: %s" % (rule.plan.rule, stage, trouble) for trouble in _trouble_with(step.argv[0])]
+                found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in _problems_with(step.argv[0])]
     programs = [check for check in config.ready_checks if check.kind == COMMAND]
     found += [
-        "ready_checks: %s: %s" % (check.name, trouble) for check in programs for trouble in _trouble_with(check.argv[0])
+        "ready_checks: %s: %s" % (check.name, problem)
+        for check in programs
+        for problem in _problems_with(check.argv[0])
     ]
     for stage in sorted(hooks):
-        troubles = _trouble_with_hooks(os.path.join(config.hooks_directory, stage), stage in expected_hooks)
-        found += ["hooks: %s: %s" % (stage, trouble) for trouble in troubles]
+        problems = _problems_with_hooks(os.path.join(config.hooks_directory, stage), stage in expected_hooks)
+        found += ["hooks: %s: %s" % (stage, problem) for problem in problems]
     return found
 
 
@@ -169,7 +171,7 @@ def _steps_of(plan: Plan) -> "List[Tuple[str, Step]]":
     return [(stage, step) for stage in STAGES for step in plan.steps(stage)] + [(CHECK, step) for step in plan.check]
 
 
-def _trouble_with_unit(unit: str, directories: List[str]) -> List[str]:
+def _problems_with_unit(unit: str, directories: List[str]) -> List[str]:
     prefix, at, rest = unit.partition("@")
     names = [unit, prefix + "@." + rest.rpartition(".")[2]] if at else [unit]
     paths = [os.path.join(directory, name) for directory in directories for name in names]
@@ -186,7 +188,7 @@ def _trouble_with_unit(unit: str, directories: List[str]) -> List[str]:
     return []
 
 
-def _trouble_with_hooks(directory: str, are_expected: bool) -> List[str]:
+def _problems_with_hooks(directory: str, are_expected: bool) -> List[str]:
     """What is wrong with the hooks of a stage.
 
     :param are_expected: whether a policy of one's own runs them; the default ones run those that there are
@@ -202,7 +204,7 @@ def _trouble_with_hooks(directory: str, are_expected: bool) -> List[str]:
     return found
 
 
-def _trouble_with(program: str) -> List[str]:
+def _problems_with(program: str) -> List[str]:
     try:
         real = check_path(program)
     except UnsafePath as error:

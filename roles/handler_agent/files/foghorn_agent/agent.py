@@ -151,16 +151,16 @@ class Agent:
         # Whoever asks means this machine.
         self._announcements.is_known_vm = True
         if asked.get("request") == RESTORE:
-            self._recorder.note(identity_trouble=None)
+            self._recorder.note(identity_problem=None)
         self._recorder.note_records()
         # Before anybody asks whether this machine is willing.
         self._approvals.weigh(self._clocks.monotonic())
         rules = self.config.rules
         agreed = [one for one in shared_events(self.state, rules) if is_ready(one, plan_of(rules, one))]
         said = answer_to(self.state, asked, agreed, self.config.quorum)
-        trouble = self._recorder.health.journal_trouble
-        if trouble is not None:
-            said += "; the agent will have forgotten it when it starts again: %s" % trouble
+        problem = self._recorder.health.journal_problem
+        if problem is not None:
+            said += "; the agent will have forgotten it when it starts again: %s" % problem
         return "dry run: would be: " + said if self.config.dry_run else said
 
     def note_hook(self, work: Work, hook: str) -> None:
@@ -178,23 +178,23 @@ class Agent:
         return self._answers.status()
 
     @property
-    def troubles(self) -> List[str]:
+    def problems(self) -> List[str]:
         """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
-        return self._answers.troubles
+        return self._answers.problems
 
     # --- how it is run ------------------------------------------------------------------------
 
-    def note_endpoint(self, trouble: Optional[str]) -> None:
+    def note_endpoint(self, problem: Optional[str]) -> None:
         """Note where the endpoint cannot listen, for whoever asks; None once it can."""
-        self._recorder.note(endpoint_trouble=trouble)
+        self._recorder.note(endpoint_problem=problem)
 
-    def note_configuration(self, trouble: Optional[str], modified: Optional[float]) -> None:
+    def note_configuration(self, problem: Optional[str], modified: Optional[float]) -> None:
         """Note what was made of the configuration's file.
 
-        :param trouble: what is wrong with it, so that another one is used; None once it is good
+        :param problem: what is wrong with it, so that another one is used; None once it is good
         :param modified: when it was written, in seconds since the epoch
         """
-        self._recorder.note(configuration_trouble=trouble, configuration_modified=modified)
+        self._recorder.note(configuration_problem=problem, configuration_modified=modified)
 
     def note_dry_run(self, is_wanted: bool) -> None:
         """Note whether a dry run is to begin as soon as this machine is in rotation."""
@@ -227,12 +227,12 @@ class Agent:
             self._deadlines.find(now)
         if concerned:
             text += ": deadlines go by it as it is now, and a hold keeps its length"
-            self._recorder.note(clock_trouble=text)
+            self._recorder.note(clock_problem=text)
         self._recorder.log(levels.WARNING if concerned else levels.NOTICE, text)
 
     def _note_policies(self) -> None:
         has_hooks = any(self._edges.has_hooks(stage) for stage in (DRAIN, SHUTDOWN))
-        self._recorder.note(policies_trouble=doubt_about_policies(self.config.rules, has_hooks))
+        self._recorder.note(policies_problem=doubt_about_policies(self.config.rules, has_hooks))
 
     def _act(self, now: float, heard: Optional[Round]) -> None:
         document, tracked = self._announcements.document, self.state.tracked

@@ -75,13 +75,13 @@ class Announcements:
                 self._take_in(result, now)
             else:
                 self._recorder.counters.add("foghorn_polls_total", result="failed")
-                self._note_trouble(result)
+                self._note_problem(result)
 
     def _take_in(self, poll: Poll, now: float) -> None:
         wall = self._recorder.clocks.wall()
-        if self._recorder.health.trouble is not None:
+        if self._recorder.health.imds_problem is not None:
             self._recorder.log(levels.NOTICE, "IMDS answers again")
-        self._recorder.note(trouble=None)
+        self._recorder.note(imds_problem=None)
         if not poll.is_identity_new and renamed(self._recorder.state, poll.document):
             # Before it is made of it that the event is over for this machine.
             self._heard.is_identity_wanted = True
@@ -90,7 +90,7 @@ class Announcements:
         if is_another_vm(self._recorder.state.vm_id, vm_id):
             text = told_of_original(self._recorder.state)
             self._recorder.log(levels.WARNING, text)
-            self._recorder.note(identity_trouble=text if self._recorder.state.is_out else None)
+            self._recorder.note(identity_problem=text if self._recorder.state.is_out else None)
         if (vm_id, poll.vm_name) != (self._recorder.state.vm_id, self._recorder.state.vm_name):
             self._recorder.commit({"kind": "identity", "vm_id": vm_id, "vm_name": poll.vm_name})
         self.is_known_vm = True
@@ -143,14 +143,18 @@ class Announcements:
             if now - since >= SECONDS_TO_SURVIVE:
                 self._recorder.commit({"kind": "survived", "event_id": event_id})
 
-    def _note_trouble(self, error: BaseException) -> None:
-        if self._recorder.health.trouble is None:
+    def _note_problem(self, error: BaseException) -> None:
+        if self._recorder.health.imds_problem is None:
             self._recorder.log(levels.WARNING, "IMDS cannot be read: %s" % error)
-        self._recorder.note(trouble=str(error))
+        self._recorder.note(imds_problem=str(error))
         if isinstance(error, OutOfTime) and error.retry_after is not None:
             wait = min(error.retry_after, _LONGEST_OBEDIENCE)
             self._next_poll = max(self._next_poll, self._recorder.clocks.monotonic() + wait)
 
     def _may_be_quiet(self) -> bool:
         """Whether a document that is the one before would change nothing."""
-        return not self._recorder.state.tracked and self._doubt_until is None and self._recorder.health.trouble is None
+        return (
+            not self._recorder.state.tracked
+            and self._doubt_until is None
+            and self._recorder.health.imds_problem is None
+        )

@@ -14,7 +14,7 @@ from .approvals import Approvals
 from .decide.doubts import doubt_about_name
 from .decide.policy import SHORTEST_GRACE_OF_REPAIRS
 from .http.metrics import render
-from .http.status import Health, as_failure, describe, troubles
+from .http.status import Health, as_failure, describe, list_problems
 from .io import log as levels
 from .io.imds_desk import Heard
 from .leaving import Leaving
@@ -66,7 +66,7 @@ class Answers:
                 text, why_out = "in rotation; dry run: would be %s" % text, None
             return 200 if why_out is None else 503, "text/plain; charset=utf-8", text.encode("utf-8") + b"\n"
         if path == "/healthz":
-            lines = ["running", *self.troubles]
+            lines = ["running", *self.problems]
             return 200, "text/plain; charset=utf-8", "".join(line + "\n" for line in lines).encode("utf-8")
         if path == "/status":
             return 200, "application/json", json.dumps(self.status(), indent=1, sort_keys=True).encode("ascii") + b"\n"
@@ -99,20 +99,20 @@ class Answers:
         )
 
     @property
-    def troubles(self) -> List[str]:
+    def problems(self) -> List[str]:
         """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
         dry = ["dry run: nothing is done"] if self._recorder.config.dry_run else []
-        return dry + troubles(self._current_health()) + [as_failure(one) for one in self._work.failing()]
+        return dry + list_problems(self._current_health()) + [as_failure(one) for one in self._work.failing()]
 
     def _current_health(self) -> Health:
         """With the doubts that come and go with the state."""
         if not self._recorder.state.tracked:
             return self._recorder.health
         old = self._members.old_words()
-        doubts = ["what %s said last is too old to go by" % ", ".join(old) if old else None, self._leaving.trouble]
+        doubts = ["what %s said last is too old to go by" % ", ".join(old) if old else None, self._leaving.problem]
         return self._recorder.health._replace(
-            identity_trouble=self._recorder.health.identity_trouble or doubt_about_name(self._recorder.state),
-            members_trouble="; ".join(doubt for doubt in doubts if doubt) or None,
+            identity_problem=self._recorder.health.identity_problem or doubt_about_name(self._recorder.state),
+            members_problem="; ".join(doubt for doubt in doubts if doubt) or None,
         )
 
     def _seconds_in_rotation(self) -> Optional[float]:

@@ -78,7 +78,7 @@ class Approvals:
             if reason is None and one.event_id in self.without_plan:
                 reason = nothing_configured_for(one.event.event_type)
             if reason is None and plan.check:
-                reason = self.checks.trouble_with(one.event_id)
+                reason = self.checks.problem_with(one.event_id)
             if reason is not None:
                 withheld[one.event_id] = reason
             if reason != self.withheld.get(one.event_id):

@@ -497,7 +497,7 @@ def _parse_quorum(section: Section) -> Quorum:
 
 def _parse_webhook(section: Section) -> Webhook:
     # Only here: most agents have none.
-    from .http.bodies import troubles_with
+    from .http.bodies import problems_with
     from .http.delivery import require_secrecy, split_url
 
     url = section.content.get("url")
@@ -515,7 +515,7 @@ def _parse_webhook(section: Section) -> Webhook:
         # In words of its own: the URL itself may be a secret.
         section.mistakes.append("%s.%s" % (section.path, error))
     body = section.checked("body", None, "an object, a list or text", lambda one: isinstance(one, (dict, list, str)))
-    section.mistakes.extend("%s.body: %s" % (section.path, trouble) for trouble in troubles_with(body))
+    section.mistakes.extend("%s.body: %s" % (section.path, problem) for problem in problems_with(body))
     wrap = section.texts("wrap") or ()
     if wrap and body is not None:
         section.mistakes.append("%s: has both body and wrap: put the body where the receiver wants it" % section.path)

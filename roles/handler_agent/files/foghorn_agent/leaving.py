@@ -41,7 +41,7 @@ class Leaving:
         return self._since is not None
 
     @property
-    def trouble(self) -> Optional[str]:
+    def problem(self) -> Optional[str]:
         """What was begun although too few were left."""
         return "; ".join(sorted(set(self._overrun.values()))) or None
 
@@ -89,7 +89,7 @@ class Leaving:
         in_service = None
         if keep is not None:
             waits = self._why if self._since is not None else None
-            in_service = {"keep": str(keep), "waits": waits, "did_not_wait": self.trouble}
+            in_service = {"keep": str(keep), "waits": waits, "did_not_wait": self.problem}
         return {"wants_out": wish, "in_service": in_service}
 
     def _wanting(self, early: AbstractSet[str]) -> "List[Tuple[Tracked, Plan]]":

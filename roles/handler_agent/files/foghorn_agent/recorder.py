@@ -81,8 +81,8 @@ class Recorder:
             self._time_stage(record)
         lowered = {one.event_id.lower() for one in self.state.tracked}
         self._stages_began = {key: at for key, at in self._stages_began.items() if key[0] in ("", *lowered)}
-        if not lowered and self.state.hold is None and self.health.clock_trouble:
-            self.note(clock_trouble=None)
+        if not lowered and self.state.hold is None and self.health.clock_problem:
+            self.note(clock_problem=None)
         if had_events and not lowered:
             # Python puts what is used no more into lists of its own, and a process that mostly waits does not come
             # to empty them: with each event it would take a little more memory, to a mebibyte in all.
@@ -97,21 +97,21 @@ class Recorder:
             return
         if not self.journal.is_open:
             self._open_journal()
-        if self.health.journal_trouble or not self.is_up_to_date:
+        if self.health.journal_problem or not self.is_up_to_date:
             self._write()
 
     def note_records(self) -> None:
         """Say what the journal lacks, and keep what could not be read."""
-        trouble = doubt_about_records(self.state, self.journal.damaged_path)
-        if trouble is not None and trouble != self.health.records_trouble:
-            self.log(levels.ERROR, trouble)
+        problem = doubt_about_records(self.state, self.journal.damaged_path)
+        if problem is not None and problem != self.health.records_problem:
+            self.log(levels.ERROR, problem)
             if self.state.unreadable:
                 self.journal.keep_aside()
-        self.note(records_trouble=trouble)
+        self.note(records_problem=problem)
 
-    def note(self, **troubles: Any) -> None:
+    def note(self, **problems: Any) -> None:
         """Change what is known of the agent's health."""
-        self.health = self.health._replace(**troubles)
+        self.health = self.health._replace(**problems)
 
     def _time_stage(self, record: Record) -> None:
         if occasion(record) not in STAGES and record["kind"] != "manual":
@@ -127,14 +127,14 @@ class Recorder:
             self.counters.observe(now - self._stages_began.pop(key), stage=key[1], result=record["state"])
 
     def _write(self, *records: Record) -> None:
-        trouble = self.journal.append(*records)
+        problem = self.journal.append(*records)
         if len(self.journal.unwritten) > _MOST_UNWRITTEN:
             self.journal.condense(summarise(self.state))
         self._next_write = self.clocks.monotonic() + _WRITE_RETRY
-        if trouble != self.health.journal_trouble:
-            self.note(journal_trouble=trouble)
-            if trouble:
-                self.log(levels.ERROR, "%s: until it can be, nothing is approved" % trouble)
+        if problem != self.health.journal_problem:
+            self.note(journal_problem=problem)
+            if problem:
+                self.log(levels.ERROR, "%s: until it can be, nothing is approved" % problem)
             else:
                 self.log(levels.NOTICE, "the journal can be written again")
 

@@ -156,7 +156,7 @@ class Service:
     def _open(self, config: Config, environment: Mapping[str, str], log: Log, sockets: Sequence[socket.socket]) -> None:
         self._wanted = config
         """What the file says."""
-        # What was really begun is really brought to its end: a dry run would put the machine back with its services
+        # What was really begun is really brought to its end: a dry run would restore the machine with its services
         # stopped.
         self._is_finishing = config.dry_run and replay(Journal(config.state_directory).read()).is_out
         self._config = config = config._replace(dry_run=False) if self._is_finishing else config
@@ -167,7 +167,7 @@ class Service:
         self._opened.callback(self._selector.close)
         self._selector.register(self._signals, selectors.EVENT_READ)
         self._watched = -1
-        self._endpoint_trouble: Optional[str] = None
+        self._endpoint_problem: Optional[str] = None
         self._last_error = ("", 0.0)
         """What it was, and when it may be said again."""
         self._journal = Journal(config.journal_directory)
@@ -217,7 +217,7 @@ class Service:
         )
         self._opened.callback(self._endpoint.close)
         self._control: Optional[Control] = None
-        self._control_trouble: Optional[str] = None
+        self._control_problem: Optional[str] = None
         self._next_control = self._clocks.monotonic()
         self._opened.callback(self._close_control)
         self._open_control()
@@ -246,17 +246,17 @@ class Service:
         if self._control is not None or self._clocks.monotonic() < self._next_control:
             return
         self._next_control = self._clocks.monotonic() + _CONTROL_AGAIN
-        trouble = None
+        problem = None
         try:
             self._control = Control(self._config.journal_directory, self.agent.obey, self._selector)
         except OSError as error:
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
-            trouble = "nothing can be asked for by hand: %s" % error
-        if trouble is not None and trouble != self._control_trouble:
-            self._log(levels.ERROR, "%s. It is tried again" % trouble)
-        elif trouble is None and self._control_trouble is not None:
+            problem = "nothing can be asked for by hand: %s" % error
+        if problem is not None and problem != self._control_problem:
+            self._log(levels.ERROR, "%s. It is tried again" % problem)
+        elif problem is None and self._control_problem is not None:
             self._log(levels.NOTICE, "what is asked for by hand is heard again")
-        self._control_trouble = trouble
+        self._control_problem = problem
 
     def _close_control(self) -> None:
         if self._control is not None:
@@ -300,7 +300,7 @@ class Service:
         self._note_endpoint()
         self._notifier.sign_of_life()
         self._notifier.status(
-            "; ".join(["out of rotation" if self.agent.state.is_out else "in rotation", *self.agent.troubles])
+            "; ".join(["out of rotation" if self.agent.state.is_out else "in rotation", *self.agent.problems])
         )
         if len(self._webhooks):
             for report in self._webhooks.poll():
@@ -359,14 +359,14 @@ class Service:
         self.agent.note_configuration(str(error), None if self._file is None else self._file.modified)
 
     def _note_endpoint(self) -> None:
-        trouble = self._endpoint.trouble
-        if trouble != self._endpoint_trouble:
-            if trouble is not None:
-                self._log(levels.ERROR, "%s. It is tried again; events are handled meanwhile" % trouble)
+        problem = self._endpoint.problem
+        if problem != self._endpoint_problem:
+            if problem is not None:
+                self._log(levels.ERROR, "%s. It is tried again; events are handled meanwhile" % problem)
             else:
                 self._log(levels.NOTICE, "the endpoint listens on all of its addresses")
-            self._endpoint_trouble = trouble
-            self.agent.note_endpoint(trouble)
+            self._endpoint_problem = problem
+            self.agent.note_endpoint(problem)
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(
@@ -393,7 +393,7 @@ class Service:
         if text != self._last_error[0] or now >= self._last_error[1]:
             self._last_error = text, now + _SAY_AGAIN
             trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-            self._log(levels.ERROR, "this turn ended in an error that nobody foresaw: %s" % text, trace=trace)
+            self._log(levels.ERROR, "unexpected error in the agent's loop: %s" % text, trace=trace)
         # What came in and was not taken wakes the loop at once, again and again.
         time.sleep(_PAUSE_AFTER_ERROR)
         return _LOOK_AFTER_CLIENTS
@@ -447,9 +447,9 @@ class Service:
     def _note_webhook(self, report: Report) -> None:
         result = "delivered" if report.delivered else "given up" if report.is_final else "tried again"
         self.agent.counters.add("foghorn_webhooks_total", result=result)
-        trouble = report.warning if report.delivered else report.detail
-        if trouble is not None:
-            self._log(levels.WARNING, "webhook to %s: %s: %s" % (shown_url(report.request.url), result, trouble))
+        problem = report.warning if report.delivered else report.detail
+        if problem is not None:
+            self._log(levels.WARNING, "webhook to %s: %s: %s" % (shown_url(report.request.url), result, problem))
 
 
 def _dry(log: Log) -> Log:

@@ -195,7 +195,7 @@ def test_given_a_record_that_is_still_there_when_the_last_claim_is_given_up_then
     keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
     (directory / "services.json").touch()
 
-    with pytest.raises(ClaimError, match=r"still holds services\.json: not all was put back"):
+    with pytest.raises(ClaimError, match=r"still holds services\.json: not all was restored"):
         keep(directory, lambda state: claims.release(state, FIRST, "by_hand"), "services.json", "other.json")
     assert list(claims.read(str(directory)).claims) == ["by_hand"]
     assert (directory / "services.json").exists()

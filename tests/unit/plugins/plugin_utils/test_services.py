@@ -11,11 +11,11 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     LONGEST_RECORDED,
     ServiceError,
+    problem,
     read_record,
     read_services,
     running,
     stop_limit,
-    trouble,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,7 +178,7 @@ def test_given_a_command_for_the_status_when_it_ends_then_its_exit_status_counts
     answers = {"results": [{"item": services[0], "rc": rc, "stdout": "ActiveState=active\nType=oneshot"}]}
 
     assert running(services, answers) == (services if is_running else [])
-    assert bool(trouble(services, answers, "running")) is not is_running
+    assert bool(problem(services, answers, "running")) is not is_running
 
 
 def test_given_a_service_that_only_its_tasks_know_of_then_it_counts_as_running_in_its_place() -> None:
@@ -193,7 +193,7 @@ def test_given_a_service_that_only_its_tasks_know_of_then_it_counts_as_running_i
 def test_given_a_unit_that_systemd_does_not_know_then_it_is_named(load: str, is_known: bool) -> None:
     services, answers = asked(shown("nginx", "active", "not-found"), shown("ngnix", load=load))
 
-    said = trouble(services, answers)
+    said = problem(services, answers)
 
     assert said.startswith("graceful_shutdown_services: systemd does not know ngnix. Name") is not is_known
 
@@ -206,9 +206,9 @@ def test_given_services_that_are_not_as_expected_then_they_are_named() -> None:
         shown("broken", "failed", kind="oneshot"),
     )
 
-    assert trouble(services, answers) == ""
-    assert trouble(services, answers, "stopped").endswith("although their stop succeeded: up")
-    assert trouble(services, answers, "running").endswith("although their start succeeded: down, broken")
+    assert problem(services, answers) == ""
+    assert problem(services, answers, "stopped").endswith("although their stop succeeded: up")
+    assert problem(services, answers, "running").endswith("although their start succeeded: down, broken")
 
 
 @pytest.mark.parametrize("where", ["unreachable", "results"])
@@ -217,12 +217,12 @@ def test_given_a_machine_that_is_lost_while_it_is_asked_then_nothing_is_known_of
     lost = {"item": services[0], "unreachable": True}
     answers = {"unreachable": True} if where == "unreachable" else {"results": [*answers["results"], lost]}
 
-    assert "could not be reached" in trouble(services, answers, "running")
+    assert "could not be reached" in problem(services, answers, "running")
 
 
 def test_given_an_expectation_that_there_is_not_then_it_is_refused() -> None:
     with pytest.raises(ServiceError, match="expected: 'up' is not one of any, running, stopped"):
-        trouble([], {}, "up")
+        problem([], {}, "up")
 
 
 DATABASE = {"name": "db", "stop_tasks": "/operator/stop.yml", "start_tasks": "/operator/start.yml", "timeout": 2000}

@@ -600,7 +600,7 @@ class Rehearsal:
         elif name == "start":
             self._services_start()
         elif name == "register":
-            assert not self.stopped, "put back with its service stopped"
+            assert not self.stopped, "restored with its service stopped"
             self.done.clear()
             self.touched = False
             self._may_repeat = False

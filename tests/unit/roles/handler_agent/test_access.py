@@ -69,7 +69,7 @@ def test_given_a_path_when_asked_for_then_others_learn_only_whether_the_machine_
     assert status_for(from_elsewhere(path), access()) == others
 
 
-def test_given_trouble_when_others_ask_for_health_then_they_learn_that_the_agent_runs_and_no_more() -> None:
+def test_given_a_problem_when_others_ask_for_health_then_they_learn_that_the_agent_runs_and_no_more() -> None:
     own, others = access().respond(Asked("/healthz", "127.0.0.1", True)), access().respond(from_elsewhere("/healthz"))
     assert own is not None
     assert others is not None

@@ -216,14 +216,14 @@ def test_given_a_record_that_the_disk_did_not_take_when_the_poll_goes_on_by_itse
     assert rehearsal.agent.turn() == 1.0
 
 
-@pytest.mark.parametrize("what", ["an event", "an event that is over", "trouble", "doubt"])
+@pytest.mark.parametrize("what", ["an event", "an event that is over", "problem", "doubt"])
 def test_given_something_that_goes_on_when_polled_then_the_loop_hears_each_answer(what: str) -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=20.0, linger=5.0)] if "event" in what else [])
     rehearsal.run_until(10.0)
     if what == "an event that is over":
         rehearsal.failing = {step["name"] for step in POLICY["restore"]}
         rehearsal.tick_until(lambda: any(one.over for one in rehearsal.state.tracked))
-    elif what == "trouble":
+    elif what == "problem":
         rehearsal.silent = True
         rehearsal.tick(2.0)
     elif what == "doubt":
@@ -278,7 +278,7 @@ def test_given_a_poll_that_goes_on_by_itself_when_somebody_asks_then_what_it_hea
     assert status_of(rehearsal)["last_answer"] == format_date(last_answer)
 
 
-# --- IMDS in trouble --------------------------------------------------------------------------------
+# --- IMDS with problems --------------------------------------------------------------------------------
 
 
 def test_given_an_imds_that_fails_for_a_while_when_logged_then_once_when_it_begins_and_once_when_it_ends() -> None:
@@ -287,10 +287,10 @@ def test_given_an_imds_that_fails_for_a_while_when_logged_then_once_when_it_begi
     rehearsal.silent = True
     rehearsal.run_until(60.0)
     assert rehearsal.agent is not None
-    assert rehearsal.agent.status()["trouble"] == "silent"
+    assert rehearsal.agent.status()["problems"]["IMDS"] == "silent"
     rehearsal.silent = False
     rehearsal.run_until(65.0)
-    assert rehearsal.agent.status()["trouble"] is None
+    assert rehearsal.agent.status()["problems"]["IMDS"] is None
     assert [message for message in messages(rehearsal) if "IMDS" in message] == [
         "IMDS cannot be read: silent",
         "IMDS answers again",
@@ -782,7 +782,7 @@ def test_given_a_restore_that_fails_when_its_step_is_corrected_then_the_new_one_
     assert rehearsal.steps().count("start") == 1
 
 
-# --- the journal in trouble -------------------------------------------------------------------------
+# --- the journal with problems -------------------------------------------------------------------------
 
 
 FULL = "the journal cannot be written: No space left on device"
@@ -796,7 +796,7 @@ def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approv
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     assert rehearsal.approve_worker.jobs == []
     status = status_of(rehearsal)
-    assert status["journal_trouble"] == FULL
+    assert status["problems"]["journal"] == FULL
     assert [event["ready"] for event in status["events"]] == [False]
     assert messages(rehearsal, levels.ERROR) == [FULL + ": until it can be, nothing is approved"]
     assert rehearsal.agent is not None
@@ -807,7 +807,7 @@ def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approv
 
     rehearsal.disk_is_full = False
     rehearsal.run_until(101.0)
-    assert status_of(rehearsal)["journal_trouble"] is None
+    assert status_of(rehearsal)["problems"]["journal"] is None
     assert "the journal can be written again" in messages(rehearsal)
     assert rehearsal.approvals == [(101.0, "E-1")]
     assert [record["kind"] for record in rehearsal.history].count("seen") == 1
@@ -854,7 +854,7 @@ def test_given_a_journal_that_cannot_be_had_when_an_event_comes_then_it_is_handl
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
     assert rehearsal.approve_worker.jobs == []
     status = status_of(rehearsal)
-    assert status["journal_trouble"] == AWAY
+    assert status["problems"]["journal"] == AWAY
     assert [event["ready"] for event in status["events"]] == [False]
     assert messages(rehearsal, levels.ERROR) == [AWAY + ": until it can be, nothing is approved"]
     assert rehearsal.agent is not None
@@ -862,11 +862,11 @@ def test_given_a_journal_that_cannot_be_had_when_an_event_comes_then_it_is_handl
     assert answer == (200, "text/plain; charset=utf-8", b"running\njournal: the journal is away\n")
     metrics = rehearsal.agent.respond("/metrics")
     assert metrics is not None
-    assert b'foghorn_trouble{with="journal"} 1.0\n' in metrics[2]
+    assert b'foghorn_problems{with="journal"} 1.0\n' in metrics[2]
 
     rehearsal.journal_is_away = False
     rehearsal.run_until(101.0)
-    assert status_of(rehearsal)["journal_trouble"] is None
+    assert status_of(rehearsal)["problems"]["journal"] is None
     assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
     assert [record["kind"] for record in rehearsal.history].count("seen") == 1
 

@@ -411,7 +411,7 @@ def test_given_no_agent_when_something_is_asked_by_hand_then_it_says_where_to_lo
 
 
 @pytest.mark.parametrize(
-    ("arguments", "trouble"),
+    ("arguments", "problem"),
     [
         (["forget"], "forget needs the id of one event"),
         (["forget", "E-1", "E-2"], "forget needs the id of one event"),
@@ -421,8 +421,8 @@ def test_given_no_agent_when_something_is_asked_by_hand_then_it_says_where_to_lo
         (["drain", "restore"], "one command at a time"),
     ],
 )
-def test_given_what_cannot_be_asked_by_hand_when_read_then_it_is_refused(arguments: List[str], trouble: str) -> None:
-    with pytest.raises(UsageError, match=trouble):
+def test_given_what_cannot_be_asked_by_hand_when_read_then_it_is_refused(arguments: List[str], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
         parse_arguments(arguments)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generator, List, Tuple
 
 import pytest
-from foghorn_agent.act.connections import count_established, trouble_with_containers
+from foghorn_agent.act.connections import count_established, problem_with_containers
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ESTABLISHED = "01"
@@ -220,22 +220,22 @@ def test_given_a_kernel_without_ipv6_when_connections_are_passed_on_then_ipv4_al
     assert count_established([443], proc=str(tracked)) == 1
 
 
-def test_given_a_list_that_can_be_read_or_nothing_tracked_when_asked_then_containers_are_no_trouble(
+def test_given_a_list_that_can_be_read_or_nothing_tracked_when_asked_then_containers_are_no_problem(
     tracked: Path, tmp_path: Path
 ) -> None:
-    assert trouble_with_containers(str(tracked), str(tmp_path / "count")) is None
+    assert problem_with_containers(str(tracked), str(tmp_path / "count")) is None
     (tracked / "nf_conntrack").unlink()
-    assert trouble_with_containers(str(tracked), str(tmp_path / "count")) is None
+    assert problem_with_containers(str(tracked), str(tmp_path / "count")) is None
 
 
 def test_given_connections_that_are_tracked_and_not_listed_when_asked_then_that_is_said(
     proc: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "count").write_text("7\n")
-    said = trouble_with_containers(str(proc), str(tmp_path / "count"))
+    said = problem_with_containers(str(proc), str(tmp_path / "count"))
     assert said == "%s/nf_conntrack is not there: this kernel tracks connections and does not list them" % proc
     (proc / "nf_conntrack").mkdir()
-    said = trouble_with_containers(str(proc), str(tmp_path / "count"))
+    said = problem_with_containers(str(proc), str(tmp_path / "count"))
     assert said == "%s/nf_conntrack cannot be read: Is a directory" % proc
 
 

@@ -77,9 +77,9 @@ def test_given_a_record_that_is_damaged_when_all_is_ready_then_nothing_is_approv
     assert rehearsal.steps()[-1] == "stop"
     assert rehearsal.approvals == []
     assert "1 records of the journal cannot be read" in answer(rehearsal, "/healthz")
-    assert 'foghorn_trouble{with="records"} 1.0' in answer(rehearsal, "/metrics")
+    assert 'foghorn_problems{with="records"} 1.0' in answer(rehearsal, "/metrics")
     status = json.loads(answer(rehearsal, "/status")[4:])
-    assert "nothing is approved or restored" in status["records_trouble"]
+    assert "nothing is approved or restored" in status["problems"]["records"]
     assert status["events"][0]["withheld"] == "records of the journal are missing"
     assert rehearsal.kept_aside[: len(before)] == before
     assert len(said(rehearsal, "records of the journal cannot be read")) == 1
@@ -324,7 +324,7 @@ def test_given_a_hold_for_20_minutes_when_the_clock_is_put_right_then_it_ends_af
     assert rehearsal.state.hold is None
 
 
-def test_given_nothing_that_goes_by_the_clock_when_it_is_put_right_then_that_is_no_trouble() -> None:
+def test_given_nothing_that_goes_by_the_clock_when_it_is_put_right_then_that_is_no_problem() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(5.0)
     rehearsal.wall_step = 60.0
@@ -388,7 +388,7 @@ def test_given_policies_that_leave_types_out_or_name_unknown_ones_when_in_force_
         "policies: Quench is no type of event that this version knows; no policy is for Preempt, Terminate, Freeze,"
         " and no hook\n"
     ) in answer(rehearsal, "/healthz")
-    assert 'foghorn_trouble{with="policies"} 1.0' in answer(rehearsal, "/metrics")
+    assert 'foghorn_problems{with="policies"} 1.0' in answer(rehearsal, "/metrics")
     assert rehearsal.agent is not None
     rehearsal.agent.use(parse_config({"policies": [POLICY], "quorum": QUORUM}))
     assert "policies" not in answer(rehearsal, "/healthz")

@@ -453,16 +453,16 @@ def test_given_connections_when_closed_then_all_are_hung_up_on(clock: Clock) -> 
         (("localhost", 0), "cannot listen on localhost port 0"),
     ],
 )
-def test_given_an_address_that_cannot_be_had_when_listening_then_the_trouble_names_it_and_the_others_answer(
+def test_given_an_address_that_cannot_be_had_when_listening_then_the_problem_names_it_and_the_others_answer(
     clock: Clock, address: Tuple[str, int], complaint: str
 ) -> None:
     with selectors.SelectSelector() as selector:
         endpoint = Endpoint([("127.0.0.1", 0), address], respond, selector, clock)
-        assert re.match(complaint, endpoint.trouble or "")
+        assert re.match(complaint, endpoint.problem or "")
         assert endpoint.is_busy
         assert [host for host, _port in endpoint.addresses] == ["127.0.0.1"]
         endpoint.close()
-        assert (endpoint.trouble, endpoint.is_busy) == (None, False)
+        assert (endpoint.problem, endpoint.is_busy) == (None, False)
 
 
 # --- who asks
@@ -501,15 +501,15 @@ def test_given_a_port_that_is_taken_when_it_is_free_again_then_it_is_listened_on
         taken.listen(1)
         address = taken.getsockname()
         loop = Loop(clock, addresses=[address])
-        assert re.search("port %d: .*in use" % address[1], loop.endpoint.trouble or "")
+        assert re.search("port %d: .*in use" % address[1], loop.endpoint.problem or "")
         clock.advance(1.0)
         loop.turn()
-        assert loop.endpoint.trouble
+        assert loop.endpoint.problem
     loop.turn()
-    assert loop.endpoint.trouble
+    assert loop.endpoint.problem
     clock.advance(1.0)
     loop.turn()
-    assert loop.endpoint.trouble is None
+    assert loop.endpoint.problem is None
     loop.address = address
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
     loop.close()
@@ -562,11 +562,11 @@ def test_given_a_socket_that_listens_already_when_its_address_is_asked_for_then_
         with socket.create_connection(address, PATIENCE) as early:
             early.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
             loop = Loop(clock, addresses=[address], inherited=[held.dup()])
-            assert (loop.endpoint.trouble, loop.endpoint.addresses) == (None, [address])
+            assert (loop.endpoint.problem, loop.endpoint.addresses) == (None, [address])
             assert status_of(loop.read(early)) == 200
         loop.endpoint.listen([])
         loop.endpoint.listen([address])
-        assert loop.endpoint.trouble is None
+        assert loop.endpoint.problem is None
         loop.close()
 
 
@@ -591,7 +591,7 @@ def test_given_a_socket_at_an_address_that_the_machine_does_not_have_when_listen
         loop = Loop(clock, addresses=[address], inherited=[held.dup()])
         for _unused in range(2):
             assert loop.endpoint.addresses == [address]
-            assert f"cannot listen on 192.0.2.1 port {address[1]}: " in str(loop.endpoint.trouble)
+            assert f"cannot listen on 192.0.2.1 port {address[1]}: " in str(loop.endpoint.problem)
             clock.advance(1.0)
             loop.turn()
         loop.close()

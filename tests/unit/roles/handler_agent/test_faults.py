@@ -169,7 +169,7 @@ def test_given_any_fault_at_any_stage_when_it_is_over_then_every_promise_was_kep
     reality.run_until(reality.now + 5.0)
     assert not reality.state.is_out
     assert reality.state.tracked == ()
-    assert status_of(reality)["trouble"] is None
+    assert status_of(reality)["problems"]["IMDS"] is None
     if stage != "approving" and name in LASTING:
         assert [message for priority, message in reality.log if priority == levels.WARNING], "nobody was told"
 

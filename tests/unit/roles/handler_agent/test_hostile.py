@@ -86,9 +86,9 @@ def test_given_hostile_events_when_shown_as_a_table_then_each_is_one_line_that_o
     assert len(table.splitlines()) <= 4 + len(document.events)
 
 
-def test_given_hostile_trouble_when_shown_as_a_table_then_it_only_shows_itself(rehearsal: Rehearsal) -> None:
+def test_given_hostile_problem_when_shown_as_a_table_then_it_only_shows_itself(rehearsal: Rehearsal) -> None:
     status = agent_of(rehearsal).status()
-    status.update(trouble="\x1b[2J\nOUT", journal_trouble="\x07", vm_name="\u202eweb")
+    status.update(problems={"IMDS": "\x1b[2J\nOUT", "journal": "\x07"}, vm_name="\u202eweb")
     status["step"] = {"stage": "drain", "name": "\x1b]0;x\x07"}
     status["events"][0].update(event_id="\x1b[31m\r\n\x9b2J\u202e", event_type="\ud800", resources=["\u2028"])
     table = as_table(status)

@@ -60,7 +60,7 @@ def test_given_a_drain_by_hand_when_it_is_restored_then_it_is_back() -> None:
     rehearsal = rehearsal_of()
     rehearsal.ask("drain")
     rehearsal.run_until(30.0)
-    assert rehearsal.ask("restore") == "is being put back into rotation"
+    assert rehearsal.ask("restore") == "is being restored to rotation"
     rehearsal.run_until(60.0)
     assert rehearsal.restored == 1
     assert not rehearsal.state.is_out
@@ -266,7 +266,7 @@ def test_given_an_event_when_it_is_forgotten_then_it_is_undone_and_never_approve
     rehearsal = rehearsal_of(Life("Reboot", notice=900.0, impact=0.0))
     rehearsal.failing = {"wait"}
     rehearsal.tick_until(lambda: rehearsal.steps("shutdown"))
-    assert rehearsal.ask("forget", event_id="E-1") == "is being put back into rotation"
+    assert rehearsal.ask("forget", event_id="E-1") == "is being restored to rotation"
     rehearsal.run_until(rehearsal.now + 60.0)
     assert rehearsal.happenings[0].is_listed
     assert not rehearsal.state.is_out

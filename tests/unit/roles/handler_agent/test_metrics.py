@@ -10,7 +10,7 @@ from typing import Any, Dict, List
 import pytest
 from edge_helpers import SAMPLE
 from foghorn_agent.http.metrics import Counters, render
-from foghorn_agent.http.status import TROUBLES
+from foghorn_agent.http.status import PROBLEMS
 
 
 def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str = "Reboot") -> Dict[str, Any]:
@@ -25,8 +25,8 @@ def event(event_id: str, phase: str = "drain", seconds: Any = 5, event_type: str
 
 
 def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = True, checks: Any = ()) -> List[str]:
-    status = dict(dict.fromkeys(TROUBLES), in_rotation=in_rotation, events=events, checks=checks, dry_run=None)
-    status["endpoint_trouble"] = "taken"
+    problems = {**dict.fromkeys(PROBLEMS), "endpoint": "taken"}
+    status = {"problems": problems, "in_rotation": in_rotation, "events": events, "checks": checks, "dry_run": None}
     return render(status, 1767225600.5, 2, counters).splitlines()
 
 
@@ -44,17 +44,17 @@ def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> Non
         "# HELP foghorn_last_answer_timestamp_seconds When IMDS last gave a document.",
         "# TYPE foghorn_last_answer_timestamp_seconds gauge",
         "foghorn_last_answer_timestamp_seconds 1767225600.5",
-        "# HELP foghorn_trouble Whether something is wrong with what the agent needs; /healthz says what.",
-        "# TYPE foghorn_trouble gauge",
-        'foghorn_trouble{with="IMDS"} 0.0',
-        'foghorn_trouble{with="clock"} 0.0',
-        'foghorn_trouble{with="configuration"} 0.0',
-        'foghorn_trouble{with="endpoint"} 1.0',
-        'foghorn_trouble{with="identity"} 0.0',
-        'foghorn_trouble{with="journal"} 0.0',
-        'foghorn_trouble{with="members"} 0.0',
-        'foghorn_trouble{with="policies"} 0.0',
-        'foghorn_trouble{with="records"} 0.0',
+        "# HELP foghorn_problems Whether something is wrong with what the agent needs; /healthz says what.",
+        "# TYPE foghorn_problems gauge",
+        'foghorn_problems{with="IMDS"} 0.0',
+        'foghorn_problems{with="clock"} 0.0',
+        'foghorn_problems{with="configuration"} 0.0',
+        'foghorn_problems{with="endpoint"} 1.0',
+        'foghorn_problems{with="identity"} 0.0',
+        'foghorn_problems{with="journal"} 0.0',
+        'foghorn_problems{with="members"} 0.0',
+        'foghorn_problems{with="policies"} 0.0',
+        'foghorn_problems{with="records"} 0.0',
     ]
 
 

@@ -157,8 +157,8 @@ def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_run
             taken.close()
             if what == "directory":
                 state.unlink()
-            trouble = "journal: " if what == "directory" else "endpoint: "
-            wait_until(lambda: trouble not in (health_at(runtime / "agent.sock") or trouble))
+            problem = "journal: " if what == "directory" else "endpoint: "
+            wait_until(lambda: problem not in (health_at(runtime / "agent.sock") or problem))
 
         thread = meanwhile(look)
         assert serve(write(tmp_path / "agent.json", chosen), {"RUNTIME_DIRECTORY": str(runtime)}) == 0
@@ -309,7 +309,9 @@ def test_given_webhooks_with_bodies_and_states_when_something_happens_then_they_
     ]
 
 
-def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and_trouble_is_said(service: Any) -> None:
+def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and_a_problem_is_named(
+    service: Any,
+) -> None:
     one, said = service()
     request = Request("http://127.0.0.1:9/?sig=hidden", "{}")
     reports = [
@@ -405,7 +407,7 @@ def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays
     change('{"margin": ')
     assert one.agent.config is before
     assert "the last good one stays" in said[-1]
-    assert [line for line in one.agent.troubles if line.startswith("configuration: ")]
+    assert [line for line in one.agent.problems if line.startswith("configuration: ")]
     # It was read, and refused: whoever waits for the verdict has it.
     assert one.agent.status()["configuration_modified"] == os.stat(one._file.path).st_mtime
     count = len(said)
@@ -414,7 +416,7 @@ def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays
     # Nobody tells it to: as long as the file is spoilt, it looks by itself.
     change({"margin": 7}, is_told=False)
     assert one.agent.config.margin == 7.0
-    assert one.agent.troubles == []
+    assert one.agent.problems == []
 
 
 def test_given_another_metadata_service_when_told_to_reload_then_the_agent_begins_anew(reloading: Any) -> None:
@@ -559,7 +561,7 @@ def test_given_an_error_that_nobody_foresaw_when_a_turn_ends_in_it_then_it_is_co
         one._turn()
     assert one.agent.state.boot_id is not None
     assert [what for what in said if what[0] == levels.ERROR] == [
-        (levels.ERROR, "this turn ended in an error that nobody foresaw: KeyError: 'unforeseen'")
+        (levels.ERROR, "unexpected error in the agent's loop: KeyError: 'unforeseen'")
     ]
     answer = one.agent.respond("/metrics")
     assert b"\nfoghorn_errors_total 2.0\n" in answer[2]

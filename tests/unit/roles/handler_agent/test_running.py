@@ -575,7 +575,7 @@ def test_given_connections_that_are_tracked_and_not_listed_when_none_is_left_the
 ) -> None:
     for table in ("tcp", "tcp6"):
         (tmp_path / table).write_text("")
-    monkeypatch.setattr(module, "trouble_with_containers", lambda _proc: "this kernel does not list them")
+    monkeypatch.setattr(module, "problem_with_containers", lambda _proc: "this kernel does not list them")
     outcome = outcome_of(start(Step(WAIT_CONNECTIONS, "it", 60.0, ports=(443,))))
     assert (outcome.succeeded, outcome.output) == (
         True,

@@ -369,7 +369,7 @@ def test_given_a_journal_that_cannot_be_written_when_it_can_be_again_then_the_ap
     resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, (max(journal.stat().st_size, 512), no_limit[1]))
     azure.event("Reboot", "web_0", **dict(LIFE, notice=600))
     wait_for(lambda: "stop" in agent.noted("end"), [agent])
-    wait_for(lambda: status(agent)["journal_trouble"], [agent])
+    wait_for(lambda: status(agent)["problems"]["journal"], [agent])
     threading.Event().wait(1.0)
     assert event_of(azure)["approvals"] == []
     assert "until it can be, nothing is approved" in agent.output.read_text()
@@ -413,7 +413,7 @@ def test_given_what_is_asked_by_hand_when_the_agent_is_killed_and_back_then_it_h
     assert "by hand  nothing is approved until it is released\n" in table
 
     assert agent.run("release").returncode == 0
-    assert agent.run("restore").stdout == b"is being put back into rotation\n"
+    assert agent.run("restore").stdout == b"is being restored to rotation\n"
     wait_for(lambda: agent.ask("/readyz") == 200, [agent])
     assert agent.noted("end") == ["deregister", "wait", "start", "register"]
     history = agent.run("history").stdout.decode("ascii")

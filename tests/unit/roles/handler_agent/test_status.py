@@ -169,7 +169,7 @@ def test_given_an_event_without_a_plan_when_asked_for_its_phase_then_it_is_ignor
     assert status_of(rehearsal)["in_rotation"] is True
 
 
-def test_given_trouble_when_written_as_a_table_then_it_is_there() -> None:
+def test_given_a_problem_when_written_as_a_table_then_it_is_there() -> None:
     health = Health(EPOCH.timestamp(), None, "IMDS is silent", "the disk is full")
     checks = [{"name": "web", "ready": False, "detail": "refused"}, {"name": "db", "ready": True, "detail": ""}]
     text = as_table(describe(State(vm_name=VM_NAME), (), None, health, NOW, checks=checks))

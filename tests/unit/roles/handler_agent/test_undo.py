@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was taken out is put back by what was written down then, whatever the configuration says now.
+"""What was taken out is restored by what was written down then, whatever the configuration says now.
 
 Runs on Python 3.6 and later.
 """

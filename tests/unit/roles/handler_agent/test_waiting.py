@@ -95,7 +95,7 @@ def test_given_a_spoilt_configuration_when_probed_then_the_machine_is_as_it_was_
     assert found is None
     assert answers[0] == ((503, "out of rotation\n") if is_out else (200, "in rotation\n"))
     assert answers[1] == (503, "nothing is handled\nconfiguration: %s\n" % error)
-    assert 'foghorn_trouble{with="configuration"} 1.0\n' in answers[2][1]
+    assert 'foghorn_problems{with="configuration"} 1.0\n' in answers[2][1]
     assert "foghorn_in_rotation %r\n" % float(not is_out) in answers[2][1]
     assert [status for status, _text in answers[3:]] == [404, 404]
     assert [message for _priority, message in said] == [

@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, T
 
 import pytest
 from edge_helpers import AGENT, PATIENCE, Clock, wait_until
-from foghorn_agent.http.bodies import FIELDS, fields_of, fill, troubles_with
+from foghorn_agent.http.bodies import FIELDS, fields_of, fill, problems_with
 from foghorn_agent.http.delivery import deliver, read_secret, require_secrecy, send, split_url
 from foghorn_agent.http.webhooks import (
     PLAIN_JSON,
@@ -446,14 +446,14 @@ def test_given_later_times_when_a_body_is_made_then_they_count_from_what_happene
 
 
 def test_given_what_is_no_field_when_looked_at_then_it_is_named() -> None:
-    assert troubles_with(["$text", {"a": "$vm", "b": "${in_60}"}, 5, "$$"]) == [
+    assert problems_with(["$text", {"a": "$vm", "b": "${in_60}"}, 5, "$$"]) == [
         "$vm is no field, only %s, in_SECONDS" % ", ".join(FIELDS)
     ]
-    assert troubles_with(["5 $", "${}"]) == ["a $ begins no field: write $$ for a dollar"] * 2
+    assert problems_with(["5 $", "${}"]) == ["a $ begins no field: write $$ for a dollar"] * 2
     deep: Any = "x"
     for _level in range(40):
         deep = [deep]
-    assert troubles_with(deep) == ["is nested deeper than 32 levels"]
+    assert problems_with(deep) == ["is nested deeper than 32 levels"]
 
 
 # --- a proxy
@@ -764,7 +764,7 @@ def test_given_a_server_that_never_works_when_the_patience_is_over_then_it_is_gi
     assert queue.queue.counts == Counts(retried=8, failed=1)
 
 
-def test_given_a_url_in_trouble_when_others_are_told_then_they_hear_at_once_and_it_hears_in_order(
+def test_given_a_url_that_fails_when_others_are_told_then_they_hear_at_once_and_it_hears_in_order(
     make_queue: Callable[..., Queue], receiver: Receiver, clock: Clock
 ) -> None:
     receiver.answers.append((500, {}, b""))

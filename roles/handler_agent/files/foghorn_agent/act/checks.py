@@ -22,7 +22,7 @@ _LONGEST_QUOTE = 200  # characters
 
 
 class _Answer(NamedTuple):
-    trouble: Optional[str]
+    problem: Optional[str]
     """None: all of them agree."""
     again_at: float
 
@@ -77,10 +77,10 @@ class Checks:
                 self._running = self._start(self._left.pop(0))
                 return
 
-    def trouble_with(self, event_id: str) -> Optional[str]:
+    def problem_with(self, event_id: str) -> Optional[str]:
         """Why an event is not to be approved now; None if all of its checks agree."""
         answer = self._answers.get(event_id)
-        return "its checks have not ended yet" if answer is None else answer.trouble
+        return "its checks have not ended yet" if answer is None else answer.problem
 
     def stop(self) -> None:
         """End what is running."""
@@ -95,11 +95,11 @@ class Checks:
         if outcome.succeeded and self._left:
             return
         self._left = []
-        trouble = None
+        problem = None
         if not outcome.succeeded:
             said = plain(outcome.output.strip().rpartition("\n")[2])[:_LONGEST_QUOTE]
-            trouble = "check %s: %s%s" % (work.step.name, outcome.reason, ": " + said if said else "")
-        self._answers[work.event.event_id] = _Answer(trouble, now + SECONDS_BETWEEN)
+            problem = "check %s: %s%s" % (work.step.name, outcome.reason, ": " + said if said else "")
+        self._answers[work.event.event_id] = _Answer(problem, now + SECONDS_BETWEEN)
 
 
 def _works_of(wanted: Wanted) -> List[Work]:

@@ -48,7 +48,7 @@ def count_established(ports: Container[int], ignored: Iterable[str] = (), proc: 
     )
 
 
-def trouble_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACKED_COUNT) -> Optional[str]:
+def problem_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACKED_COUNT) -> Optional[str]:
     """Why connections that are passed on to containers cannot be counted here; None: they can, or there are none."""
     path = os.path.join(proc, _TRACKED)
     try:

@@ -13,7 +13,7 @@ from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
 from ..io import log as levels
 from ..io.log import Log
 from ..io.paths import UnsafePath, check_path
-from .connections import count_established, trouble_with_containers
+from .connections import count_established, problem_with_containers
 from .steps import Child, StepOutcome, hook_commands
 
 _CUT_OFF = "cut off at the deadline"
@@ -230,8 +230,8 @@ class Running:
         # Of a machine with very many connections, no more than a tenth of the time.
         self._next_count = counted + max(_CONNECTIONS_INTERVAL, 10 * (counted - now))
         if left == 0:
-            trouble = trouble_with_containers(self._around.proc_net)
-            return self._succeeded("" if trouble is None else "those of containers were not counted: %s" % trouble)
+            problem = problem_with_containers(self._around.proc_net)
+            return self._succeeded("" if problem is None else "those of containers were not counted: %s" % problem)
         if now < self._ends:
             return None
         if self._is_cut:

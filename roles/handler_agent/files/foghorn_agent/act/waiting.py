@@ -89,7 +89,7 @@ class _Waiting:
     def respond(self, asked: Asked) -> Optional[Response]:
         """Answer one request; None for a path that is not there."""
         if asked.path == "/readyz":
-            # The machine serves as it did before: the agent's trouble is not its application's.
+            # The machine serves as it did before: the agent's problem is not its application's.
             if self._is_out:
                 return Response(503, "text/plain", b"out of rotation\n")
             return Response(200, "text/plain", b"in rotation\n")
@@ -101,7 +101,7 @@ class _Waiting:
         if asked.path == "/metrics" and asked.is_local:
             samples = [
                 ("foghorn_in_rotation", (), float(not self._is_out)),
-                ("foghorn_trouble", (("with", "configuration"),), 1.0),
+                ("foghorn_problems", (("with", "configuration"),), 1.0),
             ]
             return Response(200, "text/plain; version=0.0.4", as_text(samples).encode("utf-8"))
         return None

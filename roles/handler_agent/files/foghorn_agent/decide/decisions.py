@@ -513,7 +513,7 @@ def has_nothing_to_do(one: Tracked, plan: Plan, has_hooks: Callable[[str], bool]
 def is_ready(one: Tracked, plan: Plan) -> bool:
     """Whether all that the plan wants before the event has succeeded, and still holds."""
     return (
-        # Until the next document tells whether it booted by the event, or has to be made ready anew.
+        # Until the next document tells whether it booted by the event, or has to be prepared anew.
         not one.rebooted
         and not one.flawed
         and not one.halted

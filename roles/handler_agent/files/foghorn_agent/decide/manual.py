@@ -3,7 +3,7 @@
 """What does somebody ask for by hand, and what does it mean? Pure.
 
 A machine is out of rotation for as long as one owner wants it out: an event, or whoever drained it by hand. So nothing
-that is asked for by hand can put a machine back in the middle of maintenance.
+that is asked for by hand can restore a machine in the middle of maintenance.
 """
 
 import re
@@ -100,7 +100,7 @@ def answer_to(
     keepers = [one for one in state.tracked if one.over is None and one.took_out]
     if keepers:
         return "still out of rotation, for %s" % ", ".join(_named(one) for one in keepers)
-    return "is being put back into rotation" if state.is_out else "in rotation"
+    return "is being restored to rotation" if state.is_out else "in rotation"
 
 
 def as_message(record: Record) -> str:

@@ -3,7 +3,7 @@
 """What undoes that which was begun?
 
 It is written down with each step that begins, as the plan has it that is in force then: whatever the policies, the
-name or the version say when the machine is to come back, what was taken out is put back. Pure.
+name or the version say when the machine is to come back, what was taken out is restored. Pure.
 """
 
 from typing import Any, Dict, Mapping, NamedTuple, Tuple

@@ -85,22 +85,22 @@ def fill(template: Any, fields: Mapping[str, str], time: datetime) -> Any:
     return _Template(template).substitute(_Fields(fields, time)) if isinstance(template, str) else template
 
 
-def troubles_with(template: Any, depth: int = 0) -> List[str]:
+def problems_with(template: Any, depth: int = 0) -> List[str]:
     """What is wrong with a body: fields that there are not, and dollars that begin none."""
     if depth > _DEEPEST_BODY:
         return ["is nested deeper than %d levels" % _DEEPEST_BODY]
     if isinstance(template, dict):
         template = list(template.values())
     if isinstance(template, list):
-        return [trouble for value in template for trouble in troubles_with(value, depth + 1)]
-    troubles = []
+        return [problem for value in template for problem in problems_with(value, depth + 1)]
+    problems = []
     for match in _Template.pattern.finditer(template if isinstance(template, str) else ""):
         name = match.group("named") or match.group("braced")
         if match.group("invalid") is not None:
-            troubles.append("a $ begins no field: write $$ for a dollar")
+            problems.append("a $ begins no field: write $$ for a dollar")
         elif name is not None and name not in FIELDS and not _LATER.match(name):
-            troubles.append("$%s is no field, only %s, in_SECONDS" % (name, ", ".join(FIELDS)))
-    return troubles
+            problems.append("$%s is no field, only %s, in_SECONDS" % (name, ", ".join(FIELDS)))
+    return problems
 
 
 class _Template(Template):

@@ -142,7 +142,7 @@ class Endpoint:
         return [one.sock.getsockname()[:2] for one in self._listeners if one.wanted is not None]
 
     @property
-    def trouble(self) -> Optional[str]:
+    def problem(self) -> Optional[str]:
         """Which addresses cannot be listened on, why, and what to do; None while there is no such thing."""
         return "; ".join(self._missing.values()) or None
 

@@ -8,7 +8,6 @@ from foghorn_core.scheduled_events.text import plain
 
 from ..decide.policy import STAGES
 from ..decide.state import ENDED, SUCCEEDED, WITHDRAWN
-from .status import TROUBLES
 
 Labels = Tuple[Tuple[str, str], ...]
 Sample = Tuple[str, Labels, float]
@@ -22,11 +21,11 @@ _HELP = {
     "foghorn_member_errors_total": ("counter", "Members that gave no status that could be used, by reason."),
     "foghorn_last_answer_timestamp_seconds": ("gauge", "When IMDS last gave a document."),
     "foghorn_journal_unwritten": ("gauge", "Journal records that the disk has not taken."),
-    "foghorn_trouble": ("gauge", "Whether something is wrong with what the agent needs; /healthz says what."),
+    "foghorn_problems": ("gauge", "Whether something is wrong with what the agent needs; /healthz says what."),
     "foghorn_polls_total": ("counter", "Documents asked for, by result."),
     "foghorn_steps_total": ("counter", "Steps that ended, by stage and result."),
     "foghorn_approvals_total": ("counter", "Approvals sent, by result."),
-    "foghorn_errors_total": ("counter", "Turns of the loop that ended in an error that nobody foresaw."),
+    "foghorn_errors_total": ("counter", "Iterations of the loop that ended in an unexpected error."),
     "foghorn_webhooks_total": ("counter", "Webhooks, by result."),
     "foghorn_dry_run": ("gauge", "Whether nothing is done, and it is only said what would be."),
     "foghorn_dry_run_would_total": ("counter", "What would have been done in dry runs, by what it is."),
@@ -107,7 +106,8 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
     samples += [("foghorn_events", labels, float(count)) for labels, count in by_kind.items()]
     samples += [(name, labels, value) for (name, labels), value in counters.values.items()]
     samples += [
-        ("foghorn_trouble", (("with", name),), float(status[key] is not None)) for key, name in TROUBLES.items()
+        ("foghorn_problems", (("with", name),), float(problem is not None))
+        for name, problem in status["problems"].items()
     ]
     return as_text(samples) + _stages_as_text(counters)
 

@@ -17,17 +17,18 @@ from ..decide.state import BEGUN, MANUAL_ID, State, Tracked
 
 JsonObject = Dict[str, Any]
 
-# The fields of `/status`, and of `Health`, that say what is wrong with what the agent needs, and what that is.
-TROUBLES = {
-    "trouble": "IMDS",
-    "journal_trouble": "journal",
-    "endpoint_trouble": "endpoint",
-    "configuration_trouble": "configuration",
-    "records_trouble": "records",
-    "identity_trouble": "identity",
-    "clock_trouble": "clock",
-    "members_trouble": "members",
-    "policies_trouble": "policies",
+# What the agent needs, by its name in `/status`, `/healthz` and the metric, and the field of `Health` that says what is
+# wrong with it.
+PROBLEMS = {
+    "IMDS": "imds_problem",
+    "journal": "journal_problem",
+    "endpoint": "endpoint_problem",
+    "configuration": "configuration_problem",
+    "records": "records_problem",
+    "identity": "identity_problem",
+    "clock": "clock_problem",
+    "members": "members_problem",
+    "policies": "policies_problem",
 }
 
 
@@ -37,23 +38,23 @@ class Health(NamedTuple):
     running_since: float
     last_answer: Optional[float] = None
     """When IMDS last gave a document."""
-    trouble: Optional[str] = None
+    imds_problem: Optional[str] = None
     """What is wrong with IMDS now."""
-    journal_trouble: Optional[str] = None
+    journal_problem: Optional[str] = None
     """Why nothing can be written to it now."""
-    endpoint_trouble: Optional[str] = None
+    endpoint_problem: Optional[str] = None
     """Where it cannot listen now."""
-    configuration_trouble: Optional[str] = None
+    configuration_problem: Optional[str] = None
     """Why another configuration is used than the one that is in the file."""
-    records_trouble: Optional[str] = None
+    records_problem: Optional[str] = None
     """What the journal lacks."""
-    identity_trouble: Optional[str] = None
+    identity_problem: Optional[str] = None
     """Why it may not be known which VM this is, or was."""
-    clock_trouble: Optional[str] = None
+    clock_problem: Optional[str] = None
     """What became of the wall clock while something depended on it."""
-    members_trouble: Optional[str] = None
+    members_problem: Optional[str] = None
     """Whose words are too old to go by."""
-    policies_trouble: Optional[str] = None
+    policies_problem: Optional[str] = None
     """What the policies say that nobody knows, or do not say."""
     configuration_modified: Optional[float] = None
     """When the configuration's file that was read last was written; None for no file."""
@@ -128,13 +129,13 @@ def describe(
         "in_rotation": in_rotation or is_dry,
         "dry_run": {"in_rotation": in_rotation} if is_dry else None,
         **{field: leaving.get(field) for field in ("rotation_seconds", "wants_out", "in_service")},
-        # Whether it has to be put back by this agent, whatever the checks find.
+        # Whether it has to be restored by this agent, whatever the checks find.
         "out_of_rotation": state.is_out and not is_dry,
         "checks": list(checks),
         "document_incarnation": state.incarnation,
         "running_since": _as_date(health.running_since),
         "last_answer": _as_date(health.last_answer),
-        **{field: getattr(health, field) for field in TROUBLES},
+        "problems": {name: getattr(health, field) for name, field in PROBLEMS.items()},
         # To the last digit, by which it is known which one was read.
         "configuration_modified": health.configuration_modified,
         "step": None
@@ -188,7 +189,7 @@ def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: H
         phase=phase(one, rules),
         rule=plan.rule,
         # Nobody may count on what a crash would make this agent forget.
-        ready=one.over is None and health.journal_trouble is None and is_ready(one, plan),
+        ready=one.over is None and health.journal_problem is None and is_ready(one, plan),
         approvals=one.approvals,
         rebooted=one.rebooted,
     )
@@ -208,19 +209,18 @@ def as_table(status: Mapping[str, Any]) -> str:
     if dry_run:
         rotation += "  DRY RUN: nothing is done"
         rotation += "" if dry_run["in_rotation"] else ", or it would be OUT OF ROTATION"
+    # With an agent of another version, some may be missing.
+    problems = status.get("problems", {})
     lines = [
         "%s  %s" % (plain(status["vm_name"] or "unknown VM"), rotation),
-        "IMDS  %s" % plain(status["trouble"] or "last answer %s" % (status["last_answer"] or "never")),
+        "IMDS  %s" % plain(problems.get("IMDS") or "last answer %s" % (status["last_answer"] or "never")),
     ]
     lines += [
         plain("not ready  %s: %s" % (check["name"], check["detail"]))
         for check in status["checks"]
         if not check["ready"]
     ]
-    # With an agent of another version, some may be missing.
-    lines += [
-        "%s  %s" % (name, plain(status[key])) for key, name in TROUBLES.items() if name != "IMDS" and status.get(key)
-    ]
+    lines += ["%s  %s" % (name, plain(problems[name])) for name in PROBLEMS if name != "IMDS" and problems.get(name)]
     if status["drained_by_hand"]:
         drained = status["drained_by_hand"]
         lines.append("by hand  drained since %s: drain %s" % (plain(drained["since"]), plain(drained["drain"])))
@@ -267,10 +267,10 @@ def as_table(status: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def troubles(health: Health) -> List[str]:
+def list_problems(health: Health) -> List[str]:
     """What is wrong now with what the agent needs, a line for each thing."""
-    found = [(name, getattr(health, field)) for field, name in TROUBLES.items()]
-    return ["%s: %s" % (name, plain(trouble)) for name, trouble in found if trouble is not None]
+    found = [(name, getattr(health, field)) for name, field in PROBLEMS.items()]
+    return ["%s: %s" % (name, plain(problem)) for name, problem in found if problem is not None]
 
 
 def failures(state: State) -> List[Failing]:

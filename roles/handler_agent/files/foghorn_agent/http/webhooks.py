@@ -148,7 +148,7 @@ class WebhookQueue:
         self._waiting: Deque[_Waiting] = deque()
         self._current: Optional[_Waiting] = None
         self._child: Optional[Child] = None
-        self._troubled: Dict[str, _Trouble] = {}
+        self._failing: Dict[str, _Failing] = {}
         self._reports: List[Report] = []
         self._is_closed = False
 
@@ -191,8 +191,8 @@ class WebhookQueue:
     def _start_next(self) -> None:
         now = self._clock()
         for waiting in self._waiting:
-            trouble = self._troubled.get(waiting.request.url)
-            if trouble is None or now >= trouble.until:
+            failing = self._failing.get(waiting.request.url)
+            if failing is None or now >= failing.until:
                 self._waiting.remove(waiting)
                 self._current = waiting._replace(attempts=waiting.attempts + 1)
                 timeout = waiting.request.timeout
@@ -214,14 +214,14 @@ class WebhookQueue:
         delivery = _read_delivery(outcome)
         detail = delivery.detail
         if delivery.delivered:
-            self._troubled.pop(url, None)
+            self._failing.pop(url, None)
             self._count(delivered=1)
             self._report(waiting, detail, delivered=True, warning=delivery.warning)
             return
         now = self._clock()
         if delivery.may_retry and not self._is_closed:
-            trouble = self._troubled[url] = self._next_trouble(url, delivery, now)
-            if trouble.until - waiting.added < self._patience:
+            failing = self._failing[url] = self._next_failure(url, delivery, now)
+            if failing.until - waiting.added < self._patience:
                 self._count(retried=1)
                 self._report(waiting, detail, is_final=False)
                 self._waiting.appendleft(waiting)
@@ -231,10 +231,10 @@ class WebhookQueue:
         self._count(failed=1)
         self._report(waiting, detail)
 
-    def _next_trouble(self, url: str, delivery: Delivery, now: float) -> "_Trouble":
-        failures = self._troubled[url].failures + 1 if url in self._troubled else 1
+    def _next_failure(self, url: str, delivery: Delivery, now: float) -> "_Failing":
+        failures = self._failing[url].failures + 1 if url in self._failing else 1
         wait = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(failures - 1, 10)) * (0.5 + 0.5 * self._jitter())
-        return _Trouble(now + max(wait, min(delivery.retry_after or 0.0, _LONGEST_RETRY_AFTER)), failures)
+        return _Failing(now + max(wait, min(delivery.retry_after or 0.0, _LONGEST_RETRY_AFTER)), failures)
 
     def _drop_oldest(self) -> None:
         if len(self._waiting) > self._capacity:
@@ -261,7 +261,7 @@ class _Waiting(NamedTuple):
     attempts: int
 
 
-class _Trouble(NamedTuple):
+class _Failing(NamedTuple):
     until: float
     failures: int
 

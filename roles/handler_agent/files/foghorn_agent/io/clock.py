@@ -32,7 +32,7 @@ class Steps:
         self._ahead = self._difference()
 
     def look(self) -> float:
-        """By how many seconds the wall clock was put on since the last look; negative if it was put back."""
+        """By how many seconds the wall clock was put on since the last look; negative if it was set back."""
         ahead = self._difference()
         step = ahead - self._ahead
         if abs(step) < SMALLEST_STEP:

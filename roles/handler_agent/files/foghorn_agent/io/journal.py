@@ -70,7 +70,7 @@ class Journal:
         return list(_parse_lines(content[: _length_of_whole_lines(content)]))
 
     def open(self) -> List[Record]:
-        """Read what is there, cut off a torn last line, and make ready to append.
+        """Read what is there, cut off a torn last line, and prepare to append.
 
         :raises JournalInUse: if another process has it
         :raises JournalError: if the file cannot be opened

@@ -54,7 +54,7 @@ class Worker:
 
         After that the worker can be given the next job.
         """
-        # Asked at every turn of the loop: the system is troubled only when there is something to take.
+        # Asked at every turn of the loop: the system is asked only when there is something to take.
         if not self._is_done:
             return []
         try:

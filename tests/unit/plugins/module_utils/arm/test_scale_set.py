@@ -582,11 +582,11 @@ class TestManualPolicy:
         assert error.value.outcome.outdated == ("web_1", "web_2")
 
     def test_given_too_many_are_out_of_service_then_it_waits_until_some_are_back(self) -> None:
-        in_trouble = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
+        failed_set = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
         script = [
             ok(scale_set(True, "PT10M")),
-            in_trouble,
-            in_trouble,
+            failed_set,
+            failed_set,
             instances(True, False),
             Step(200),
             instances(True, True),
@@ -597,9 +597,9 @@ class TestManualPolicy:
         assert time.slept == [5.0]
 
     def test_given_they_never_come_back_then_the_error_says_why_it_waited(self) -> None:
-        in_trouble = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
+        failed_set = ok({"value": [instance(0, True, provisioning="Failed"), instance(1, False)]})
         with (
-            dialogue(ok(scale_set(True, "PT10M")), in_trouble, in_trouble, timeout=4) as (_unused, client, _time),
+            dialogue(ok(scale_set(True, "PT10M")), failed_set, failed_set, timeout=4) as (_unused, client, _time),
             pytest.raises(Unfinished, match="max_unavailable allows were out of service: web_0 within 4 s"),
         ):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))

@@ -128,7 +128,7 @@ def test_given_a_file_of_the_database_when_asked_then_it_says_so(
 
 
 @pytest.mark.parametrize(
-    ("zone", "trouble"),
+    ("zone", "problem"),
     [
         ("Mars/Olympus", "is not in the time zone database of this machine: install tzdata"),
         ("Ends/Further", "is not in the time zone database of this machine"),
@@ -141,10 +141,10 @@ def test_given_a_file_of_the_database_when_asked_then_it_says_so(
     ],
 )
 def test_given_a_zone_that_is_not_known_when_asked_then_it_is_said_why(
-    database: Dict[str, bytes], tmp_path: Path, zone: str, trouble: str
+    database: Dict[str, bytes], tmp_path: Path, zone: str, problem: str
 ) -> None:
     assert database
-    with pytest.raises(UnknownZone, match="^" + zone.replace(".", r"\.") + ": .*" + trouble):
+    with pytest.raises(UnknownZone, match="^" + zone.replace(".", r"\.") + ": .*" + problem):
         offset_at(zone, 0.0, [str(tmp_path)])
 
 

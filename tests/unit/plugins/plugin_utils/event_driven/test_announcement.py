@@ -36,7 +36,7 @@ def announced(**fields: Any) -> Any:
 def test_given_an_event_when_it_is_announced_then_it_has_the_fields_of_the_module_and_who_told_of_it() -> None:
     seen = announced(NotBefore="Sun, 22 Nov 2026 12:15:00 GMT")[KEY]
 
-    assert (seen["kind"], seen["told_by"], seen["resource_id"]) == ("scheduled_event", "agent", None)
+    assert (seen["kind"], seen["reported_by"], seen["resource_id"]) == ("scheduled_event", "agent", None)
     assert (seen["event_id"], seen["resources"], seen["seconds_until_start"]) == ("AA-1", ["web_0"], 900)
     assert "affects_this_vm" not in seen
     assert "this_vm_leads" not in seen

@@ -127,7 +127,7 @@ class TestLifecycleHooks:
     def test_given_a_question_then_it_has_the_shape_in_which_the_source_tells_it(self) -> None:
         seen = only(translator().translate({"body": of_hook(), "meta": {}}))
 
-        assert (seen["kind"], seen["told_by"], seen["event_status"]) == ("lifecycle_hook", "event_grid", "Active")
+        assert (seen["kind"], seen["reported_by"], seen["event_status"]) == ("lifecycle_hook", "event_grid", "Active")
         assert seen["event_id"] == "0ab7ecb6-ae53-4b53-9edc-386562afcc9c"
         assert seen["event_type"] == "UpgradeAutoOSRollingBatchStarting"
         assert seen["resource_id"] == SET
@@ -173,7 +173,7 @@ class TestScheduledEvents:
         seen = only(translator().translate({wrapper: item, "meta": {}} if wrapper else item))
 
         assert seen["kind"] == "scheduled_event"
-        assert seen["told_by"] == "event_grid"
+        assert seen["reported_by"] == "event_grid"
         assert seen["event_id"] == "AA-1"
         assert seen["resources"] == ["web_0", "web_1"]
         assert seen["not_before"] == "2026-11-22T12:15:00Z"
@@ -309,7 +309,7 @@ class TestUpdateManager:
 
         assert seen == {
             "kind": "update_manager",
-            "told_by": "event_grid",
+            "reported_by": "event_grid",
             "phase": phase.lower(),
             "run_id": RUN,
             "maintenance_configuration": "patches",

@@ -125,9 +125,9 @@ class TestAgents:
             reading = await read_once(agent, 12, parallel=3)
 
             assert len(reading.found) == 12
-            assert (reading.found[0].event.event_id, reading.found[0].told_by) == ("AA-1", "agent")
+            assert (reading.found[0].event.event_id, reading.found[0].reported_by) == ("AA-1", "agent")
             assert agent.most_at_once <= 3
-            assert reading.troubles == {}
+            assert reading.problems == {}
 
         run(check())
 
@@ -147,7 +147,7 @@ class TestAgents:
             reading = await read_once(agent)
 
             assert reading.found == []
-            assert "it is the agent of web_00" in "".join(reading.troubles.values())
+            assert "it is the agent of web_00" in "".join(reading.problems.values())
 
         run(check())
 
@@ -172,9 +172,9 @@ class TestAgents:
             reading = await read_once(agent)
 
             assert reading.found == []
-            ((place, trouble),) = reading.troubles.items()
+            ((place, problem),) = reading.problems.items()
             assert place.startswith("the agent of web_0 at http://127.0.0.1:")
-            assert said in trouble
+            assert said in problem
 
         run(check())
 
@@ -184,7 +184,7 @@ class TestAgents:
             agent.delay = PATIENCE
             reading = await read_once(agent, timeout=0.1)
 
-            assert "no answer within 0.1 s" in "".join(reading.troubles.values())
+            assert "no answer within 0.1 s" in "".join(reading.problems.values())
 
         run(check())
 
@@ -212,7 +212,7 @@ class TestAgents:
             assert asked[7:12] == [910, 1210, 1510, 1810, 2110], "every five minutes"
             assert asked[12:15] == [2120, 2130, 2140], "it answers again"
             assert reading.found
-            assert reading.troubles == {}
+            assert reading.problems == {}
 
         run(check())
 
@@ -262,7 +262,7 @@ class TestSecret:
             reading = await read_once(agent, secrets=(SECRET,))
 
             assert reading.found == []
-            assert "not signed" in "".join(reading.troubles.values())
+            assert "not signed" in "".join(reading.problems.values())
 
         run(check())
 
@@ -288,7 +288,7 @@ class TestRealAgent:
                         reading = await reader.read()
                     await reader.close()
                     assert [one.event.event_id for one in reading.found] == [event_id]
-                    assert reading.troubles == {}
+                    assert reading.problems == {}
 
                 # So that it is asked again at once after it was not there yet.
                 clock = itertools.count(step=1000.0)
@@ -303,7 +303,7 @@ class TestOtherSources:
 
             async def check() -> None:
                 (found,) = (await open_reader(read_options(given, print)).read()).found
-                assert (found.event.event_type, found.told_by, found.resource_id) == ("Reboot", "imds", None)
+                assert (found.event.event_type, found.reported_by, found.resource_id) == ("Reboot", "imds", None)
 
             run(check())
 
@@ -396,7 +396,7 @@ class TestOtherSources:
                 async def told(moment: float) -> list[Any]:
                     reminders.look(moment)
                     reading = await reader.read()
-                    assert list(reading.troubles) == ["the scale set gone"]
+                    assert list(reading.problems) == ["the scale set gone"]
                     announced = news(reading.found, memory, None, datetime.now(UTC), reminders)
                     return [one["azure_maintenance"] for one in announced]
 

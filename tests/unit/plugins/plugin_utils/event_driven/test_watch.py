@@ -16,7 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_time
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Remind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Troubles, news, repeat
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Problems, news, repeat
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PATIENCE = 60.0  # seconds
@@ -73,27 +73,27 @@ class TestNews:
         assert one["meta"]["hosts"] == ["host of web_0"]
 
 
-class TestTroubles:
+class TestProblems:
     def test_given_something_is_wrong_for_long_then_it_is_told_at_its_beginning_and_at_its_end(self) -> None:
         lines: list[str] = []
-        troubles = Troubles(lines.append)
+        problems = Problems(lines.append)
         for wrong in ({}, {"a": "broken"}, {"a": "broken differently"}, {"a": "broken"}, {}, {}):
-            troubles.tell(wrong)
+            problems.tell(wrong)
 
         assert lines == ["a: broken", "a: works again"]
 
-    def test_given_a_whole_fleet_is_in_trouble_then_the_log_is_not_flooded(self) -> None:
+    def test_given_a_whole_fleet_has_problems_then_the_log_is_not_flooded(self) -> None:
         lines: list[str] = []
-        troubles = Troubles(lines.append)
-        troubles.tell({str(number): "gone" for number in range(5000)})
-        troubles.tell({})
+        problems = Problems(lines.append)
+        problems.tell({str(number): "gone" for number in range(5000)})
+        problems.tell({})
 
         assert len(lines) == 42
         assert "4980 more" in lines[20]
 
     def test_given_an_error_with_somebody_elses_text_then_it_is_one_harmless_line(self) -> None:
         lines: list[str] = []
-        Troubles(lines.append).tell({"a": "x\nINFO all is well\x1b[2J" + "y" * 9999})
+        Problems(lines.append).tell({"a": "x\nINFO all is well\x1b[2J" + "y" * 9999})
 
         assert "\n" not in lines[0]
         assert "\x1b" not in lines[0]

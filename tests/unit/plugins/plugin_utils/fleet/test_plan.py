@@ -571,7 +571,7 @@ def test_given_a_host_that_its_agent_keeps_out_then_it_counts_as_out_of_service(
 def test_given_an_agent_that_does_not_answer_then_its_host_is_left_to_it_all_the_same(
     event: MakeEvent, now: float
 ) -> None:
-    plan = make_plan(fleet(event(), agent={"trouble": "does not answer"}), Policy(), now)
+    plan = make_plan(fleet(event(), agent={"problem": "does not answer"}), Policy(), now)
 
     assert not plan.hosts["h0"].remove
 
@@ -1392,7 +1392,7 @@ def test_given_an_event_that_hits_a_host_with_another_turn_then_that_is_why_it_i
 
     turn = make_plan([late], Policy(), now, rest=[Host("h0", "vm_0", (shared,))])
 
-    assert turn.cases[0].withheld == "it also hits vm_0, whose turn is another: run again"
+    assert turn.cases[0].withheld == "it also hits vm_0, which is in another batch: run again"
 
 
 def test_given_a_host_on_which_nothing_is_done_and_nothing_confirms_then_it_is_drained_and_not_approved(

@@ -296,7 +296,7 @@ def test_given_an_event_to_be_ignored_when_judged_then_anything_done_is_a_failur
     assert verdict(record(approvals=[]), ignored, "ignored")["passed"]
     assert verdict(expected="ignored")["failures"] == [
         "VM_0 approved it, and was to leave it alone",
-        "web1: it was made ready, and was to be left alone",
+        "web1: it was prepared, and was to be left alone",
     ]
 
 

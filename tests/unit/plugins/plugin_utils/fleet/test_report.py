@@ -32,7 +32,7 @@ def test_given_hosts_that_were_brought_forward_when_told_then_they_are_named_wit
         "Batch 1 of 2: web0",
         "Batch 2 of 2: web1, web2, web3",
         (
-            "Batch 2 of 2: web2 and web3 would be hit before a turn of their own: out as soon as there is room, and in"
+            "Batch 2 of 2: web2 and web3 would be hit before their own batch: out as soon as there is room, and in"
             " any case in 840 s"
         ),
         (
@@ -92,13 +92,13 @@ def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named
     assert f"Reboot A: web1 and the VM vm_9, starts in 850 s: will not be approved, {reason}" in describe_plan(
         plan, now
     )
-    answers = "will be approved if who has not answered yet is asked again and is ready as well"
+    answers = "will be approved if the hosts that have not answered yet answer and are ready"
     assert describe_plan(make_plan(hosts, Policy(), now), now) == [
         "Redeploy C: web3, has status Started: will not be approved, it has started already",
         "Reboot D: web4, may start at any moment",
         f"Reboot A: web1 and the VM vm_9, starts in 850 s: {answers}",
         "Freeze B: web2, starts in 900 s: left alone, a freeze of 3 s is tolerated",
-        "Batch 1 of 2: web3, web4, web5 (to be put back)",
+        "Batch 1 of 2: web3, web4, web5 (to be restored)",
         "Batch 2 of 2: web1",
         "No answer from: web6",
         "all: 4 of 6 in service, 3 must stay",
@@ -147,7 +147,7 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
     )
 
     assert told.lines == [
-        "web0: Reboot E0: ready; approved with 871 s of notice left; over; put back",
+        "web0: Reboot E0: ready; approved with 871 s of notice left; over; restored",
         "web1: Reboot E1: not approved: it has changed; FAILED: no stop; FAILED: still not over",
         "web2: Reboot E2: FAILED: lost on the way: it may still be out of rotation. Run again",
         "web3: no event: FAILED: no answer",
@@ -168,7 +168,7 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
         "steps": ["ready"],
         "approved": [{"event_id": "e0", "seconds_until_start": 871}],
         "outcome": "over",
-        "put_back": True,
+        "restored": True,
         "connections_remained": [],
         "still_out": "",
         "hit_unprepared": False,
@@ -185,13 +185,13 @@ def test_given_connections_that_remained_and_a_host_that_stays_out_when_told_the
     told = describe_results(
         plan,
         {
-            "web1": Result(steps=("made ready",), remaining=("0.0.0.0 port 443",), outcome="over", restored=True),
+            "web1": Result(steps=("prepared",), remaining=("0.0.0.0 port 443",), outcome="over", restored=True),
             "web2": Result(still_out="drained by hand"),
         },
     )
 
     assert told.lines == [
-        "web1: Reboot A: made ready; connections remained: 0.0.0.0 port 443; over; put back",
+        "web1: Reboot A: prepared; connections remained: 0.0.0.0 port 443; over; restored",
         "web2: no event: still out: drained by hand",
     ]
     assert told.failures == []
@@ -202,7 +202,7 @@ def test_given_connections_that_remained_and_a_host_that_stays_out_when_told_the
 @pytest.mark.parametrize(
     ("event_type", "predicted"),
     [
-        ("Reboot", "would be approved with 871 s of notice left; would be put back when it is over"),
+        ("Reboot", "would be approved with 871 s of notice left; would be restored when it is over"),
         ("Terminate", "would be approved with 871 s of notice left"),
     ],
 )
@@ -211,11 +211,11 @@ def test_given_a_mere_check_when_told_then_it_says_what_would_be_approved_and_pu
 ) -> None:
     hosts = [Host("web1", "vm_0", (event(event_type, event_id="A"),)), Host("web2", "vm_1", was_left=True)]
     plan = make_plan(hosts, Policy(), now)
-    result = Result(steps=("would be made ready",), approved={"A": 871}, predicted=True)
+    result = Result(steps=("would be prepared",), approved={"A": 871}, predicted=True)
 
     assert describe_results(plan, {"web1": result, "web2": Result(predicted=True)}).lines[-2:] == [
-        "web2: no event: would be put back",
-        f"web1: {event_type} A: would be made ready; {predicted}",
+        "web2: no event: would be restored",
+        f"web1: {event_type} A: would be prepared; {predicted}",
     ]
 
 
@@ -261,13 +261,13 @@ def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_
 
     told = describe_results(plan, {"web1": Result(outcome="over", restored=True, unprepared=True)})
 
-    assert told.failures == ["web1: hit while in service: its event started before it was made ready"]
+    assert told.failures == ["web1: hit while in service: its event started before it was prepared"]
 
 
 @pytest.mark.parametrize(
     ("result", "fails"),
     [
-        (Result(steps=("made ready",)), True),
+        (Result(steps=("prepared",)), True),
         (Result(outcome="over", is_to_return=True), True),
         (Result(outcome="over", is_to_return=True, restored=True), False),
         (Result(outcome="over", is_to_return=True, stays_out="by hand"), False),

@@ -506,7 +506,7 @@ def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_n
     assert given.count(Step.LEASE) == 4
     assert {Step.NOTE, Step.WATCH, Step.WAIT, Step.PUT_BACK, Step.RELEASE}.isdisjoint(given)
     assert run.report().by_host == {}
-    assert all("would be made ready" in line for line in run.report().lines)
+    assert all("would be prepared" in line for line in run.report().lines)
 
 
 def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_put_back(
@@ -638,10 +638,10 @@ def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_order
     over = watch(order.progress, [], Policy(), now + 700, 5)
     run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=over)], now + 700)
     assert order.do is Step.SEE_BACK
-    run, orders = advance(run, [OrderReport("h0", Step.SEE_BACK, failure="its agent has not put it back")], now + 700)
+    run, orders = advance(run, [OrderReport("h0", Step.SEE_BACK, failure="its agent has not restored it")], now + 700)
 
     assert (orders, run.is_over) == ([], True)
-    assert run.results()["h0"].failures == ("its agent has not put it back",)
+    assert run.results()["h0"].failures == ("its agent has not restored it",)
     assert not run.results()["h0"].restored
 
 

@@ -45,7 +45,7 @@ def test_given_a_host_whose_event_is_listed_then_it_is_said_what_it_waits_for_an
 @pytest.mark.parametrize(
     ("answer", "waits"),
     [
-        ({"events": []}, "a run that puts it back: no event is listed for it any more"),
+        ({"events": []}, "a run that restores it: no event is listed for it any more"),
         (
             {"msg": "timed out"},
             "nobody knows what: its metadata service did not say which events are listed: timed out",
@@ -62,7 +62,7 @@ def test_given_a_host_of_which_no_event_is_known_then_that_is_said(answer: dict[
 def test_given_a_host_that_may_be_about_to_be_deleted_then_that_is_what_it_waits_for() -> None:
     lines = status(found(handle_events=claim(is_final=True)))
 
-    assert lines[1].startswith("web1: waits for: its deletion is no longer listed: it is put back once it has booted")
+    assert lines[1].startswith("web1: waits for: its deletion is no longer listed: it is restored once it has booted")
 
 
 def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
@@ -94,14 +94,14 @@ def test_given_hosts_that_others_want_out_then_each_gets_the_command_that_puts_i
 def test_given_an_agent_that_has_it_out_then_its_history_tells_more() -> None:
     assert status(found(), agent={"in_rotation": False, "events": [{"event_id": "B"}]}) == [
         "web1: out, its agent says: B",
-        "web1: next: nothing, its agent puts it back; foghorn-agent history, on it, says how far it is",
+        "web1: next: nothing, its agent restores it; foghorn-agent history, on it, says how far it is",
     ]
 
 
 def test_given_traces_of_somebody_else_then_they_are_named() -> None:
     assert status(found() | {"present": ["/var/out", "/other"]}, traces=["/var/out"]) == [
         "web1: out, by somebody else: /var/out is there",
-        "web1: next: find out who made /var/out, and have them put it back",
+        "web1: next: find out who made /var/out, and have them restore it",
     ]
 
 

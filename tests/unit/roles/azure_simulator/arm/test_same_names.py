@@ -76,7 +76,7 @@ def test_given_two_of_a_name_when_asked_for_then_each_group_shows_and_deletes_it
     assert states == {"db": "running", "staging-db": "deleted"}
 
 
-def test_given_two_of_a_name_when_one_is_hit_then_only_that_is_told_by_its_name_in_azure(
+def test_given_two_of_a_name_when_one_is_hit_then_only_that_is_reported_by_its_name_in_azure(
     cloud: Start, ask: Callable[..., Any]
 ) -> None:
     azure = cloud(vms=[DB, STAGING_DB], speed=None)
