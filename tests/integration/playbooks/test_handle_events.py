@@ -319,7 +319,7 @@ def test_given_tasks_of_the_operator_that_end_the_play_or_the_run_then_the_next_
     host.directory.with_suffix(".yml").write_text("- ansible.builtin.command: [")
     status, ended = fleet.run("handle_events", handle_events_after_tasks=str(tmp_path / "after.yml"))
     assert status == 4, ended.output
-    assert "TASK [Show what became of the hosts]" not in ended.output
+    assert "TASK [Show the result of each host]" not in ended.output
 
     status, run = fleet.run("handle_events")
     assert status == 0, run.output
