@@ -59,8 +59,10 @@ help: ## show this list
 demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy; SPEED=5)
 	@$(BIN)/python demo/demo.py --handler $(HANDLER) --balancer $(BALANCER) $(if $(SPEED),--speed $(SPEED))
 
-test: $(VENV)/.gates ## lint, unit and integration tests, without root, on one Python and one ansible-core
-	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(STEPS)
+test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these)
+	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))
+
+venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv
 
 test-versions: $(VENV)/.run ## sanity tests, modules and agent, on the oldest and the newest versions that are supported
 	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(VERSIONS)
@@ -195,8 +197,8 @@ changelog: $(VENV)/.gates ## bring CHANGELOG.md up to date with changelogs/fragm
 requirements: $(VENV_UV)/.uv ## write requirements/*.txt anew from *.in (UPGRADE=1: with the newest versions)
 	@tools/lock_requirements.sh $(VENV_UV)/bin/uv $(if $(UPGRADE),--upgrade)
 
-build: $(VENV)/.run copy ## the collection's tarball and what is in it (CycloneDX), in dist
-	@$(BIN)/python tools/build_collection.py $(COPY) dist
+build: $(VENV)/.run copy ## the collection's tarball and what is in it (CycloneDX), in dist (RELEASE=1: it must name its source)
+	@$(BIN)/python tools/build_collection.py $(COPY) dist $(if $(RELEASE),--release)
 
 environments: $(VENV)/.test build ## the images of docs/execution_environment.md, as root on Debian or Ubuntu with podman
 	@$(BIN)/python tools/build_environments.py $(TARBALL) $(CACHE)/environments

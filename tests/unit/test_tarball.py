@@ -21,6 +21,7 @@ LISTING = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--oth
 # At the top: what Galaxy and ansible-builder read, what a user reads, what runs, and whose it is.
 TOP = {
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "FILES.json",
     "LICENSE",
@@ -123,8 +124,8 @@ def test_given_the_list_of_materials_then_it_has_the_tarball_each_file_and_each_
     components = {one["bom-ref"]: one for one in materials["components"]}
     wanted = {"pkg:pypi/azure-identity", "pkg:pypi/aiohttp", "file:plugins/modules/scheduled_events_info.py"}
     assert wanted <= set(components)
-    content = (ROOT / "README.md").read_bytes()
-    assert components["file:README.md"]["hashes"][0]["content"] == hashlib.sha256(content).hexdigest()
+    content = (ROOT / "docs" / "agent.md").read_bytes()
+    assert components["file:docs/agent.md"]["hashes"][0]["content"] == hashlib.sha256(content).hexdigest()
 
 
 def test_given_the_tarball_when_listed_then_only_what_users_need_is_in_it(built: dict[str, bytes]) -> None:
@@ -157,3 +158,67 @@ def test_given_the_pages_of_the_tarball_when_their_links_are_followed_then_they_
                 dead.append(f"{name}: {target}")
 
     assert dead == []
+
+
+# --- the source -----------------------------------------------------------------------------------
+
+TOOL = [sys.executable, str(ROOT / "tools" / "build_collection.py")]
+
+
+def surroundings(remote: str = "/srv/git/here", server: str = "", name: str = "") -> dict[str, str]:
+    """The environment of a checkout with this remote, in the workflow of this repository."""
+    remotes = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "remote.origin.url", "GIT_CONFIG_VALUE_0": remote}
+    return {**os.environ, **remotes, "GITHUB_SERVER_URL": server, "GITHUB_REPOSITORY": name}
+
+
+def release(directory: Path, output: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [*TOOL, str(directory / "copy"), str(output), "--release"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("environment", "source"),
+    [
+        (surroundings(server="https://git.example.com", name="ops/events"), "https://git.example.com/ops/events"),
+        (
+            surroundings("https://me:secret@git.example.com:8443/ops/events.git"),
+            "https://git.example.com:8443/ops/events",
+        ),
+    ],
+    ids=["in the workflow", "with an https remote"],
+)
+def test_given_a_release_when_it_is_built_then_it_names_its_source(
+    directory: Path, tmp_path: Path, environment: dict[str, str], source: str
+) -> None:
+    built = release(directory, tmp_path, environment)
+
+    assert built.returncode == 0, built.stderr
+    (tarball,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(tarball) as archive:
+        files = {name: archive.extractfile(name) for name in ("MANIFEST.json", "README.md", "SECURITY.md")}
+        texts = {name: file.read().decode() for name, file in files.items() if file is not None}
+        names = set(archive.getnames())
+    about = json.loads(texts["MANIFEST.json"])["collection_info"]
+    tag = "v" + about["version"]
+    assert {key: about[key] for key in ("repository", "documentation", "homepage", "issues")} == {
+        "repository": source,
+        "documentation": f"{source}/tree/{tag}/docs",
+        "homepage": source,
+        "issues": f"{source}/issues",
+    }
+    assert f"({source}/security/advisories/new)" in texts["SECURITY.md"]
+    links = re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", texts["README.md"])
+    ours = [link.removeprefix(f"{source}/blob/{tag}/") for link in links if link.startswith(source)]
+    assert len(ours) > 20
+    assert [link for link in ours if link.rstrip("/") not in names] == []
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_given_a_release_that_would_not_name_its_source_when_it_is_built_then_it_fails_and_says_how_to_name_it(
+    directory: Path, tmp_path: Path
+) -> None:
+    built = release(directory, tmp_path, surroundings("git@git.example.com:ops/events.git"))
+
+    assert built.returncode == 1
+    assert built.stderr.startswith("A release names its source: set GITHUB_SERVER_URL and GITHUB_REPOSITORY")
+    assert list(tmp_path.iterdir()) == []
