@@ -180,7 +180,7 @@ integration-oldest integration-newest: integration-%: $(VENV)/.run
 # be without a docstring.
 sanity-oldest: SKIP := --skip-test empty-init
 # What is shipped; the rest is for ruff and mypy.
-SHIPPED := --exclude tests/ --exclude tools/ --exclude demo/
+SHIPPED := --exclude tests/ --exclude tools/
 sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
 	@$(BIN)/python tools/copy_collection.py $(COPY_FOR_OTHER)
 	@tools/on_other_core.sh $* $(CACHE) tools/sanity.sh @venv $(CACHE)/ansible-test-$* $(SKIP) $(SHIPPED)

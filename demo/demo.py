@@ -553,7 +553,10 @@ def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint, progra
             print(paint(f"NOT AS IT SHOULD BE: {complaint}", "red"))
         if found and handler:
             slower = max(1, int(speed) // 2)
-            print(f"If this computer is busy, give it more time: make demo SPEED={slower}, or --speed {slower}")
+            print(
+                f"If this computer is busy, give it more time: make demo SPEED={slower}, or with the playbook"
+                f" -e demo_speed={slower}"
+            )
         demo.keep_directory = bool(found)
         return 1 if found else 0
 
@@ -575,9 +578,21 @@ def main() -> int:
         type=float,
         help=f"how many times faster than a real one Azure's clock runs (default: {SPEED:g}, less on a busy machine)",
     )
+    parser.add_argument("--output", type=Path, help="a file to which it is written what happens (default: printed)")
     options = parser.parse_args()
     if options.speed is not None and not 1 <= options.speed <= 100:
         parser.error(f"--speed {options.speed:g}: give a number from 1 to 100")
+    if options.output is None:
+        return _run_as(options, names)
+    with (
+        options.output.open("w", encoding="utf-8") as output,
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+    ):
+        return _run_as(options, names)
+
+
+def _run_as(options: argparse.Namespace, names: Sequence[str]) -> int:
     handler = options.handler == "on"
     chosen = [[m for m in wave if m.event_type.lower() in (options.only or names)] for wave in WAVES]
     program = haproxy.find_program() if options.balancer == "haproxy" else None

@@ -31,6 +31,7 @@ TOP = {
     "REUSE.toml",
     "SECURITY.md",
     "changelogs",
+    "demo",
     "docs",
     "meta",
     "playbooks",
@@ -41,6 +42,7 @@ TOP = {
 # This may be there as well.
 OPTIONAL = {"extensions"}
 WHOLE = (
+    "demo",
     "docs",
     "meta",
     "playbooks",
