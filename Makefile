@@ -188,8 +188,8 @@ sanity-oldest sanity-newest: sanity-%: $(VENV)/.run
 sanity: $(VENV)/.run copy ## ansible-test's sanity tests
 	@tools/sanity.sh $(VENV) $(CACHE)/ansible-test
 
-docs: $(VENV)/.gates collection ## the plugins' documentation as HTML, in dist/docs
-	@tools/docs.sh $(VENV) $(CACHE)/docs dist/docs
+docs: $(VENV)/.gates collection ## the site, with guides, modules, roles and playbooks, in dist/docs
+	@$(BIN)/python tools/build_docs.py $(CACHE)/docs dist/docs
 
 changelog: $(VENV)/.gates ## bring CHANGELOG.md up to date with changelogs/fragments
 	@$(BIN)/antsibull-changelog release --update-existing --refresh --reload-plugins

@@ -31,6 +31,7 @@ def test_given_the_workflow_then_each_step_of_make_test_is_one_of_its_own() -> N
 
     assert targets() == rooms | {
         "build",
+        "docs",
         "integration-control-plane",
         "integration-handle-events",
         "integration-newest",
