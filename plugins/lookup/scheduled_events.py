@@ -140,11 +140,13 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.inventory import look_up
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import LISTED_STATUSES
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import EVENT_STATUSES
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     DocumentError,
     ImdsError,
     OptionError,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import (
+    EVENT_STATUSES,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import (
     list_events,
@@ -153,9 +155,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
     read_connection,
     read_selection,
-    read_vm_names,
     warnings_for,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.words import read_vm_names
 
 
 class LookupModule(LookupBase):

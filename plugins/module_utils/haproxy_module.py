@@ -18,8 +18,8 @@ from .haproxy.options import (
 )
 from .haproxy.plan import STATES, ServerState
 from .haproxy.runtime_api import HaproxyError, RuntimeApi
+from .scheduled_events.deadline import read_seconds
 from .scheduled_events.errors import OptionError
-from .scheduled_events.options import read_seconds
 
 _OPERATIONAL = {0: "stopped", 1: "starting", 2: "running", 3: "stopping"}
 

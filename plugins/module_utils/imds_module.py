@@ -8,12 +8,11 @@ from typing import Any, Callable, Dict
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
 from .scheduled_events.client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ImdsClient
-from .scheduled_events.document import (
-    event_from_dict,
-)
+from .scheduled_events.deadline import read_seconds
+from .scheduled_events.document import event_from_dict
 from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
 from .scheduled_events.operations import Approval, approve_events, list_events, open_client
-from .scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_selection, warnings_for
+from .scheduled_events.options import ConnectionOptions, read_connection, read_selection, warnings_for
 from .scheduled_events.selection import AFFECTING, ANY, Selection
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
@@ -30,19 +29,12 @@ def connection_arguments() -> ArgumentSpec:
     }
 
 
-def filter_arguments() -> ArgumentSpec:
-    """Options that choose events by what they say of themselves, wherever they are read."""
+def selection_arguments() -> ArgumentSpec:
+    """Options that choose events, as this VM sees them."""
     return {
         "event_types": {"type": "list", "elements": "str"},
         "event_sources": {"type": "list", "elements": "str"},
         "event_statuses": {"type": "list", "elements": "str"},
-    }
-
-
-def selection_arguments() -> ArgumentSpec:
-    """Options that choose events, as this VM sees them."""
-    return {
-        **filter_arguments(),
         "affecting": {"type": "str", "default": ANY, "choices": list(AFFECTING)},
     }
 

@@ -178,20 +178,57 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import gateway_arguments, run_gateway, sign_in_arguments
+from ..module_utils.arm import gateway
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
 
 
 def main() -> None:
     """Run the module."""
-    run_gateway(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **gateway_arguments()},
-            mutually_exclusive=[("remove", "restore")],
-            supports_check_mode=True,
-        )
+    records = {
+        "type": "list",
+        "elements": "dict",
+        "options": {
+            "kind": {"type": "str", "required": True, "choices": list(gateway.KINDS)},
+            "pool": {"type": "str", "required": True},
+            "resource": {"type": "str"},
+            "interface": {"type": "str"},
+            "ip_configuration": {"type": "str"},
+            "entry": {"type": "dict"},
+            "servers": {"type": "list", "elements": "str"},
+        },
+    }
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "vm_id": {"type": "str"},
+            "addresses": {"type": "list", "elements": "str"},
+            "pools": {"type": "list", "elements": "str"},
+            "remove": dict(records),
+            "restore": dict(records),
+            "wait": {"type": "bool", "default": True},
+            "wait_timeout": {"type": "float", "default": gateway.DEFAULT_WAIT},
+        },
+        mutually_exclusive=[("remove", "restore")],
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    order = gateway.read_order(module.params)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        outcome = gateway.carry_out(client, order, module.check_mode)
+        warn(module, outcome.warnings)
+        return {"changed": outcome.changed, "before": outcome.before, "remaining": outcome.remaining}
+
+    return work
 
 
 if __name__ == "__main__":

@@ -157,19 +157,54 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import membership_arguments, run_membership, sign_in_arguments
+from ..module_utils.arm import membership
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
 
 
 def main() -> None:
     """Run the module."""
-    run_membership(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **membership_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "vm_id": {"type": "str"},
+            "pools": {"type": "list", "elements": "str"},
+            "method": {"type": "str", "default": membership.MEMBERSHIP, "choices": list(membership.METHODS)},
+            "remove": {"type": "bool", "default": False},
+            "restore": {
+                "type": "list",
+                "elements": "dict",
+                "options": {
+                    "kind": {"type": "str", "required": True, "choices": list(membership.KINDS)},
+                    "pool": {"type": "str", "required": True},
+                    "resource": {"type": "str"},
+                    "interface": {"type": "str"},
+                    "ip_configuration": {"type": "str"},
+                    "address": {"type": "str"},
+                    "admin_state": {"type": "str"},
+                    "entry": {"type": "dict"},
+                },
+            },
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    order = membership.read_order(module.params)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        outcome = membership.carry_out(client, order, module.check_mode)
+        warn(module, outcome.warnings)
+        return {"changed": outcome.changed, "before": outcome.before}
+
+    return work
 
 
 if __name__ == "__main__":

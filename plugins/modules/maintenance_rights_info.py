@@ -136,16 +136,44 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import rights_arguments, run_rights_info, sign_in_arguments
+from ..module_utils.arm import rights
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_rights_info(
-        AnsibleModule(argument_spec={**sign_in_arguments(), **rights_arguments()}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "scopes": {"type": "list", "elements": "str"},
+            "needs": {"type": "list", "elements": "str", "default": [], "choices": list(rights.RIGHTS)},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    given, needs = module.params["scopes"], module.params["needs"]
+    scopes = rights.read_scopes(given or ())
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        # An empty list is of somebody who has no scopes, not of somebody who means all.
+        own = rights.read_scopes(["/subscriptions/%s" % client.subscription_id]) if given is None else scopes
+        checks = rights.inspect(client, own)
+        return {
+            "changed": False,
+            "checks": [rights.as_row(check, needs) for check in checks],
+            "lacking": rights.lacking(checks, needs),
+        }
+
+    return work
 
 
 if __name__ == "__main__":

@@ -120,20 +120,49 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import run_windows, sign_in_arguments, target_rules, window_choice_arguments
+from ..module_utils.arm import maintenance
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
+from ..module_utils.arm.resource_graph import subscriptions_of
+from ..module_utils.arm.target import read_target, target_arguments, target_rules
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_windows(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **window_choice_arguments()},
-            **target_rules(required=False, places=True),
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            **target_arguments(),
+            **places_arguments(),
+        },
+        **target_rules(required=False, places=True),
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    names_one = any(options[option] is not None for option in ("id", "name", "scale_set"))
+    target = read_target(options) if names_one else None
+    group = read_optional_name(options, "resource_group")
+    places = read_places(options)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        if target is None:
+            subscriptions = subscriptions_of(client, places)
+            return {"changed": False, "machines": maintenance.list_windows(client, group, subscriptions)}
+        window = maintenance.read_window(client, target)
+        found = {"id": target.path(client), "name": target.vm_name(client), **(window or {})}
+        return {"changed": False, "machines": [found] if window else []}
+
+    return work
 
 
 if __name__ == "__main__":

@@ -161,21 +161,85 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import acknowledgement_arguments, run_acknowledgement, sign_in_arguments
+from ..module_utils.arm import acknowledgement
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.errors import Unfinished
+from ..module_utils.arm.machines import read_references
+from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
+from ..module_utils.arm.resource_graph import subscriptions_of
+from ..module_utils.arm.task import Work, doubt, run_task, sign_in_arguments, sign_in_of, warn
+from ..module_utils.scheduled_events.approval import OWN, SCOPES
+from ..module_utils.scheduled_events.errors import StillScheduled
+from ..module_utils.scheduled_events.options import read_selection, warnings_for
 
 
 def main() -> None:
     """Run the module."""
-    run_acknowledgement(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **acknowledgement_arguments()},
-            mutually_exclusive=[("subscriptions", "management_group")],
-            required_one_of=[("event_ids", "vm_names")],
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "event_ids": {"type": "list", "elements": "str"},
+            "vm_names": {"type": "list", "elements": "str"},
+            "resource_group": {"type": "str"},
+            "scope": {"type": "str", "default": OWN, "choices": list(SCOPES)},
+            "event_types": {"type": "list", "elements": "str"},
+            "event_sources": {"type": "list", "elements": "str"},
+            "event_statuses": {"type": "list", "elements": "str"},
+            **places_arguments(),
+            "wait": {"type": "bool", "default": False},
+        },
+        mutually_exclusive=[("subscriptions", "management_group")],
+        required_one_of=[("event_ids", "vm_names")],
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    selection = read_selection(options)
+    for warning in warnings_for(options):
+        module.warn(warning)
+    vms = read_references(options["vm_names"] or ())
+    group = read_optional_name(options, "resource_group")
+    places = read_places(options)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        try:
+            result = acknowledgement.acknowledge(
+                client,
+                subscriptions_of(client, places),
+                selection,
+                vms,
+                options["scope"],
+                options["wait"],
+                module.check_mode,
+                group,
+            )
+        except (StillScheduled, Unfinished) as error:
+            # What was approved is approved: the failure reports it like a success.
+            report = _report_approval(module, error.result if isinstance(error, StillScheduled) else error.outcome)
+            module.fail_json(msg=str(error), **sign_in_of(client), **report, **doubt(error.__cause__))
+        return _report_approval(module, result)
+
+    return work
+
+
+def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:
+    warn(module, tuple(result.warnings))
+    report: dict[str, Any] = {
+        "changed": result.changed,
+        "approved": result.approved,
+        "not_approved": result.not_approved,
+    }
+    if module._diff:
+        report["diff"] = {"before": result.before, "after": result.after}
+    return report
 
 
 if __name__ == "__main__":

@@ -143,22 +143,54 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import policy_arguments, run_policy, sign_in_arguments
+from ..module_utils.arm import policy
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
 
 
 def main() -> None:
     """Run the module."""
     one_of = [("virtual_machine", "availability_set", "scale_set")]
-    run_policy(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **policy_arguments()},
-            mutually_exclusive=one_of,
-            required_one_of=one_of,
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str", "required": True},
+            **{kind: {"type": "str"} for kind in policy.KINDS},
+            **{approval: {"type": "bool"} for approval in policy.APPROVALS},
+            "publish": {"type": "bool"},
+            "publish_api_version": {"type": "str"},
+            "wait": {"type": "bool", "default": True},
+        },
+        mutually_exclusive=one_of,
+        required_one_of=one_of,
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    wish = policy.read_wish(options)
+    option = next(kind for kind in policy.KINDS if options[kind] is not None)
+    group, name = read_name(options, "resource_group"), read_name(options, option)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        kind = policy.KINDS[option]
+        outcome = policy.set_policy(client, kind, group, name, wish, options["wait"], module.check_mode)
+        warn(module, outcome.warnings)
+        return {
+            "changed": outcome.changed,
+            "id": outcome.resource.get("id"),
+            **before_and_after(module, outcome.before, outcome.after),
+        }
+
+    return work
 
 
 if __name__ == "__main__":

@@ -115,22 +115,47 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import policy_choice_arguments, run_policy_info, sign_in_arguments
+from ..module_utils.arm import policy
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import places_arguments, read_name, read_optional_name, read_places
 from ..module_utils.arm.policy import KINDS
+from ..module_utils.arm.resource_graph import subscriptions_of
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_policy_info(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **policy_choice_arguments()},
-            mutually_exclusive=[(*KINDS, "subscriptions", "management_group")],
-            required_by={kind: ["resource_group"] for kind in KINDS},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str"},
+            **places_arguments(),
+            **{kind: {"type": "str"} for kind in policy.KINDS},
+        },
+        mutually_exclusive=[(*KINDS, "subscriptions", "management_group")],
+        required_by={kind: ["resource_group"] for kind in KINDS},
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    group = read_optional_name(options, "resource_group")
+    option = next((kind for kind in policy.KINDS if options[kind] is not None), None)
+    name = read_name(options, option) if option is not None else None
+    places = read_places(options)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        subscriptions = subscriptions_of(client, places)
+        return {"changed": False, "resources": policy.describe_all(client, group, option, name, subscriptions)}
+
+    return work
 
 
 if __name__ == "__main__":

@@ -82,20 +82,45 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import eviction_arguments, run_eviction, sign_in_arguments, target_rules
+from ..module_utils.arm import eviction
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.target import read_target, target_arguments, target_rules
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
+from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    run_eviction(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **eviction_arguments()},
-            **target_rules(),
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            **target_arguments(),
+            "confirm": {"type": "bool", "default": False},
+        },
+        **target_rules(),
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    target = read_target(options)
+    if not options["confirm"]:
+        raise OptionError(
+            "confirm: false, so nothing was done. This module does not pretend: Azure takes %s away, about 30"
+            " seconds after it runs. Set confirm to true to do that" % target.words
+        )
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        return {"changed": True, "id": eviction.evict(client, target, module.check_mode)}
+
+    return work
 
 
 if __name__ == "__main__":

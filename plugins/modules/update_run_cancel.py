@@ -81,16 +81,35 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import run_update_cancellation, sign_in_arguments, update_run_arguments
+from ..module_utils.arm import update_run
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_update_cancellation(
-        AnsibleModule(argument_spec={**sign_in_arguments(), **update_run_arguments()}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "run_id": {"type": "str", "required": True},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    run_id = module.params["run_id"]
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        return {"changed": True, "id": run_id, "status": update_run.cancel(client, run_id, module.check_mode)}
+
+    return work
 
 
 if __name__ == "__main__":

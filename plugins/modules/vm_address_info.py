@@ -85,19 +85,38 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import address_arguments, run_address_info, sign_in_arguments
+from ..module_utils.arm import address
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_address_info(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **address_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "vm_id": {"type": "str", "required": True},
+            "host": {"type": "str"},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    question = address.read_question(module.params)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        found = address.look_up(client, question)
+        held = found.is_held if module.params["host"] else None
+        return {"changed": False, "addresses": found.private, "held": held, "scale_set": found.scale_set}
+
+    return work
 
 
 if __name__ == "__main__":

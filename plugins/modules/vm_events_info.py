@@ -94,19 +94,43 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import pool_arguments, run_events_info, sign_in_arguments
+from ..module_utils.arm import announcements
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_events_info(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **pool_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "vm_ids": {"type": "list", "elements": "str", "required": True},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    vm_ids = announcements.read_vm_ids(module.params)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        found = announcements.find_announcements(client, vm_ids)
+        return {
+            "changed": False,
+            "hit": [
+                {"vm_id": vm_id, "event_ids": [one.event.event_id for one in events]}
+                for vm_id, events in found.events.items()
+            ],
+            "unlisted": [{"vm_id": vm_id, "reason": why} for vm_id, why in found.unlisted.items()],
+        }
+
+    return work
 
 
 if __name__ == "__main__":

@@ -105,19 +105,40 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import pool_arguments, run_pool_info, sign_in_arguments
+from ..module_utils.arm import pools
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_pool_info(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **pool_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "vm_ids": {"type": "list", "elements": "str", "required": True},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    vm_ids = pools.read_vm_ids(module.params)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        found, members = pools.find_pools(client, vm_ids)
+        return {
+            "changed": False,
+            "pools": [{"id": pool, "members": of_pool} for pool, of_pool in members.items()],
+            "vms": [{"vm_id": vm_id, "pools": of_vm} for vm_id, of_vm in zip(vm_ids, found, strict=True)],
+        }
+
+    return work
 
 
 if __name__ == "__main__":

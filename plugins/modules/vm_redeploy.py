@@ -90,20 +90,40 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import action_arguments, run_redeployment, sign_in_arguments, target_rules
+from ..module_utils.arm import maintenance
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.target import read_target, target_arguments, target_rules
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_redeployment(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **action_arguments()},
-            **target_rules(),
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            **target_arguments(),
+            "wait": {"type": "bool", "default": True},
+        },
+        **target_rules(),
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    target = read_target(options)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        done = maintenance.redeploy(client, target, options["wait"], module.check_mode)
+        return {"changed": True, "id": done}
+
+    return work
 
 
 if __name__ == "__main__":

@@ -120,19 +120,49 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import notification_arguments, run_vm_notification, sign_in_arguments
+from ..module_utils.arm import virtual_machine
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.notification import as_dict, notification_arguments, read_wish
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
 
 
 def main() -> None:
     """Run the module."""
-    run_vm_notification(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **notification_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            **notification_arguments(),
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    wish = read_wish(options)
+    group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        outcome = virtual_machine.notify(client, group, name, wish, options["wait"], module.check_mode)
+        warn(module, outcome.warnings)
+        return {
+            "changed": outcome.changed,
+            "id": outcome.resource.get("id"),
+            "name": outcome.resource.get("name"),
+            "resource_group": group,
+            "location": outcome.resource.get("location"),
+            **virtual_machine.describe(outcome.resource),
+            **before_and_after(module, as_dict(outcome.before), as_dict(outcome.after)),
+        }
+
+    return work
 
 
 if __name__ == "__main__":

@@ -111,19 +111,45 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import repairs_arguments, run_repairs, sign_in_arguments
+from ..module_utils.arm import repairs
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
 
 
 def main() -> None:
     """Run the module."""
-    run_repairs(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **repairs_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "state": {"type": "str", "required": True, "choices": list(repairs.STATES)},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        outcome = repairs.set_state(client, group, name, options["state"], module.check_mode)
+        warn(module, outcome.warnings)
+        return {
+            "changed": outcome.changed,
+            "id": outcome.scale_set_id,
+            **before_and_after(module, {"state": outcome.before}, {"state": outcome.after}),
+        }
+
+    return work
 
 
 if __name__ == "__main__":

@@ -132,19 +132,60 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import protection_arguments, run_protection, sign_in_arguments
+from ..module_utils.arm import protection
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.errors import Unfinished
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments, sign_in_of
 
 
 def main() -> None:
     """Run the module."""
-    run_protection(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **protection_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str", "required": True},
+            "scale_set": {"type": "str", "required": True},
+            "instances": {"type": "list", "elements": "str", "required": True},
+            **{part: {"type": "bool"} for part in protection.PARTS},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    wish = protection.read_wish(options)
+    group, name = read_name(options, "resource_group"), read_name(options, "scale_set")
+    instances = protection.read_instances(name, options["instances"])
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        try:
+            outcome = protection.protect(client, group, name, instances, wish, module.check_mode)
+        except Unfinished as error:
+            module.fail_json(msg=str(error), **sign_in_of(client), **_report_protection(module, error.outcome))
+        return _report_protection(module, outcome)
+
+    return work
+
+
+def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChange) -> dict[str, Any]:
+    report: dict[str, Any] = {
+        "changed": outcome.changed,
+        "id": outcome.scale_set_id,
+        "instances": list(outcome.instances),
+    }
+    if module._diff:
+        report["diff"] = {
+            when: {one["instance_id"]: one[when] for one in outcome.instances} for when in ("before", "after")
+        }
+    return report
 
 
 if __name__ == "__main__":

@@ -158,19 +158,54 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import hook_event_arguments, run_hook_event, sign_in_arguments
+from ..module_utils.arm import lifecycle_hook_events
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import read_name, read_optional_name
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_hook_event(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **hook_event_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str", "required": True},
+            "scale_set": {"type": "str", "required": True},
+            "name": {"type": "str"},
+            "state": {"type": "str", "required": True, "choices": list(lifecycle_hook_events.STATES)},
+            "instances": {"type": "list", "elements": "str"},
+            "until": {"type": "str"},
+            "by": {"type": "str"},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    answer = lifecycle_hook_events.read_answer(options)
+    group, scale_set = read_name(options, "resource_group"), read_name(options, "scale_set")
+    name = read_optional_name(options, "name")
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        outcome = lifecycle_hook_events.answer_event(client, group, scale_set, name, answer, module.check_mode)
+        report: dict[str, Any] = {
+            "changed": outcome.changed,
+            "reason": outcome.reason,
+            "answered": list(outcome.answered),
+            "event": outcome.after,
+        }
+        if module._diff:
+            report["diff"] = {"before": outcome.before or {}, "after": outcome.after or {}}
+        return report
+
+    return work
 
 
 if __name__ == "__main__":

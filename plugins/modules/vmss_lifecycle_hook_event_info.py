@@ -135,19 +135,42 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import hook_event_choice_arguments, run_hook_event_info, sign_in_arguments
+from ..module_utils.arm import lifecycle_hook_events
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_hook_event_info(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **hook_event_choice_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str", "required": True},
+            "scale_set": {"type": "str", "required": True},
+            "name": {"type": "str"},
+            "states": {"type": "list", "elements": "str", "choices": list(lifecycle_hook_events.EVENT_STATES)},
+            "types": {"type": "list", "elements": "str"},
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    group, scale_set = read_name(options, "resource_group"), read_name(options, "scale_set")
+    choice = (options["name"], options["states"], options["types"])
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        return {"changed": False, "events": lifecycle_hook_events.list_events(client, group, scale_set, *choice)}
+
+    return work
 
 
 if __name__ == "__main__":

@@ -170,20 +170,59 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import lifecycle_hooks_arguments, run_lifecycle_hooks, sign_in_arguments
+from ..module_utils.arm import lifecycle_hooks
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import read_name, scale_set_arguments
+from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_lifecycle_hooks(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **lifecycle_hooks_arguments()},
-            required_if=[("state", "present", ("hooks",))],
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            **scale_set_arguments(),
+            "state": {"type": "str", "default": lifecycle_hooks.PRESENT, "choices": list(lifecycle_hooks.STATES)},
+            "hooks": {
+                "type": "list",
+                "elements": "dict",
+                "options": {
+                    "type": {"type": "str", "required": True, "choices": list(lifecycle_hooks.TYPES)},
+                    "wait_duration": {"type": "str"},
+                    "default_action": {"type": "str", "choices": list(lifecycle_hooks.DEFAULT_ACTIONS)},
+                },
+            },
+            "exclusive": {"type": "bool", "default": False},
+            "types": {"type": "list", "elements": "str", "choices": list(lifecycle_hooks.TYPES)},
+        },
+        required_if=[("state", "present", ("hooks",))],
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    wish = lifecycle_hooks.read_wish(options)
+    group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        outcome = lifecycle_hooks.set_hooks(client, group, name, wish, module.check_mode)
+        if outcome.obstacles and outcome.after:
+            module.warn("No hook of %s will ever ask: %s" % (name, "; ".join(outcome.obstacles)))
+        return {
+            "changed": outcome.changed,
+            "id": outcome.resource.get("id"),
+            "obstacles": list(outcome.obstacles),
+            **before_and_after(module, {"hooks": outcome.before}, {"hooks": outcome.after}),
+        }
+
+    return work
 
 
 if __name__ == "__main__":

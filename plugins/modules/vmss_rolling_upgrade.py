@@ -175,24 +175,63 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import (
-    progress_arguments,
-    rolling_upgrade_arguments,
-    run_rolling_upgrade,
-    sign_in_arguments,
-)
+from ..module_utils.arm import rolling_upgrade
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.errors import Unfinished
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.task import Work, progress_arguments, run_task, sign_in_arguments, sign_in_of, warn
+from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    run_rolling_upgrade(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **rolling_upgrade_arguments(), **progress_arguments()},
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "state": {"type": "str", "default": rolling_upgrade.STARTED, "choices": list(rolling_upgrade.STATES)},
+            "upgrade": {"type": "str", "default": rolling_upgrade.OS_IMAGE, "choices": list(rolling_upgrade.WHAT)},
+            "wait": {"type": "bool", "default": True},
+            **progress_arguments(),
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    group, name = read_name(options, "resource_group"), read_name(options, "name")
+    state, what, wait = options["state"], options["upgrade"], options["wait"]
+    if state == rolling_upgrade.FINISHED and not wait:
+        raise OptionError(
+            "wait: false does not go with state: %s, which is to wait. Look with vmss_rolling_upgrade_info" % state
+        )
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        try:
+            outcome = rolling_upgrade.bring_to(client, group, name, state, what, wait, module.check_mode)
+        except Unfinished as error:
+            module.fail_json(msg=str(error), **sign_in_of(client), **_report_rolling_upgrade(module, error.outcome))
+        return _report_rolling_upgrade(module, outcome)
+
+    return work
+
+
+def _report_rolling_upgrade(module: AnsibleModule, outcome: rolling_upgrade.UpgradeChange) -> dict[str, Any]:
+    warn(module, outcome.warnings)
+    return {
+        "changed": outcome.changed,
+        "id": outcome.scale_set_id,
+        "reason": outcome.reason,
+        "upgrade": rolling_upgrade.as_dict(outcome.upgrade),
+    }
 
 
 if __name__ == "__main__":

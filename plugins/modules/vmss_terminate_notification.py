@@ -218,30 +218,84 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import (
-    notification_arguments,
+from ..module_utils.arm import scale_set
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.errors import Unfinished
+from ..module_utils.arm.notification import as_dict, notification_arguments, read_wish
+from ..module_utils.arm.options import read_name
+from ..module_utils.arm.rollout import NONE, UPDATES, read_care
+from ..module_utils.arm.task import (
+    Work,
+    before_and_after,
     progress_arguments,
-    rollout_arguments,
-    run_scale_set_notification,
+    run_task,
     sign_in_arguments,
+    sign_in_of,
+    warn,
 )
+from ..module_utils.scheduled_events.errors import OptionError
 
 
 def main() -> None:
     """Run the module."""
-    run_scale_set_notification(
-        AnsibleModule(
-            argument_spec={
-                **sign_in_arguments(),
-                **notification_arguments(),
-                **rollout_arguments(),
-                **progress_arguments(),
-            },
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            **notification_arguments(),
+            "update_instances": {"type": "str", "default": NONE, "choices": list(UPDATES)},
+            "batch_size": {"type": "str", "default": "20%"},
+            "max_unavailable": {"type": "str", "default": "20%"},
+            "update_protected": {"type": "bool", "default": False},
+            **progress_arguments(),
+        },
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    wish = read_wish(options)
+    rollout = scale_set.Rollout(options["update_instances"], read_care(options), options["update_protected"])
+    if rollout.which != NONE and not options["wait"]:
+        raise OptionError(
+            "wait: false does not go with update_instances: %s, because instances can only be brought to the new"
+            " model once it is there. Set wait to true, or update_instances to none" % rollout.which
+        )
+    group, name = read_name(options, "resource_group"), read_name(options, "name")
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        try:
+            outcome = scale_set.notify(client, group, name, wish, rollout, options["wait"], module.check_mode)
+        except Unfinished as error:
+            module.fail_json(msg=str(error), **sign_in_of(client), **_report_scale_set(module, group, error.outcome))
+        return _report_scale_set(module, group, outcome)
+
+    return work
+
+
+def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.ScaleSetChange) -> dict[str, Any]:
+    warn(module, outcome.warnings)
+    found = outcome.scale_set
+    return {
+        "changed": outcome.changed,
+        "id": found.resource_id,
+        "name": found.name,
+        "resource_group": group,
+        "location": found.location,
+        "orchestration_mode": found.orchestration_mode,
+        "upgrade_mode": found.upgrade_mode,
+        "updated_instances": list(outcome.updated),
+        "outdated_instances": list(outcome.outdated),
+        "protected_instances": list(outcome.protected),
+        "gone_instances": list(outcome.gone),
+        **before_and_after(module, as_dict(outcome.before), as_dict(outcome.after), list(outcome.updated)),
+    }
 
 
 if __name__ == "__main__":

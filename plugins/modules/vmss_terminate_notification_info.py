@@ -248,21 +248,55 @@ subscription_id:
   sample: 00000000-0000-0000-0000-000000000001
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.arm.module import run_scale_set_info, scale_set_choice_arguments, sign_in_arguments
+from ..module_utils.arm import repairs, scale_set
+from ..module_utils.arm.client import ArmClient
+from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
+from ..module_utils.arm.resource_graph import subscriptions_of
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
     """Run the module."""
-    run_scale_set_info(
-        AnsibleModule(
-            argument_spec={**sign_in_arguments(), **scale_set_choice_arguments()},
-            required_by={"name": ["resource_group"]},
-            mutually_exclusive=[("name", "subscriptions", "management_group"), ("name", "tags")],
-            supports_check_mode=True,
-        )
+    module = AnsibleModule(
+        argument_spec={
+            **sign_in_arguments(),
+            "resource_group": {"type": "str"},
+            "name": {"type": "str"},
+            **places_arguments(),
+            "tags": {"type": "dict"},
+            "instances": {"type": "bool", "default": True},
+        },
+        required_by={"name": ["resource_group"]},
+        mutually_exclusive=[("name", "subscriptions", "management_group"), ("name", "tags")],
+        supports_check_mode=True,
     )
+    run_task(module, prepare)
+
+
+def prepare(module: AnsibleModule) -> Work:
+    """Check the options. Nothing is asked of Azure before the work that is returned."""
+    options = module.params
+    group = read_optional_name(options, "resource_group")
+    name = read_optional_name(options, "name")
+    places = read_places(options)
+
+    def work(client: ArmClient) -> dict[str, Any]:
+        subscriptions = subscriptions_of(client, places)
+        found = scale_set.describe_all(client, group, name, options["instances"], subscriptions, options["tags"])
+        for one in found:
+            if one["error"] is not None:
+                module.warn("%s could not be read to its end: %s" % (one["id"], one["error"]))
+                continue
+            danger = repairs.explain_danger(one["name"], one["automatic_repairs"])
+            if danger is not None:
+                module.warn(danger)
+        return {"changed": False, "scale_sets": found}
+
+    return work
 
 
 if __name__ == "__main__":

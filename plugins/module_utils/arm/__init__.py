@@ -21,5 +21,6 @@ only when a request is made, so that everything else here works, and is tested, 
 * Which machine is acted on? `target`
 * What may a user set? `options`
 * What can go wrong? `errors`
-* Where does Ansible meet this? `module`
+* What may a sign-in do? `permissions`, and `rights` for the modules that tell it
+* What do all modules share: how they sign in, end and fail? `task`
 """

@@ -29,15 +29,15 @@ from ..scheduled_events.approval import (
 from ..scheduled_events.document import event_as_dict
 from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
-from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .client import POLL_INTERVAL, ArmClient, Json
 from .errors import ArmError, OutOfTime, Unfinished, UnknownVersion
 from .machines import Reference, check_known, check_unambiguous, hits_any, in_group, is_meant, subscriptions_to_read
-from .resource_graph import EVENTS_ROLE, ListedEvent, list_events
+from .permissions import ACKNOWLEDGE
+from .resource_graph import ListedEvent, list_events
 
 # The newest that a cloud has is taken. A list of events is not in the oldest.
 LIST_API_VERSIONS = ("2025-11-01", "2025-10-01-preview")
 API_VERSIONS = (*LIST_API_VERSIONS, "2023-10-01-preview")
-ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", EVENTS_ROLE)
 
 
 class Acknowledgement(NamedTuple):

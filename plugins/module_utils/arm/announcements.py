@@ -15,12 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .acknowledgement import ACKNOWLEDGE
 from .client import ArmClient
 from .errors import ArmError
 from .machines import Reference, read_reference
-from .resource_graph import EVENTS_ROLE, READ, ListedEvent, list_events, rows_of
-from .rights import is_permitted, permissions_on
+from .permissions import ACKNOWLEDGE, EVENTS_ROLE, is_permitted, permissions_on
+from .resource_graph import READ, ListedEvent, list_events, rows_of
 
 _KINDS = "'microsoft.compute/virtualmachines', 'microsoft.compute/virtualmachinescalesets'"
 _TARGET = "properties.scheduledEventsPolicy.scheduledEventsAdditionalPublishingTargets.eventGridAndResourceGraph"

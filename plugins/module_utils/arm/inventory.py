@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ..scheduled_events.deadline import Deadline
-from ..scheduled_events.document import NameKey, in_order_of_urgency, name_key
+from ..scheduled_events.deadline import Deadline, read_seconds
 from ..scheduled_events.errors import OptionError
-from ..scheduled_events.options import read_seconds
+from ..scheduled_events.event import NameKey, in_order_of_urgency, name_key
 from ..scheduled_events.selection import ANY, Selection
 from .acknowledgement import listed_as_dict
 from .client import ArmClient, Json

@@ -18,8 +18,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import format_date, parse_date, same_name
+from ..scheduled_events.dates import format_date, parse_date
 from ..scheduled_events.errors import OptionError
+from ..scheduled_events.event import same_name
 from .client import POLL_INTERVAL, ArmClient, Json, Permission
 from .errors import ArmError
 from .lifecycle_hooks import KIND, SINCE, read_duration

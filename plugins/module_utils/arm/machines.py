@@ -14,11 +14,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import same_name
 from ..scheduled_events.errors import OptionError
-from ..scheduled_events.options import read_vm_names
+from ..scheduled_events.event import same_name
+from ..scheduled_events.words import read_vm_names
 from .client import ArmClient
-from .resource_graph import EVENTS_ROLE, ListedEvent, machine_ids
+from .permissions import EVENTS_ROLE
+from .resource_graph import ListedEvent, machine_ids
 
 _ID = re.compile(
     r"(?P<group>/subscriptions/[^/]+/resourceGroups/[^/]+)/providers/Microsoft\.Compute"

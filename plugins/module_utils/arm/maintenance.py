@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .client import ArmClient, Json
-from .scale_set import READ, READ_INSTANCES, READ_MEMBERS, parse_scale_set
+from .permissions import READ_INSTANCES
+from .scale_set import READ, READ_MEMBERS, parse_scale_set
 from .target import Target
 
 SINCE = "2017-12-01"

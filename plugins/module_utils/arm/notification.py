@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
+from .options import ArgumentSpec
 
 SHORTEST_TIMEOUT = 5 * 60  # seconds
 LONGEST_TIMEOUT = 15 * 60  # seconds
@@ -191,3 +192,15 @@ def _seconds(text: str) -> int | None:
         seconds_of_minutes = float(text) * 60
         return int(seconds_of_minutes) if seconds_of_minutes.is_integer() else None
     return None
+
+
+def notification_arguments() -> ArgumentSpec:
+    """Options that say which notifications are wanted, on which resource."""
+    return {
+        "resource_group": {"type": "str", "required": True},
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "default": ENABLED, "choices": list(STATES)},
+        "not_before_timeout": {"type": "str"},
+        "os_image_notification": {"type": "bool"},
+        "wait": {"type": "bool", "default": True},
+    }

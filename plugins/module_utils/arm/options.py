@@ -17,6 +17,9 @@ _NAME = re.compile(r"[\w()-](?:[\w.()-]{0,88}[\w()-])?\Z")
 _SUBSCRIPTION = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
+ArgumentSpec = dict[str, dict[str, Any]]
+
+
 class Places(NamedTuple):
     """Where somebody wants to look. Neither: where the sign-in belongs."""
 
@@ -30,10 +33,7 @@ def read_places(options: Mapping[str, Any]) -> Places:
 
     :raises OptionError: if one of them cannot be, or if both are given
     """
-    places = Places(
-        tuple(read_subscriptions(options)),
-        read_name(options, "management_group") if options.get("management_group") is not None else None,
-    )
+    places = Places(tuple(read_subscriptions(options)), read_optional_name(options, "management_group"))
     if places.subscriptions and places.management_group is not None:
         raise OptionError("management_group does not go with subscriptions: it stands for all that are below it")
     return places
@@ -50,6 +50,14 @@ def read_name(options: Mapping[str, Any], option: str) -> str:
     return value
 
 
+def read_optional_name(options: Mapping[str, Any], option: str) -> str | None:
+    """Check the name of a resource or a resource group, if one is given.
+
+    :raises OptionError: if it cannot be one
+    """
+    return read_name(options, option) if options.get(option) is not None else None
+
+
 def read_subscriptions(options: Mapping[str, Any]) -> list[str]:
     """Check the subscriptions whose events are read.
 
@@ -61,3 +69,13 @@ def read_subscriptions(options: Mapping[str, Any]) -> list[str]:
         if not _SUBSCRIPTION.match(one):
             raise OptionError("subscriptions: %r is not the id of a subscription, which is a GUID" % one)
     return subscriptions
+
+
+def places_arguments() -> ArgumentSpec:
+    """Options that say in which subscriptions is looked."""
+    return {"subscriptions": {"type": "list", "elements": "str"}, "management_group": {"type": "str"}}
+
+
+def scale_set_arguments() -> ArgumentSpec:
+    """Options that name one scale set."""
+    return {"resource_group": {"type": "str", "required": True}, "name": {"type": "str", "required": True}}

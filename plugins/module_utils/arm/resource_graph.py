@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import EVENT_STATUSES, Event, parse_event, parse_listed
+from ..scheduled_events.document import parse_event, parse_listed
 from ..scheduled_events.errors import DocumentError
+from ..scheduled_events.event import EVENT_STATUSES, Event
 from .client import ArmClient, Json, Permission
 from .errors import ArmError
 from .options import Places
+from .permissions import EVENTS_ROLE
 
 PATH = "/providers/Microsoft.ResourceGraph/resources"
 API_VERSION = "2022-10-01"
@@ -35,9 +37,6 @@ CANCELED = "Canceled"
 FINISHED = frozenset([COMPLETED.lower(), CANCELED.lower()])
 LISTED_STATUSES = (*EVENT_STATUSES, COMPLETED, CANCELED)
 
-# Without it a query succeeds, and has no rows. Azure's list of roles has it under this name; Microsoft's pages about
-# scheduled events call it ScheduledEventContributor, which finds nothing.
-EVENTS_ROLE = "Scheduled Events Contributor"
 READ = Permission("Microsoft.ResourceGraph/resources/read", "Reader")
 READ_EVENTS = Permission("Microsoft.ResourceGraph/resources/read", EVENTS_ROLE)
 

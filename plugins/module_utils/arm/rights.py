@@ -16,18 +16,25 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from ..scheduled_events.document import GENERAL_API_VERSION, NEWEST_API_VERSION
 from ..scheduled_events.errors import OptionError
 from . import policy
-from .acknowledgement import ACKNOWLEDGE
 from .client import ArmClient, Json, Permission
 from .credentials import CLI
 from .errors import ArmError, NotFound
-from .resource_graph import EVENTS_ROLE, list_events
-from .scale_set import READ_INSTANCES, UPGRADE
+from .permissions import (
+    ACKNOWLEDGE,
+    AUTHORIZATION_API_VERSION,
+    EVENTS_ROLE,
+    READ_INSTANCES,
+    UPGRADE,
+    is_permitted,
+    permissions_on,
+)
+from .resource_graph import list_events
 
 READ = "read"
 CHANGE = "change"
@@ -54,9 +61,7 @@ _ROLE_IDS = {
 MAINTENANCE_PROVIDER = "78315a30-673a-4a46-8e5c-ce59dbc6adf8"
 FEATURES = (("Microsoft.Compute", "SendScheduledEventsPolicy"), ("Microsoft.Maintenance", "ScheduledEventsActivity"))
 
-_AUTHORIZATION_VERSION = "2022-04-01"
 _FEATURES_VERSION = "2021-07-01"
-_READ_PERMISSIONS = Permission("Microsoft.Authorization/permissions/read", _READER)
 _READ_ASSIGNMENTS = Permission("Microsoft.Authorization/roleAssignments/read", _READER)
 _READ_FEATURE = Permission("Microsoft.Features/providers/features/read", _READER)
 
@@ -162,18 +167,6 @@ def as_row(check: Check, needs: Iterable[str]) -> Json:
     return {**check._asdict(), "needed_for": list(check.needed_for), "severity": severity[check.state]}
 
 
-def is_permitted(permissions: Iterable[Mapping[str, Any]], action: str) -> bool:
-    """Whether one of somebody's permissions has an action, and does not take it away again."""
-    return any(_names(one.get("actions"), action) and not _names(one.get("notActions"), action) for one in permissions)
-
-
-def _names(patterns: Any, action: str) -> bool:
-    return any(
-        re.fullmatch(".*".join(map(re.escape, str(pattern).split("*"))), action, re.IGNORECASE)
-        for pattern in patterns or ()
-    )
-
-
 def _needed(kind: str | None) -> Iterator[tuple[str, str, list[str]]]:
     """Each right, the role that grants it, and the actions that it needs."""
     kinds = [policy.KINDS[kind]] if kind else list(policy.KINDS.values())
@@ -186,15 +179,6 @@ def _needed(kind: str | None) -> Iterator[tuple[str, str, list[str]]]:
     # No action stands for the rows in Resource Graph: the page asks for the role, and this is what only it grants.
     yield SEE_EVENTS, EVENTS_ROLE, [*reads, ACKNOWLEDGE.action]
     yield APPROVE, EVENTS_ROLE, [*reads, ACKNOWLEDGE.action]
-
-
-def permissions_on(client: ArmClient, resource_id: str) -> list[Json]:
-    """What the sign-in may do on a resource, or a scope.
-
-    :raises ArmError: if Azure does not say
-    """
-    path = "%s/providers/Microsoft.Authorization/permissions" % resource_id
-    return list(client.list_all(path, _READ_PERMISSIONS, _AUTHORIZATION_VERSION))
 
 
 def _permissions(client: ArmClient, scope: Scope) -> Iterator[Check]:
@@ -241,7 +225,7 @@ def _provider(client: ArmClient, scope: Scope) -> Check:
     """Whether the role is assigned to Microsoft's service as well, as far as can be seen."""
     path = "%s/providers/Microsoft.Authorization/roleAssignments" % scope.resource_id
     query = {"$filter": "atScope()"}
-    found, refusal = _ask(lambda: list(client.list_all(path, _READ_ASSIGNMENTS, _AUTHORIZATION_VERSION, **query)))
+    found, refusal = _ask(lambda: list(client.list_all(path, _READ_ASSIGNMENTS, AUTHORIZATION_API_VERSION, **query)))
     check = "role %s of MaintenanceResourceProvider" % EVENTS_ROLE
     needed_for = (SEE_EVENTS, APPROVE)
     command = _grant(MAINTENANCE_PROVIDER, EVENTS_ROLE, scope.resource_id)

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ..scheduled_events.document import same_name
+from ..scheduled_events.event import same_name
 from . import repairs, rolling_upgrade, virtual_machine
 from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write, interrupted
 from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
@@ -33,6 +33,7 @@ from .notification import (
     profile_to_send,
     settle,
 )
+from .permissions import READ_INSTANCES, UPGRADE
 from .rollout import (
     MOST_ATTEMPTS,
     NONE,
@@ -54,9 +55,7 @@ ROLLING = "Rolling"
 
 READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
-READ_INSTANCES = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
 READ_MEMBERS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
-UPGRADE = Permission("Microsoft.Compute/virtualMachineScaleSets/manualUpgrade/action", "Virtual Machine Contributor")
 
 _MOST_NAMED = 20
 # What Azure says of an instance that has been scaled in, with 400 InvalidParameter and not with 404.

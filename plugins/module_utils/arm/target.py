@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from ..scheduled_events.errors import OptionError
 from .client import ArmClient, Permission
-from .options import read_name
+from .options import ArgumentSpec, read_name
 
 _ID = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute"
@@ -91,3 +91,31 @@ def read_target(options: Mapping[str, Any]) -> Target:
             read_name(options, "resource_group"), read_name(options, "instance_id"), read_name(options, "scale_set")
         )
     return Target(read_name(options, "resource_group"), read_name(options, "name"))
+
+
+def target_arguments() -> ArgumentSpec:
+    """Options that name one machine."""
+    return {
+        "resource_group": {"type": "str"},
+        "name": {"type": "str"},
+        "scale_set": {"type": "str"},
+        "instance_id": {"type": "str"},
+        "id": {"type": "str"},
+    }
+
+
+def target_rules(required: bool = True, places: bool = False) -> dict[str, Any]:
+    """What goes with what among these options.
+
+    :param required: whether one must be named
+    :param places: whether there are `places_arguments` as well, for where none is named
+    """
+    return {
+        "mutually_exclusive": [
+            ("id", "name", "scale_set", *(("subscriptions", "management_group") if places else ())),
+            ("id", "resource_group"),
+        ],
+        "required_together": [("scale_set", "instance_id")],
+        "required_by": {"name": ["resource_group"], "scale_set": ["resource_group"]},
+        **({"required_one_of": [("id", "name", "scale_set")]} if required else {}),
+    }

@@ -10,8 +10,8 @@ option, its value and the remedy.
 import re
 from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
 
+from ..scheduled_events.deadline import read_seconds
 from ..scheduled_events.errors import OptionError
-from ..scheduled_events.options import read_seconds
 from .plan import DRAIN, LARGEST_WEIGHT, MAINTENANCE, READY, STATES, Record
 
 DEFAULT_SOCKET = "/run/haproxy/admin.sock"

@@ -6,7 +6,7 @@
 from fnmatch import fnmatchcase
 from typing import NamedTuple, Optional, Sequence, Tuple
 
-from ..scheduled_events.document import EVENT_TYPES, Event
+from ..scheduled_events.event import EVENT_TYPES, Event
 from ..scheduled_events.words import read_sources, read_statuses, read_types, unknown_types
 from .reader import Section
 

@@ -19,7 +19,7 @@ Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-event
 
 from typing import Callable, Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from .document import Event, NameKey, in_order_of_urgency, name_key, same_name
+from .event import Event, NameKey, in_order_of_urgency, name_key, same_name
 
 OWN = "own"
 LEADER = "leader"

@@ -20,18 +20,12 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
+from .dates import parse_date
 from .deadline import Deadline
-from .document import (
-    GENERAL_API_VERSION,
-    NEWEST_API_VERSION,
-    Document,
-    parse_date,
-    parse_document,
-    parse_json,
-    parse_metadata,
-)
+from .document import GENERAL_API_VERSION, NEWEST_API_VERSION, Document, parse_document, parse_metadata
 from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, Unreachable
 from .http_connection import Answer, HttpConnection, first_to_come
+from .strict_json import parse_json
 from .text import harmless_line, harmless_word
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"

@@ -4,7 +4,11 @@
 """By when must something be done?"""
 
 import time
-from typing import Callable
+from typing import Any, Callable, Mapping
+
+from .errors import OptionError
+
+LONGEST_TIME = 86400  # seconds; longer than any event stays
 
 
 class Deadline:
@@ -18,3 +22,15 @@ class Deadline:
     def remaining(self) -> float:
         """Seconds left; zero or less when it has passed."""
         return self._end - self._clock()
+
+
+def read_seconds(options: Mapping[str, Any], name: str) -> float:
+    """Check a time.
+
+    :raises OptionError: if it is not above 0 and at most a day
+    """
+    value = float(options[name])
+    # Written so that a NaN fails as well.
+    if not 0 < value <= LONGEST_TIME:
+        raise OptionError("%s: %g is not a time. Give seconds, above 0 and up to %d" % (name, value, LONGEST_TIME))
+    return value

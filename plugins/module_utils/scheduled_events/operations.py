@@ -26,8 +26,9 @@ from .approval import (
 )
 from .client import ImdsClient
 from .deadline import Deadline
-from .document import STARTED, Document, Event, event_as_dict, in_order_of_urgency, same_name
+from .document import Document, event_as_dict
 from .errors import ApprovalRefused, DocumentError, ImdsError, Refused, StillScheduled
+from .event import STARTED, Event, in_order_of_urgency, same_name
 from .options import ConnectionOptions
 from .selection import Selection, affecting_any_of
 

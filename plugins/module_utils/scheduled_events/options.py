@@ -11,12 +11,12 @@ import re
 from typing import Any, Callable, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence
 
 from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
-from .document import EVENT_STATUSES, GENERAL_API_VERSION
+from .deadline import read_seconds
+from .document import GENERAL_API_VERSION
 from .errors import OptionError
+from .event import EVENT_STATUSES
 from .selection import AFFECTING, ANY, Selection, any_of
 from .words import read_sources, read_statuses, read_types, unknown_types, warning_of
-
-LONGEST_TIME = 86400  # seconds; longer than any event stays
 
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _USER_INFO = re.compile(r"//[^/]*@")
@@ -84,29 +84,6 @@ def read_selection(options: Mapping[str, Any], statuses: Sequence[str] = EVENT_S
 def warnings_for(options: Mapping[str, Any]) -> List[str]:
     """What somebody should know who chooses events like this."""
     return ["event_types: %s" % warning_of(word) for word in unknown_types(options.get("event_types") or ())]
-
-
-def read_vm_names(names: Sequence[Any]) -> List[str]:
-    """Check names of VMs.
-
-    :raises OptionError: on the first that cannot be one
-    """
-    for name in names:
-        if not isinstance(name, str) or not name.strip():
-            raise OptionError("%r is not the name of a VM. Give Azure's names, as text" % (name,))
-    return [name.strip() for name in names]
-
-
-def read_seconds(options: Mapping[str, Any], name: str) -> float:
-    """Check a time.
-
-    :raises OptionError: if it is not above 0 and at most a day
-    """
-    value = float(options[name])
-    # Written so that a NaN fails as well.
-    if not 0 < value <= LONGEST_TIME:
-        raise OptionError("%s: %g is not a time. Give seconds, above 0 and up to %d" % (name, value, LONGEST_TIME))
-    return value
 
 
 def _read_vm_name(value: Optional[str]) -> Optional[str]:

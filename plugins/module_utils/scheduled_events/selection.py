@@ -9,7 +9,7 @@ ones are meant.
 
 from typing import FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
 
-from .document import Event, name_key, same_name
+from .event import Event, name_key, same_name
 
 ANY = "any"
 THIS_VM = "this_vm"

@@ -7,9 +7,10 @@ A condition on a word that Azure never sends matches nothing, and what it should
 is unknown is refused, but for types of events: Azure adds some, and then only what is nearly a known one is refused.
 """
 
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
-from .document import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, same_name
+from .errors import OptionError
+from .event import EVENT_SOURCES, EVENT_STATUSES, EVENT_TYPES, same_name
 
 # Of two words, what they have in common in proportion to their letters. Preemption and Preempt have 0.82, Resize and
 # Freeze 0.67.
@@ -85,3 +86,14 @@ def _likeness(one: str, other: str) -> float:
         for index, letter_of_other in enumerate(other.lower()):
             row[index + 1] = above[index] + 1 if letter == letter_of_other else max(above[index + 1], row[index])
     return 2.0 * row[-1] / (len(one) + len(other))
+
+
+def read_vm_names(names: Sequence[Any]) -> List[str]:
+    """Check names of VMs.
+
+    :raises OptionError: on the first that cannot be one
+    """
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise OptionError("%r is not the name of a VM. Give Azure's names, as text" % (name,))
+    return [name.strip() for name in names]

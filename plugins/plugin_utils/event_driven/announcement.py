@@ -23,7 +23,9 @@ from datetime import datetime
 from typing import Any
 
 from ...module_utils.arm.lifecycle_hook_events import WAITING
-from ...module_utils.scheduled_events.document import Event, event_as_dict, format_date, name_key, parse_date
+from ...module_utils.scheduled_events.dates import format_date, parse_date
+from ...module_utils.scheduled_events.document import event_as_dict
+from ...module_utils.scheduled_events.event import Event, name_key
 from ...module_utils.scheduled_events.text import harmless_word
 from .hosts import UNKNOWN
 

@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 from ...module_utils.arm.lifecycle_hook_events import describe
 from ...module_utils.arm.resource_graph import ListedEvent, parse_row
 from ...module_utils.arm.update_run import is_run_id
-from ...module_utils.scheduled_events.document import parse_event, parse_json
+from ...module_utils.scheduled_events.document import parse_event
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
+from ...module_utils.scheduled_events.strict_json import parse_json
 from .announcement import (
     AGENT,
     KEY,

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils.arm.machines import Reference, read_reference
-from ...module_utils.scheduled_events.document import NameKey, name_key
 from ...module_utils.scheduled_events.errors import OptionError
+from ...module_utils.scheduled_events.event import NameKey, name_key
 from .data_file import parse_data
 
 HostMap = Callable[[Sequence[str], "str | None"], list[str]]

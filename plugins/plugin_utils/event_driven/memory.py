@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from ...module_utils.scheduled_events.document import name_key
+from ...module_utils.scheduled_events.event import name_key
 
 DEFAULT_CAPACITY = 50_000
 """Events: more than Azure announces to the largest subscription at a time. About 15 MB."""

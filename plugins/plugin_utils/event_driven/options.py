@@ -23,9 +23,11 @@ from ...module_utils.scheduled_events.client import (
     DEFAULT_TIMEOUT,
     split_url,
 )
+from ...module_utils.scheduled_events.deadline import read_seconds
 from ...module_utils.scheduled_events.errors import OptionError
-from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection, read_seconds, read_vm_names
+from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection
 from ...module_utils.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
+from ...module_utils.scheduled_events.words import read_vm_names
 from ..approval_times import read_times
 from .data_file import parse_data
 from .hosts import HostMap, read_host_map

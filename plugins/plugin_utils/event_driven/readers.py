@@ -24,17 +24,13 @@ from ...module_utils.arm.lifecycle_hooks import KIND as SCALE_SETS
 from ...module_utils.arm.options import Places
 from ...module_utils.arm.resource_graph import list_events, subscriptions_of
 from ...module_utils.scheduled_events.deadline import Deadline
-from ...module_utils.scheduled_events.document import (
-    UNREADABLE,
-    Event,
-    event_from_dict,
-    parse_json,
-    same_name,
-)
+from ...module_utils.scheduled_events.document import event_from_dict
 from ...module_utils.scheduled_events.errors import DocumentError, OptionError
+from ...module_utils.scheduled_events.event import UNREADABLE, Event, same_name
 from ...module_utils.scheduled_events.operations import open_client
 from ...module_utils.scheduled_events.options import ConnectionOptions
 from ...module_utils.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
+from ...module_utils.scheduled_events.strict_json import parse_json
 from ...module_utils.scheduled_events.text import harmless_line
 from .announcement import LIFECYCLE_HOOK, SCHEDULED_EVENT, event_of_hook
 from .hosts import group_of

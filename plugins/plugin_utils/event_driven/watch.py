@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from typing import Any, Protocol
 
 from ...module_utils.maintenance_policy.window import Window
-from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
+from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_urgency, name_key
 from ...module_utils.scheduled_events.text import plain
 from ..approval_times import is_open
 from .announcement import Json, of_event

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils.arm.machines import read_reference
-from ...module_utils.scheduled_events.document import name_key
 from ...module_utils.scheduled_events.errors import OptionError
+from ...module_utils.scheduled_events.event import name_key
 from ...module_utils.scheduled_events.text import plain
 from .balancers import few, find_places
 from .plan import PlanError

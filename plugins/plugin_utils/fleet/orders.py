@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ...module_utils.scheduled_events.document import Event, event_as_dict
+from ...module_utils.scheduled_events.document import event_as_dict
+from ...module_utils.scheduled_events.event import Event
 from .balancers import Balancers, of_host
 from .plan import Host
 from .reading import UNREADABLE, note_host, read_host, read_reading

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from ...module_utils.arm.lifecycle_hooks import BATCH_STARTING, SCHEDULING
-from ...module_utils.scheduled_events.document import format_date, parse_date
+from ...module_utils.scheduled_events.dates import format_date, parse_date
 
 APPROVE = "approve"
 REJECT = "reject"

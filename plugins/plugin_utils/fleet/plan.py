@@ -13,7 +13,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.approval import UNKNOWN_VMS
-from ...module_utils.scheduled_events.document import Event, NameKey, in_order_of_urgency, name_key
+from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .clocks import ClockReading, as_utc, why_controller_is_wrong, why_wrong
 from .treatment import (

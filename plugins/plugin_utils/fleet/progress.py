@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ...module_utils.scheduled_events.document import Event
+from ...module_utils.scheduled_events.event import Event
 from .plan import Entry
 from .silence import remedy_for
 from .treatment import Policy, does_not_wait, notice_of, start_of

@@ -10,7 +10,8 @@ do here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...module_utils.scheduled_events.document import Event, event_from_dict
+from ...module_utils.scheduled_events.document import event_from_dict
+from ...module_utils.scheduled_events.event import Event
 from ...module_utils.scheduled_events.text import plain
 from .agent import is_at_work_on
 from .balancers import pool_group

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ...module_utils.scheduled_events.document import (
+from ...module_utils.scheduled_events.event import (
     ADVISORY_EVENT_TYPES,
     EVENT_TYPES,
     FINAL_EVENT_TYPES,

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...module_utils.scheduled_events.document import Event
+from ...module_utils.scheduled_events.event import Event
 from .clocks import as_utc
 from .plan import Case, Entry, Plan
 from .silence import explain

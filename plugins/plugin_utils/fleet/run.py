@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from ...module_utils.scheduled_events.document import Event
+from ...module_utils.scheduled_events.event import Event
 from .completeness import check_complete
 from .plan import Entry, Host, Plan, approvals, attempts, make_plan
 from .progress import Progress, begin_watch

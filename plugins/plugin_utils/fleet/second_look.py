@@ -8,7 +8,7 @@ That takes minutes, in which an event may be withdrawn, turn into another one, o
 
 from collections.abc import Sequence
 
-from ...module_utils.scheduled_events.document import Event, may_be, name_key
+from ...module_utils.scheduled_events.event import Event, may_be, name_key
 from .plan import Entry
 from .treatment import Policy, deadline_of, does_not_wait, needs_stop
 

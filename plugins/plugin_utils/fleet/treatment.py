@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...module_utils.maintenance_policy.match import Match, read_match
 from ...module_utils.maintenance_policy.reader import Section
 from ...module_utils.maintenance_policy.window import Window, read_windows
-from ...module_utils.scheduled_events.document import EVENT_TYPES, Event
+from ...module_utils.scheduled_events.event import EVENT_TYPES, Event
 from ...module_utils.scheduled_events.words import warning_of
 from ..approval_times import is_open, zone_directories
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...module_utils.scheduled_events.document import Event
+from ...module_utils.scheduled_events.event import Event
 from .progress import Progress, describe_wait, watch
 from .treatment import Policy
 

@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(LINKS)]
 from foghorn_agent.config import Webhook, parse_config  # noqa: E402 - found on the path set above
 from foghorn_agent.decide.state import TOLD, State, Tracked  # noqa: E402
 from foghorn_agent.service import _body_of  # noqa: E402
-from foghorn_core.scheduled_events.document import Event  # noqa: E402
+from foghorn_core.scheduled_events.event import Event  # noqa: E402
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text()
 EVENT = Event(

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    parse_event,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
     Policy,
     PolicyError,

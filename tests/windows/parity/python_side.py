@@ -20,7 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events import approval, document, errors
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.dates import format_date
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import (
+    UNREADABLE,
+    in_order_of_urgency,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.http_connection import (
     HttpConnection,
     _Stream,
@@ -172,7 +177,7 @@ def document_questions(seed: int, count: int) -> Iterator[dict[str, Any]]:
 
 
 def _about(body: bytes, version: str) -> dict[str, Any]:
-    return {"ask": "document", "now": document.format_date(NOW), "body": _base64(body), "version": version}
+    return {"ask": "document", "now": format_date(NOW), "body": _base64(body), "version": version}
 
 
 def _spoilt(chance: random.Random, content: dict[str, Any]) -> bytes:
@@ -299,7 +304,7 @@ def _of_document(question: dict[str, Any]) -> dict[str, Any]:
         "incarnation": read.incarnation,
         "events": listed,
         "same": listed == again,
-        "urgency": [event.event_id for event in document.in_order_of_urgency(read.events)],
+        "urgency": [event.event_id for event in in_order_of_urgency(read.events)],
         "scopes": scopes,
     }
 
@@ -348,9 +353,7 @@ def comparable(value: Any) -> Any:
     """An answer without what may differ: how a value that cannot be read is quoted, and Python's own words."""
     if isinstance(value, dict):
         return {
-            name: "quoted"
-            if name.startswith(document.UNREADABLE) and name != document.UNREADABLE
-            else comparable(child)
+            name: "quoted" if name.startswith(UNREADABLE) and name != UNREADABLE else comparable(child)
             for name, child in value.items()
         }
     if isinstance(value, list):

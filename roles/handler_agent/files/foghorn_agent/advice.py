@@ -6,7 +6,7 @@ import ipaddress
 import os
 from typing import List, Sequence, Set, Tuple
 
-from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
+from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
 from .act.connections import problem_with_containers

@@ -5,8 +5,8 @@
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Set
 
 from foghorn_core.maintenance_policy.window import why_closed
-from foghorn_core.scheduled_events.document import Event
 from foghorn_core.scheduled_events.errors import Refused
+from foghorn_core.scheduled_events.event import Event
 
 from .act.checks import Checks, Wanted
 from .act.running import Running

@@ -12,8 +12,9 @@ import sys
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
-from foghorn_core.scheduled_events.document import format_date, parse_json
+from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.errors import DocumentError
+from foghorn_core.scheduled_events.strict_json import parse_json
 from foghorn_core.scheduled_events.text import plain
 
 from . import __version__
@@ -369,7 +370,8 @@ def _choose_python(asked: Arguments, output: TextIO) -> int:
 
 def _explain(asked: Arguments, output: TextIO) -> int:
     # Only here: the agent's memory is dear.
-    from foghorn_core.scheduled_events.document import EVENT_TYPES, parse_document
+    from foghorn_core.scheduled_events.document import parse_document
+    from foghorn_core.scheduled_events.event import EVENT_TYPES
     from foghorn_core.scheduled_events.words import read_sources, read_types
 
     from .decide.explain import explain, sample_event

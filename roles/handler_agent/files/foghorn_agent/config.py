@@ -18,7 +18,8 @@ from foghorn_core.scheduled_events.client import (
     split_endpoint,
     split_url,
 )
-from foghorn_core.scheduled_events.document import EVENT_TYPES, GENERAL_API_VERSION, NameKey, name_key
+from foghorn_core.scheduled_events.document import GENERAL_API_VERSION
+from foghorn_core.scheduled_events.event import EVENT_TYPES, NameKey, name_key
 
 from .act.readiness import HTTP, KINDS, TCP, Check
 from .decide.in_service import Keep

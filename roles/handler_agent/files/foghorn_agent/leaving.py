@@ -4,7 +4,7 @@
 
 from typing import AbstractSet, Any, Dict, FrozenSet, List, Optional, Tuple
 
-from foghorn_core.scheduled_events.document import name_key
+from foghorn_core.scheduled_events.event import name_key
 
 from .deadlines import Deadlines
 from .decide.decisions import plan_of

@@ -4,7 +4,7 @@
 
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from foghorn_core.scheduled_events.document import NameKey, name_key
+from foghorn_core.scheduled_events.event import NameKey, name_key
 
 from .decide.decisions import Word, is_ready, plan_of
 from .decide.in_service import Rotation, read_rotation

@@ -18,7 +18,8 @@ from ansible import constants
 from ansible.errors import AnsibleLookupError
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.lookup.scheduled_events import LookupModule
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.module import places_arguments, sign_in_arguments
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import places_arguments
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.task import sign_in_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import (
     connection_arguments,
     selection_arguments,

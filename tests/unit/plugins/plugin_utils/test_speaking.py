@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.module import _writer
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.task import _writer
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.speaking import INTERRUPTED, speaking
 
 PATIENCE = 30.0  # seconds

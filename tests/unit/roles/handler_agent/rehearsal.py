@@ -24,8 +24,9 @@ from foghorn_agent.http.members import Job, MemberError
 from foghorn_agent.io.clock import Clocks
 from foghorn_agent.io.imds_desk import Heard, Poll
 from foghorn_agent.io.journal import JournalError
-from foghorn_core.scheduled_events.document import Document, Event, NameKey, name_key
+from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import OutOfTime, Refused
+from foghorn_core.scheduled_events.event import Event, NameKey, name_key
 
 VM_NAME = "web_0"
 EPOCH = datetime(2026, 1, 1, tzinfo=timezone.utc)

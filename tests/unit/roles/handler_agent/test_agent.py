@@ -28,7 +28,8 @@ from foghorn_agent.http.status import as_table
 from foghorn_agent.io import log as levels
 from foghorn_agent.io.clock import Clocks
 from foghorn_agent.io.imds_desk import ImdsDesk
-from foghorn_core.scheduled_events.document import Document, format_date
+from foghorn_core.scheduled_events.dates import format_date
+from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import DocumentError, Refused
 from rehearsal import (
     DEALLOCATED,

@@ -16,7 +16,7 @@ from foghorn_agent.config import Config, ConfigError, Imds, Quorum, Webhook, loa
 from foghorn_agent.decide.policy import Plan, Rule, Step, default_rules
 from foghorn_agent.decide.state import TOLD
 from foghorn_core.maintenance_policy.match import Match
-from foghorn_core.scheduled_events.document import name_key
+from foghorn_core.scheduled_events.event import name_key
 from hypothesis import given
 from hypothesis import strategies as st
 

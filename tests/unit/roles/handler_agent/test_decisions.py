@@ -29,7 +29,8 @@ from foghorn_agent.decide.decisions import (
 )
 from foghorn_agent.decide.policy import FINISH, IGNORE, STOP, Plan
 from foghorn_agent.decide.state import BEGUN, ENDED, FAILED, SUCCEEDED, WITHDRAWN, Progress, State, apply
-from foghorn_core.scheduled_events.document import Document, Event, event_as_azure, name_key, parse_document
+from foghorn_core.scheduled_events.document import Document, event_as_azure, parse_document
+from foghorn_core.scheduled_events.event import Event, name_key
 from rehearsal import POLICY, QUORUM, VM_NAME
 
 START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

@@ -25,7 +25,8 @@ from foghorn_agent.http.status import as_table
 from foghorn_agent.http.webhooks import cloud_event
 from foghorn_agent.io import log as levels
 from foghorn_agent.io.log import open_log
-from foghorn_core.scheduled_events.document import Document, Event, event_as_azure, parse_document
+from foghorn_core.scheduled_events.document import Document, event_as_azure, parse_document
+from foghorn_core.scheduled_events.event import Event
 from rehearsal import UNAPPROVED, VM_NAME, Rehearsal
 
 

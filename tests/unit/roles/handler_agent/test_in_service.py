@@ -11,7 +11,7 @@ import pytest
 from foghorn_agent.config import ConfigError, parse_config
 from foghorn_agent.decide.in_service import NO_END, Keep, Rotation, read_rotation, why_not_yet
 from foghorn_agent.http.status import as_table
-from foghorn_core.scheduled_events.document import NameKey, name_key
+from foghorn_core.scheduled_events.event import NameKey, name_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rehearsal import POLICY, Life, Rehearsal, fleet_of, tick_all

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Generator, List, Mapping
 import pytest
 from edge_helpers import PATIENCE
 from foghorn_agent.http.members import Job, MemberError, MembersDesk, ask_agent
-from foghorn_core.scheduled_events.document import NameKey, name_key
+from foghorn_core.scheduled_events.event import NameKey, name_key
 from foghorn_core.scheduled_events.signature import secret_of_question, sign_answer
 
 STATUS = {"vm_name": "web_1", "events": [{"event_id": "E-1", "ready": True}]}

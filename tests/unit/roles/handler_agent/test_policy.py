@@ -25,7 +25,7 @@ from foghorn_agent.decide.policy import (
     seconds_for,
 )
 from foghorn_core.maintenance_policy.match import Match
-from foghorn_core.scheduled_events.document import Event
+from foghorn_core.scheduled_events.event import Event
 from hypothesis import given
 from hypothesis import strategies as st
 

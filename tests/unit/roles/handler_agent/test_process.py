@@ -30,7 +30,8 @@ from foghorn_agent.io.control import ask_agent
 from foghorn_agent.io.journal import Journal
 from foghorn_agent.io.signals import Signals
 from foghorn_agent.service import CannotStart, Service, serve
-from foghorn_core.scheduled_events.document import Event, event_as_azure
+from foghorn_core.scheduled_events.document import event_as_azure
+from foghorn_core.scheduled_events.event import Event
 
 NOBODY = "http://127.0.0.1:9"
 

@@ -8,7 +8,7 @@ The rehearsed Azure asserts that all machines of an approved event are ready. Ru
 from typing import Any, Dict, List
 
 import pytest
-from foghorn_core.scheduled_events.document import NameKey, name_key
+from foghorn_core.scheduled_events.event import NameKey, name_key
 from rehearsal import POLICY, Life, Rehearsal, fleet_of, tick_all
 
 NAMES = ("web_0", "web_1", "web_2")

@@ -18,7 +18,7 @@ from foghorn_agent.act.running import Running, Surroundings, environment_for, in
 from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.decide.decisions import Work
 from foghorn_agent.decide.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
-from foghorn_core.scheduled_events.document import Event
+from foghorn_core.scheduled_events.event import Event
 
 CUT_OFF = "cut off at the deadline"
 EVENT = Event(

@@ -28,7 +28,8 @@ from foghorn_agent.decide.state import (
     summarise,
 )
 from foghorn_agent.decide.undo import Undo
-from foghorn_core.scheduled_events.document import Event, event_as_azure
+from foghorn_core.scheduled_events.document import event_as_azure
+from foghorn_core.scheduled_events.event import Event
 from hypothesis import given
 from hypothesis import strategies as st
 from rehearsal import VM_NAME, Life, Rehearsal

@@ -14,7 +14,8 @@ from foghorn_agent.config import parse_config
 from foghorn_agent.decide.policy import keyed
 from foghorn_agent.decide.state import SUCCEEDED, Progress, State, Tracked
 from foghorn_agent.http.status import Health, as_table, describe, phase
-from foghorn_core.scheduled_events.document import Event, format_date
+from foghorn_core.scheduled_events.dates import format_date
+from foghorn_core.scheduled_events.event import Event
 from rehearsal import EPOCH, POLICY, QUORUM, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -17,8 +17,8 @@ from foghorn_agent.decide.policy import default_rules, plan_for
 from foghorn_agent.io.clock import Clocks
 from foghorn_agent.io.imds_desk import ImdsDesk
 from foghorn_core.scheduled_events.client import DEFAULT_TIMEOUT
-from foghorn_core.scheduled_events.document import Event
 from foghorn_core.scheduled_events.errors import DocumentError
+from foghorn_core.scheduled_events.event import Event
 from rehearsal import POLICY, UNAPPROVED, VM_NAME, Life, Rehearsal
 
 DOCUMENT = {"DocumentIncarnation": 1, "Events": []}

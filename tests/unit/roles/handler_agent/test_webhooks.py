@@ -34,7 +34,7 @@ from foghorn_agent.http.webhooks import (
     shown_url,
     wrap,
 )
-from foghorn_core.scheduled_events.document import Event
+from foghorn_core.scheduled_events.event import Event
 
 WHEN = datetime(2026, 1, 1, 12, 0, 0, 250000, tzinfo=timezone.utc)
 # Where the agent's package and the core are found.

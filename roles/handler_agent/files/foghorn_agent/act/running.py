@@ -6,7 +6,8 @@ import json
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from foghorn_core.scheduled_events.document import event_as_azure, format_date
+from foghorn_core.scheduled_events.dates import format_date
+from foghorn_core.scheduled_events.document import event_as_azure
 
 from ..decide.decisions import Work, is_too_short
 from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS

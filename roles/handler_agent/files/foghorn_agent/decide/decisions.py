@@ -23,12 +23,11 @@ from typing import (
     Tuple,
 )
 
-from foghorn_core.scheduled_events.document import (
+from foghorn_core.scheduled_events.document import Document, event_as_azure
+from foghorn_core.scheduled_events.event import (
     UNREADABLE,
-    Document,
     Event,
     NameKey,
-    event_as_azure,
     in_order_of_urgency,
     may_be,
     name_key,

@@ -4,7 +4,7 @@
 
 from typing import Optional, Sequence
 
-from foghorn_core.scheduled_events.document import ADVISORY_EVENT_TYPES, EVENT_TYPES
+from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES
 
 from .policy import MANUAL, Rule
 from .state import State

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, List, Optional, Sequence, Tuple
 
 from foghorn_core.maintenance_policy.match import Match
-from foghorn_core.scheduled_events.document import SCHEDULED, Event
+from foghorn_core.scheduled_events.event import SCHEDULED, Event
 
 from .decisions import SECONDS_ONCE_STARTED, plan_of, seconds_before_start
 from .in_service import Keep, latest_begin

@@ -8,7 +8,7 @@ order of their deadlines, and a machine goes only while enough of the others sta
 
 from typing import Any, Collection, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.scheduled_events.document import NameKey
+from foghorn_core.scheduled_events.event import NameKey
 
 from .policy import DRAIN, SHUTDOWN, Plan
 from .state import Tracked

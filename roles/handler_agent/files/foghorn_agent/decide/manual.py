@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timezone
 from typing import Any, List, Mapping, Optional, Sequence
 
-from foghorn_core.scheduled_events.document import format_date
+from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.text import plain
 
 from ..config import Quorum

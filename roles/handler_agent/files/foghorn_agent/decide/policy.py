@@ -11,7 +11,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from foghorn_core.maintenance_policy.match import Match
 from foghorn_core.maintenance_policy.window import Window
-from foghorn_core.scheduled_events.document import SCHEDULED, Event
+from foghorn_core.scheduled_events.event import SCHEDULED, Event
 
 DRAIN = "drain"
 SHUTDOWN = "shutdown"

@@ -4,7 +4,7 @@
 
 from typing import Container, List, Mapping, NamedTuple, Sequence, Tuple
 
-from foghorn_core.scheduled_events.document import NameKey, name_key
+from foghorn_core.scheduled_events.event import NameKey, name_key
 
 from .decisions import Word, is_ready, plan_of
 from .policy import QUORUM, Rule

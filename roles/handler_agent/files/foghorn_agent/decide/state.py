@@ -8,7 +8,8 @@ before. What comes next is decided in `decisions`.
 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.scheduled_events.document import SCHEDULED, Event, event_as_azure, parse_event, same_name
+from foghorn_core.scheduled_events.document import event_as_azure, parse_event
+from foghorn_core.scheduled_events.event import SCHEDULED, Event, same_name
 
 from .policy import DRAIN, MANUAL, RESTORE, SHUTDOWN, Step, keyed
 from .undo import Undo, read_undo, undo_as_json

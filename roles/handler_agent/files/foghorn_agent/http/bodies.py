@@ -10,7 +10,9 @@ from datetime import datetime, timedelta
 from string import Template
 from typing import Any, Dict, List, Mapping, Optional
 
-from foghorn_core.scheduled_events.document import Event, event_as_dict, format_date
+from foghorn_core.scheduled_events.dates import format_date
+from foghorn_core.scheduled_events.document import event_as_dict
+from foghorn_core.scheduled_events.event import Event
 from foghorn_core.scheduled_events.text import plain
 
 _LATER = re.compile(r"in_([0-9]{1,7})\Z")

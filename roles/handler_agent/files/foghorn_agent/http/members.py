@@ -10,10 +10,11 @@ from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Option
 
 from foghorn_core.scheduled_events.client import split_url
 from foghorn_core.scheduled_events.deadline import Deadline
-from foghorn_core.scheduled_events.document import NameKey, name_key, parse_json
 from foghorn_core.scheduled_events.errors import DocumentError, ProtocolError, TooLarge
+from foghorn_core.scheduled_events.event import NameKey, name_key
 from foghorn_core.scheduled_events.http_connection import Answer, HttpConnection
 from foghorn_core.scheduled_events.signature import is_answer_signed, new_nonce, sign_question
+from foghorn_core.scheduled_events.strict_json import parse_json
 
 from ..decide.quorum import ANOTHER_MACHINE, NOT_ASKED, NOT_SIGNED, OTHER_SECRET
 from ..io.secrets import NoSecret, read_members_secrets

@@ -6,7 +6,9 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any, Container, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from foghorn_core.scheduled_events.document import event_as_dict, format_date, same_name
+from foghorn_core.scheduled_events.dates import format_date
+from foghorn_core.scheduled_events.document import event_as_dict
+from foghorn_core.scheduled_events.event import same_name
 from foghorn_core.scheduled_events.text import plain
 
 from .. import __version__

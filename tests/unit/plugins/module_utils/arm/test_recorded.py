@@ -21,7 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notificat
     Notifications,
     Wish,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rights import is_permitted
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.permissions import is_permitted
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
     Rollout,
     ScaleSetChange,

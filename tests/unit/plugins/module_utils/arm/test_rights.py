@@ -16,12 +16,12 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import CLI, MSI, SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.permissions import is_permitted
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rights import (
     MAINTENANCE_PROVIDER,
     Check,
     as_row,
     inspect,
-    is_permitted,
     lacking,
     read_scope,
     read_scopes,

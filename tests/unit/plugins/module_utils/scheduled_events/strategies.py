@@ -7,7 +7,8 @@ from datetime import datetime, timezone
 from email.utils import format_datetime
 from typing import Any, Dict, Optional
 
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Document, Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Document
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from hypothesis import strategies as st
 
 VM_NAMES = ("web_0", "web_1", "web_10", "WEB_1", "db")

@@ -19,7 +19,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     why_another,
     why_over,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import (
     Event,
     in_order_of_urgency,
 )

@@ -10,22 +10,28 @@ from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.dates import (
+    format_date,
+    parse_date,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     API_VERSIONS,
     Document,
-    Event,
     event_as_azure,
     event_as_dict,
     event_from_dict,
-    format_date,
-    in_order_of_urgency,
-    may_be,
-    parse_date,
     parse_document,
     parse_event,
-    parse_json,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import (
+    Event,
+    in_order_of_urgency,
+    may_be,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.strict_json import (
+    parse_json,
+)
 from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.scheduled_events import strategies
 from hypothesis import given

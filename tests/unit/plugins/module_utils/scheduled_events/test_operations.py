@@ -12,13 +12,13 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     EVENTS_PATH,
     ImdsClient,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     ApprovalRefused,
     OutOfTime,
     Refused,
     StillScheduled,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.operations import (
     Approval,
     Clocks,

@@ -5,20 +5,20 @@
 from typing import Any, Dict
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import read_seconds
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     API_VERSIONS,
-    EVENT_TYPES,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import EVENT_TYPES
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
     ConnectionOptions,
     read_connection,
-    read_seconds,
     read_selection,
-    read_vm_names,
     warnings_for,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.words import read_vm_names
 
 DEFAULTS: Dict[str, Any] = {
     "endpoint": "http://169.254.169.254",

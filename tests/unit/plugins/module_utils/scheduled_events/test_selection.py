@@ -5,7 +5,7 @@
 from typing import Any, List
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import (
     Selection,
     affecting_any_of,

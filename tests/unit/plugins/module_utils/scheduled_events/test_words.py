@@ -3,7 +3,7 @@
 """Which words are Azure's, and which are one of them misspelt."""
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import EVENT_TYPES
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import EVENT_TYPES
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.words import (
     nearest,
     read_sources,

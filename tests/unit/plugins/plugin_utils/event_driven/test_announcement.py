@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    parse_event,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import harmless_word
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.announcement import (
     KEY,

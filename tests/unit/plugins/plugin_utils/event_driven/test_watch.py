@@ -11,7 +11,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.maintenance_policy.window import Window
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import parse_event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    parse_event,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_times import read_times
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Remind

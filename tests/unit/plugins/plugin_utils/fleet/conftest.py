@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 
 NOW = datetime(2026, 9, 19, 18, 0, tzinfo=UTC).timestamp()
 

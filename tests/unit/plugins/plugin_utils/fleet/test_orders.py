@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event, event_as_dict
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    event_as_dict,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
-    Event,
     parse_listed,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading, as_utc
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Attempt,

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event, event_as_dict
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+    event_as_dict,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
     Attempt,
     Host,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import Event
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result

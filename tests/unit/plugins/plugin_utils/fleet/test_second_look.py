@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
-    Event,
     parse_listed,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Entry, Host, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again

@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import module as doors
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.options import ArgumentSpec
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     COMPUTE,
     SUBSCRIPTION,
@@ -36,7 +37,7 @@ class StandIn:
     check_mode = False
     _diff = False
 
-    def __init__(self, spec: doors.ArgumentSpec, **options: Any) -> None:
+    def __init__(self, spec: ArgumentSpec, **options: Any) -> None:
         self.params = {**{name: one.get("default") for name, one in spec.items()}, **COMMON, **options}
         self.no_log_values: set[str] = set()
         self.warnings: list[str] = []
@@ -54,19 +55,24 @@ class StandIn:
         raise Ended({**result, "failed": True})
 
 
-def result_of(run: Callable[[Any], None], module: StandIn) -> dict[str, Any]:
-    with pytest.raises(Ended) as ended:
-        run(module)
-    result: dict[str, Any] = ended.value.args[0]
-    return result
+def run(module_name: str, **options: Any) -> tuple[dict[str, Any], StandIn]:
+    """Run a module in this process: its result, and what stood in for AnsibleModule."""
+    file = importlib.import_module("ansible_collections.foghorn.azure_events.plugins.modules." + module_name)
+    made: list[StandIn] = []
+
+    def stand_in(argument_spec: ArgumentSpec, **_rules: Any) -> StandIn:
+        made.append(StandIn(argument_spec, **options))
+        return made[0]
+
+    with mock.patch.object(file, "AnsibleModule", stand_in), pytest.raises(Ended) as ended:
+        file.main()
+    return ended.value.args[0], made[0]
 
 
 @pytest.mark.parametrize(("mode", "warnings"), [("ignore", 1), ("validate", 0)])
 def test_given_certificates_are_not_checked_then_it_warns(mode: str, warnings: int) -> None:
-    spec = {**doors.sign_in_arguments(), **doors.scale_set_choice_arguments()}
     with ScriptedArm(ok({})) as arm:
-        module = StandIn(spec, cert_validation_mode=mode, cloud_environment=arm.url)
-        result = result_of(doors.run_scale_set_info, module)
+        result, module = run("vmss_terminate_notification_info", cert_validation_mode=mode, cloud_environment=arm.url)
 
     assert "Is cloud_environment the address" in result["msg"]
     assert [one.partition(" can read the credentials")[0] for one in module.warnings] == [
@@ -77,13 +83,13 @@ def test_given_certificates_are_not_checked_then_it_warns(mode: str, warnings: i
 def test_given_subscriptions_and_none_of_the_sign_in_then_none_is_asked_for_even_when_all_is_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    spec = {**doors.sign_in_arguments(), **doors.acknowledgement_arguments()}
     known = ok({"data": [{"id": COMPUTE + "/virtualMachines/web_0"}]})
     with ScriptedArm(token(), ok({"data": []}), known) as arm:
         monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
-        module = StandIn(spec, base_url=arm.url, subscriptions=[SUBSCRIPTION], vm_names=["web_0"])
-        result = result_of(doors.run_acknowledgement, module)
+        result, _module = run(
+            "scheduled_event_acknowledge", base_url=arm.url, subscriptions=[SUBSCRIPTION], vm_names=["web_0"]
+        )
 
     assert "failed" not in result, result
     assert (result["changed"], result["subscription_id"]) == (False, None)
@@ -99,12 +105,10 @@ def test_given_repairs_that_would_replace_what_is_out_of_rotation_then_info_warn
         "properties": {"automaticRepairsPolicy": {"enabled": True}, "virtualMachineProfile": model},
     }
     view = {"orchestrationServices": [{"serviceName": "AutomaticRepairs", "serviceState": "Running"}]}
-    spec = {**doors.sign_in_arguments(), **doors.scale_set_choice_arguments()}
     with ScriptedArm(token(), ok(found), ok(view)) as arm:
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
         options = {"resource_group": "shop", "name": "web", "instances": False, "subscription_id": SUBSCRIPTION}
-        module = StandIn(spec, base_url=arm.url, **options)
-        result = result_of(doors.run_scale_set_info, module)
+        result, module = run("vmss_terminate_notification_info", base_url=arm.url, **options)
 
     assert result["scale_sets"][0]["automatic_repairs"]["state"] == "running"
     assert "Automatic repairs of web are on" in module.warnings[0]
@@ -140,7 +144,6 @@ def web_set(enable: bool) -> dict[str, Any]:
 def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_goes_on_and_that_a_rerun_continues(
     monkeypatch: pytest.MonkeyPatch, enabled: bool | None, begun: bool, said: str
 ) -> None:
-    spec = {**doors.sign_in_arguments(), **doors.notification_arguments(), **doors.rollout_arguments()}
     rows = [
         {"instanceId": str(number), "name": "web_%d" % number, "properties": {"latestModelApplied": latest}}
         for number, latest in enumerate((True, False))
@@ -151,8 +154,7 @@ def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_goes_on
     with ScriptedArm(token(), *script, Step(write=stop_this_process)) as arm:
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
         options = {"resource_group": "shop", "name": "web", "update_instances": "outdated"}
-        module = StandIn(spec, base_url=arm.url, subscription_id=SUBSCRIPTION, **options)
-        result = result_of(doors.run_scale_set_notification, module)
+        result, _module = run("vmss_terminate_notification", base_url=arm.url, subscription_id=SUBSCRIPTION, **options)
 
     assert re.search(said, result["msg"]), result["msg"]
     assert "\n" not in result["msg"]
@@ -164,27 +166,25 @@ def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_goes_on
 
 
 @pytest.mark.parametrize(
-    ("run", "arguments", "answers", "asked"),
+    ("name", "answers", "asked"),
     [
-        (doors.run_scale_set_info, doors.scale_set_choice_arguments, 1, ["virtualMachineScaleSets"]),
+        ("vmss_terminate_notification_info", 1, ["virtualMachineScaleSets"]),
         (
-            doors.run_policy_info,
-            doors.policy_choice_arguments,
+            "scheduled_events_policy_info",
             3,
             ["virtualMachines", "availabilitySets", "virtualMachineScaleSets"],
         ),
-        (doors.run_windows, doors.window_choice_arguments, 2, ["virtualMachines", "virtualMachineScaleSets"]),
+        ("maintenance_window_info", 2, ["virtualMachines", "virtualMachineScaleSets"]),
     ],
 )
 def test_given_a_management_group_then_each_subscription_below_it_is_read(
-    monkeypatch: pytest.MonkeyPatch, run: Any, arguments: Any, answers: int, asked: list[str]
+    monkeypatch: pytest.MonkeyPatch, name: str, answers: int, asked: list[str]
 ) -> None:
     below = ok({"data": [{"id": "/subscriptions/%s" % one, "subscriptionId": one} for one in ("a", "b")]})
-    spec = {**doors.sign_in_arguments(), **arguments()}
     with ScriptedArm(token(), below, *[ok({"value": []})] * 2 * answers) as arm:
         monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
-        result = result_of(run, StandIn(spec, base_url=arm.url, management_group="shop"))
+        result, _module = run(name, base_url=arm.url, management_group="shop")
 
     assert "failed" not in result, result
     expected = [
@@ -197,13 +197,13 @@ def test_given_a_management_group_then_events_of_all_subscriptions_below_it_may_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     below = ok({"data": [{"id": "/subscriptions/a", "subscriptionId": "a"}]})
-    spec = {**doors.sign_in_arguments(), **doors.acknowledgement_arguments()}
     known = ok({"data": [{"id": COMPUTE + "/virtualMachines/web_0"}]})
     with ScriptedArm(token(), below, ok({"data": []}), known) as arm:
         monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", arm.url)
-        module = StandIn(spec, base_url=arm.url, management_group="shop", vm_names=["web_0"])
-        result = result_of(doors.run_acknowledgement, module)
+        result, _module = run(
+            "scheduled_event_acknowledge", base_url=arm.url, management_group="shop", vm_names=["web_0"]
+        )
 
     assert "failed" not in result, result
     assert json.loads(arm.sent("POST")[1])["subscriptions"] == ["a"]

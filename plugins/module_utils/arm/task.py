@@ -1,0 +1,151 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What all modules of the control plane share: how they sign in, how they end, how they fail.
+
+Ansible has no compiled code of a module: each task compiles all that is imported. So nothing is imported here that
+only some modules need.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from ..scheduled_events.deadline import Deadline, read_seconds
+from ..scheduled_events.errors import DocumentError, OptionError
+from .client import ArmClient, interrupted
+from .cloud import CERT_VALIDATION_MODES
+from .credentials import AUTH_SOURCES, choose
+from .errors import ArmError, MissingLibrary
+from .options import ArgumentSpec
+
+Work = Callable[[ArmClient], dict[str, Any]]
+"""What a module does once it has signed in, and returns."""
+
+DEFAULT_TIMEOUT = 1800.0  # seconds
+REQUIRED_LIBRARIES = "azure-identity, azure-mgmt-core and requests"
+
+
+def sign_in_arguments() -> ArgumentSpec:
+    """Options that say who asks ARM, where, and for how long at most."""
+    return {
+        "auth_source": {"type": "str", "choices": list(AUTH_SOURCES)},
+        "profile": {"type": "str"},
+        "subscription_id": {"type": "str"},
+        "client_id": {"type": "str"},
+        "secret": {"type": "str", "no_log": True},
+        "tenant": {"type": "str"},
+        "x509_certificate_path": {"type": "path"},
+        "thumbprint": {"type": "str"},
+        "federated_token_file": {"type": "path", "no_log": False},
+        "cloud_environment": {"type": "str"},
+        "adfs_authority_url": {"type": "str"},
+        "base_url": {"type": "str"},
+        "disable_instance_discovery": {"type": "bool"},
+        "cert_validation_mode": {"type": "str", "choices": list(CERT_VALIDATION_MODES)},
+        "timeout": {"type": "float", "default": DEFAULT_TIMEOUT},
+        "api_profile": {"type": "str"},
+        "log_mode": {"type": "str"},
+        "log_path": {"type": "str"},
+        "ad_user": {"type": "str"},
+        "password": {"type": "str", "no_log": True},
+    }
+
+
+def progress_arguments() -> ArgumentSpec:
+    """The option by which the action of a module's name hears how far the module is."""
+    return {"progress_file": {"type": "path"}}
+
+
+def run_task(module: AnsibleModule, prepare: Callable[[AnsibleModule], Work]) -> None:
+    """Check the options, sign in, do the work, and end the module: with the result, or with one clear error.
+
+    :param prepare: checks the options, and returns the work
+    """
+    with _clear_errors(module):
+        work = prepare(module)
+        timeout = read_seconds(module.params, "timeout")
+        sign_in = choose(module.params)
+        # Those that the module was not given as arguments are no secrets to Ansible yet.
+        module.no_log_values.update(sign_in.secrets)
+        warn(module, sign_in.warnings)
+        with ArmClient(sign_in, Deadline(timeout)) as client:
+            client.tell = _writer(module.params.get("progress_file"))
+            try:
+                with _heard_out():
+                    result = {**work(client), **sign_in_of(client)}
+            except KeyboardInterrupt:
+                in_doubt = {"may_still_happen": True} if client.may_have_begun else {}
+                module.fail_json(msg=interrupted(client), **sign_in_of(client), **in_doubt)
+    module.exit_json(**result)
+
+
+def before_and_after(
+    module: AnsibleModule, before: dict[str, Any], after: dict[str, Any], updated: list[str] | None = None
+) -> dict[str, Any]:
+    """What a module returns of a state that it sets, with the difference if that was asked for."""
+    result: dict[str, Any] = {"before": before, "after": after}
+    if module._diff:
+        result["diff"] = {"before": before, "after": dict(after, updated_instances=updated) if updated else after}
+    return result
+
+
+def warn(module: AnsibleModule, warnings: tuple[str, ...]) -> None:
+    """Have Ansible show them."""
+    for warning in warnings:
+        module.warn(warning)
+
+
+def sign_in_of(client: ArmClient) -> dict[str, Any]:
+    """What each module returns of how it signed in."""
+    return {"auth_source_used": client.sign_in.source, "subscription_id": client.known_subscription_id}
+
+
+def doubt(error: BaseException | None) -> dict[str, bool]:
+    """What a failure returns where Azure may do all the same what it was asked for."""
+    return {"may_still_happen": True} if isinstance(error, ArmError) and error.may_have_begun else {}
+
+
+def _writer(path: str | None) -> Callable[[str], None]:
+    """What writes a line to a file that is there, in place of the one before. If it cannot, the work goes on."""
+
+    def write(line: str) -> None:
+        if path is not None:
+            with suppress(OSError), open(path, "r+", encoding="utf-8") as file:
+                # Of what was longer, the end stands behind the line for a moment.
+                file.write(line + "\n")
+                file.truncate()
+
+    return write
+
+
+@contextmanager
+def _heard_out() -> Iterator[None]:
+    """Let SIGTERM be what Ctrl-C is: Ansible and AWX end a task with it, and somebody wants to know how far it is."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:
+        # Only the main thread hears signals.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _clear_errors(module: AnsibleModule) -> Iterator[None]:
+    try:
+        yield
+    except MissingLibrary as error:
+        module.fail_json(msg="%s (%s)" % (missing_required_lib(REQUIRED_LIBRARIES), error))
+    except ArmError as error:
+        module.fail_json(msg=str(error), **doubt(error))
+    except (OptionError, DocumentError) as error:
+        module.fail_json(msg=str(error))
