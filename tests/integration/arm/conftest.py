@@ -114,7 +114,7 @@ class Controller:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         assert SECRET not in done.stdout

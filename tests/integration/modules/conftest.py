@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 ANSIBLE_PLAYBOOK = os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook")
-PATIENCE = 300  # seconds for one playbook on a busy machine
+PATIENCE = 1800  # seconds for one playbook on a busy machine
 
 # Nothing listens there: what forgets to name its endpoint fails, instead of asking a real metadata service.
 NOWHERE = "http://127.0.0.1:9"

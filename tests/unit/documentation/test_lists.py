@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import (
     ADVISORY_EVENT_TYPES,
     EVENT_TYPES,
 )
