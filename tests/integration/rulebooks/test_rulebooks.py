@@ -412,7 +412,7 @@ def test_given_events_that_are_hours_away_when_their_rulebook_is_read_then_it_ru
     (ruleset,) = yaml.safe_load(path.read_text(encoding="utf-8"))
     (source,) = ruleset["sources"]
     options = source["foghorn.azure_events.scheduled_events"]
-    page = (ROOT / "docs" / "handle_events.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "handle_events_reference.md").read_text(encoding="utf-8")
     (approve_within,) = re.findall(r"^\| `handle_events_approve_within` \| `(\d+)` \|", page, re.MULTILINE)
 
     assert options["remind_within"] == "{{ maintenance_remind_within | default(%s) }}" % approve_within

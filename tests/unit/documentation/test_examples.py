@@ -95,7 +95,11 @@ def test_given_a_variable_of_a_role_when_a_page_names_it_then_the_role_has_it(ro
 
 @pytest.mark.parametrize(
     ("prefix", "page"),
-    [("handle_events", "handle_events.md"), ("rehearse", "game_day.md"), ("drain", "handle_events.md")],
+    [
+        ("handle_events", "handle_events_reference.md"),
+        ("rehearse", "game_day.md"),
+        ("drain", "handle_events_reference.md"),
+    ],
 )
 def test_given_a_playbook_when_its_variables_are_looked_up_then_the_guide_has_a_row_for_each_and_no_other(
     prefix: str, page: str
