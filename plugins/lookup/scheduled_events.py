@@ -152,8 +152,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     list_events,
     open_client,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
-    read_connection,
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import read_connection
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import (
     read_selection,
     warnings_for,
 )

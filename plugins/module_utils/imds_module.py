@@ -12,8 +12,8 @@ from .scheduled_events.deadline import read_seconds
 from .scheduled_events.document import event_from_dict
 from .scheduled_events.errors import ApprovalRefused, DocumentError, ImdsError, OptionError, StillScheduled
 from .scheduled_events.operations import Approval, approve_events, list_events, open_client
-from .scheduled_events.options import ConnectionOptions, read_connection, read_selection, warnings_for
-from .scheduled_events.selection import AFFECTING, ANY, Selection
+from .scheduled_events.options import ConnectionOptions, read_connection
+from .scheduled_events.selection import AFFECTING, ANY, Selection, read_selection, warnings_for
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
 

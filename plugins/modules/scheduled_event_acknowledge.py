@@ -174,7 +174,7 @@ from ..module_utils.arm.resource_graph import subscriptions_of
 from ..module_utils.arm.task import Work, doubt, run_task, sign_in_arguments, sign_in_of, warn
 from ..module_utils.scheduled_events.approval import OWN, SCOPES
 from ..module_utils.scheduled_events.errors import StillScheduled
-from ..module_utils.scheduled_events.options import read_selection, warnings_for
+from ..module_utils.scheduled_events.selection import read_selection, warnings_for
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ only when a request is made, so that everything else here works, and is tested, 
 
 * Which cloud, and where does it sign in? `cloud`
 * Who signs in, and how? `credentials`
-* How is ARM asked? `client`, which with `credentials` is all that does I/O here
+* How is ARM asked? `client`; what did it answer? `answers`; how does a request get there and back? `pipeline`, which
+  with `credentials` is all that does I/O here
 * What does a resource's notification look like, and what differs from what is wanted? `notification`
 * What does its policy look like? `policy`
 * Which instances come next? `rollout`

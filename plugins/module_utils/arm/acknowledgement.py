@@ -29,7 +29,8 @@ from ..scheduled_events.approval import (
 from ..scheduled_events.document import event_as_dict
 from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
-from .client import POLL_INTERVAL, ArmClient, Json
+from .answers import Json
+from .client import POLL_INTERVAL, ArmClient
 from .errors import ArmError, OutOfTime, Unfinished, UnknownVersion
 from .machines import Reference, check_known, check_unambiguous, hits_any, in_group, is_meant, subscriptions_to_read
 from .permissions import ACKNOWLEDGE

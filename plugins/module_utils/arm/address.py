@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import ArmClient, Permission
+from .client import ArmClient
 from .membership import INSTANCE_ID, check_vm_id, find_addresses, find_seats
-
-_READ_VM = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
+from .permissions import READ_MACHINES
 
 
 class Question(NamedTuple):
@@ -63,7 +62,7 @@ def look_up(client: ArmClient, question: Question) -> Addresses:
     if INSTANCE_ID.match(question.vm_id):
         scale_set = question.vm_id.rpartition("/virtualMachines/")[0]
     else:
-        properties = client.get(question.vm_id, _READ_VM).get("properties") or {}
+        properties = client.get(question.vm_id, READ_MACHINES).get("properties") or {}
         scale_set = str((properties.get("virtualMachineScaleSet") or {}).get("id") or "")
     return Addresses(private, bool(question.reached_at & set(map(_normal, private))), scale_set or None)
 

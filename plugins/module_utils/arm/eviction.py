@@ -10,8 +10,9 @@ Source: https://learn.microsoft.com/azure/virtual-machines/linux/spot-cli#simula
 
 from __future__ import annotations
 
-from .client import ArmClient, Permission
+from .client import ArmClient
 from .errors import ArmError
+from .permissions import READ_SCALE_SETS
 from .rollout import is_spot
 from .target import Target
 
@@ -35,7 +36,7 @@ def _check_is_spot(client: ArmClient, target: Target, path: str) -> None:
     properties = client.get(path, target.needs("read", "Reader")).get("properties") or {}
     if target.in_set and "priority" not in properties:
         set_id = path[: path.lower().rindex("/virtualmachines/")]
-        model = client.get(set_id, Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader"))
+        model = client.get(set_id, READ_SCALE_SETS)
         properties = (model.get("properties") or {}).get("virtualMachineProfile") or {}
     if not is_spot(properties):
         raise ArmError("%s is not a Spot machine: Azure evicts nothing else, and nothing was done" % target.words)

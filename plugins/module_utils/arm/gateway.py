@@ -34,7 +34,8 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import OptionError
-from .client import MOST_EDITS, POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write, is_updating
+from .answers import Answer, Json, is_updating
+from .client import MOST_EDITS, POLL_INTERVAL, ArmClient, Permission, Write
 from .errors import ArmError, Busy, NotFound, OperationFailed, UnknownVersion
 from .membership import (
     ADDRESS,

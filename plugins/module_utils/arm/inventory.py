@@ -17,7 +17,8 @@ from ..scheduled_events.errors import OptionError
 from ..scheduled_events.event import NameKey, in_order_of_urgency, name_key
 from ..scheduled_events.selection import ANY, Selection
 from .acknowledgement import listed_as_dict
-from .client import ArmClient, Json
+from .answers import Json
+from .client import ArmClient
 from .credentials import choose
 from .machines import (
     Reference,

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from ..scheduled_events.dates import format_date, parse_date
 from ..scheduled_events.errors import OptionError
 from ..scheduled_events.event import same_name
-from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .answers import Json
+from .client import POLL_INTERVAL, ArmClient, Permission
 from .errors import ArmError
 from .lifecycle_hooks import KIND, SINCE, read_duration
 

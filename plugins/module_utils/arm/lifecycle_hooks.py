@@ -19,8 +19,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import ArmClient, Json, Permission, Write
+from .answers import Json
+from .client import ArmClient, Permission, Write
 from .errors import ArmError
+from .permissions import READ_SCALE_SETS
 
 KIND = "virtualMachineScaleSets"
 SINCE = "2025-11-01"
@@ -38,7 +40,6 @@ TYPES = tuple(MOST_SECONDS)
 REJECT = "Reject"
 DEFAULT_ACTIONS = ("Approve", REJECT)
 
-READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
 
 # Option, and the member of a hook that it stands for.
@@ -118,7 +119,7 @@ def set_hooks(client: ArmClient, resource_group: str, name: str, wish: HooksWish
         return (resource, wanted), lambda: client.write("PATCH", path, body, etag, WRITE)
 
     try:
-        (resource, wanted), answer = client.edit(path, READ, plan)
+        (resource, wanted), answer = client.edit(path, READ_SCALE_SETS, plan)
     except ArmError as error:
         if error.status != 400 or REJECT.lower() not in str(error).lower():
             raise
@@ -131,7 +132,7 @@ def set_hooks(client: ArmClient, resource_group: str, name: str, wish: HooksWish
     after = wanted
     if answer is not None:
         content = answer.content
-        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ)
+        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ_SCALE_SETS)
         after = hooks_of(shown)
         if settle(wish, after) != after:
             raise ArmError(
@@ -147,7 +148,7 @@ def read_hooks(client: ArmClient, resource_group: str, name: str) -> Json:
     :raises ArmError: if that fails
     """
     client.need_compute(SINCE, "lifecycle hooks of scale sets")
-    resource = client.get(client.compute_id(resource_group, KIND, name), READ)
+    resource = client.get(client.compute_id(resource_group, KIND, name), READ_SCALE_SETS)
     return {
         "id": resource.get("id"),
         "hooks": describe(hooks_of(resource)),

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .client import ArmClient, Json
-from .permissions import READ_INSTANCES
-from .scale_set import READ, READ_MEMBERS, parse_scale_set
+from .answers import Json
+from .client import ArmClient
+from .permissions import READ_INSTANCES, READ_MACHINES, READ_SCALE_SETS
 from .target import Target
 
 SINCE = "2017-12-01"
@@ -123,13 +123,14 @@ def _why_not(window: Mapping[str, Any] | None) -> str | None:
 def _machines(client: ArmClient, subscription: str, resource_group: str | None) -> Iterator[Json]:
     everything = "/subscriptions/%s/providers/Microsoft.Compute/" % subscription
     group = "/subscriptions/%s/resourceGroups/%s/" % (subscription, resource_group)
-    for machine in client.list_all(everything + "virtualMachines", READ_MEMBERS, statusOnly="true"):
+    for machine in client.list_all(everything + "virtualMachines", READ_MACHINES, statusOnly="true"):
         if resource_group is None or str(machine.get("id", "")).lower().startswith(group.lower()):
             yield machine
     sets = group + "providers/Microsoft.Compute/" if resource_group is not None else everything
-    for resource in client.list_all(sets + "virtualMachineScaleSets", READ):
-        scale_set = parse_scale_set(resource)
-        if not scale_set.is_flexible:
-            path = scale_set.resource_id + "/virtualMachines"
+    for resource in client.list_all(sets + "virtualMachineScaleSets", READ_SCALE_SETS):
+        mode = str((resource.get("properties") or {}).get("orchestrationMode", "Uniform"))
+        # The machines of flexible sets are among those above.
+        if mode.lower() != "flexible":
+            path = "%s/virtualMachines" % resource.get("id", "")
             # It is dear, and the only way to see the instances' windows.
             yield from client.list_all(path, READ_INSTANCES, **{"$expand": "instanceView"})

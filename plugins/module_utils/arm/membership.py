@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import COMPUTE_API_VERSION, ArmClient, Json, Permission, Write
+from .answers import Json
+from .client import COMPUTE_API_VERSION, ArmClient, Permission, Write
 from .errors import ArmError
 
 # Old enough for clouds that lag behind, and it knows adminState (since 2021-08-01).

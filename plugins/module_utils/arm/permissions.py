@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .client import ArmClient, Json, Permission
+from .answers import Json
+from .client import ArmClient, Permission
 
 AUTHORIZATION_API_VERSION = "2022-04-01"
 
@@ -20,6 +21,8 @@ AUTHORIZATION_API_VERSION = "2022-04-01"
 # scheduled events call it ScheduledEventContributor, which finds nothing.
 EVENTS_ROLE = "Scheduled Events Contributor"
 ACKNOWLEDGE = Permission("Microsoft.Maintenance/scheduledevents/acknowledge/action", EVENTS_ROLE)
+READ_MACHINES = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
+READ_SCALE_SETS = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 READ_INSTANCES = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
 UPGRADE = Permission("Microsoft.Compute/virtualMachineScaleSets/manualUpgrade/action", "Virtual Machine Contributor")
 _READ_PERMISSIONS = Permission("Microsoft.Authorization/permissions/read", "Reader")

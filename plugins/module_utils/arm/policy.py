@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
-from .client import ArmClient, Json, Permission, Write
+from .answers import Json
+from .client import ArmClient, Permission, Write
 from .errors import ArmError
 
 VIRTUAL_MACHINE = "virtual_machine"

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .client import ArmClient, Json
+from .answers import Json
+from .client import ArmClient
 from .membership import (
     INSTANCE_ID,
     INSTANCE_INTERFACES_API_VERSION,

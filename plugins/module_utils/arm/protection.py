@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..scheduled_events.errors import OptionError
-from .client import ArmClient, Json, Permission, Write
+from .answers import Json
+from .client import ArmClient, Permission, Write
 from .errors import ArmError, Unfinished
+from .permissions import READ_INSTANCES
 
 KIND = "virtualMachineScaleSets"
 SINCE = "2019-03-01"
@@ -27,7 +29,6 @@ SINCE = "2019-03-01"
 # Option, and the part of the policy that it stands for.
 PARTS = {"scale_in": "protectFromScaleIn", "scale_set_actions": "protectFromScaleSetActions"}
 
-READ = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write", "Virtual Machine Contributor")
 
 _FLEXIBLE = "The members of a flexible scale set cannot be protected: a management lock keeps them from being deleted"
@@ -124,10 +125,10 @@ def _protect_one(client: ArmClient, path: str, wish: Mapping[str, bool], dry_run
                 body[name] = resource[name]
         return (before, after), lambda: client.write("PUT", path, body, etag, WRITE)
 
-    (before, after), answer = client.edit(path, READ, plan)
+    (before, after), answer = client.edit(path, READ_INSTANCES, plan)
     if answer is not None:
         content = answer.content
-        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ)
+        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ_INSTANCES)
         now = _protection_of(shown)
         if any(now[option] != value for option, value in wish.items()):
             raise ArmError(

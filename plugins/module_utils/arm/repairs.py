@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .answers import Json
+from .client import POLL_INTERVAL, ArmClient, Permission
 from .errors import ArmError
+from .permissions import READ_SCALE_SETS
 
 KIND = "virtualMachineScaleSets"
 SERVICE = "AutomaticRepairs"
@@ -32,7 +34,6 @@ UNKNOWN = "unknown"
 STATES = (RUNNING, SUSPENDED)
 _ACTIONS = {RUNNING: "Resume", SUSPENDED: "Suspend"}
 
-READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 READ_VIEW = Permission("Microsoft.Compute/virtualMachineScaleSets/instanceView/read", "Reader")
 SET_STATE = Permission(
     "Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action", "Virtual Machine Contributor"
@@ -76,7 +77,7 @@ def _find_state(client: ArmClient, path: str) -> str:
     except ArmError as error:
         if error.status != 400:
             raise
-        resource = client.get(path, READ)
+        resource = client.get(path, READ_SCALE_SETS)
         if not _is_flexible(resource):
             raise
     return str(describe(client, resource)["state"])

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from ..scheduled_events.document import parse_event, parse_listed
 from ..scheduled_events.errors import DocumentError
 from ..scheduled_events.event import EVENT_STATUSES, Event
-from .client import ArmClient, Json, Permission
+from .answers import Json
+from .client import ArmClient, Permission
 from .errors import ArmError
 from .options import Places
 from .permissions import EVENTS_ROLE

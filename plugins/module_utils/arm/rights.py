@@ -22,7 +22,8 @@ from typing import NamedTuple, TypeVar
 from ..scheduled_events.document import GENERAL_API_VERSION, NEWEST_API_VERSION
 from ..scheduled_events.errors import OptionError
 from . import policy
-from .client import ArmClient, Json, Permission
+from .answers import Json
+from .client import ArmClient, Permission
 from .credentials import CLI
 from .errors import ArmError, NotFound
 from .permissions import (

@@ -16,7 +16,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .client import POLL_INTERVAL, ArmClient, Json, Permission
+from .answers import Json
+from .client import POLL_INTERVAL, ArmClient, Permission
 from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
 
 KIND = "virtualMachineScaleSets"

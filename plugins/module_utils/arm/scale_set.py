@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.event import same_name
 from . import repairs, rolling_upgrade, virtual_machine
-from .client import POLL_INTERVAL, Answer, ArmClient, Json, Permission, Write, interrupted
+from .answers import Answer, Json
+from .client import POLL_INTERVAL, ArmClient, Permission, Write, interrupted
 from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
 from .notification import (
     Notifications,
@@ -33,7 +34,7 @@ from .notification import (
     profile_to_send,
     settle,
 )
-from .permissions import READ_INSTANCES, UPGRADE
+from .permissions import READ_INSTANCES, READ_MACHINES, READ_SCALE_SETS, UPGRADE
 from .rollout import (
     MOST_ATTEMPTS,
     NONE,
@@ -53,9 +54,7 @@ SINCE = "2019-03-01"
 MANUAL = "Manual"
 ROLLING = "Rolling"
 
-READ = Permission("Microsoft.Compute/virtualMachineScaleSets/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
-READ_MEMBERS = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 
 _MOST_NAMED = 20
 # What Azure says of an instance that has been scaled in, with 400 InvalidParameter and not with 404.
@@ -147,7 +146,7 @@ def notify(
         body = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
         return (scale_set, wanted), lambda: client.write("PATCH", path, body, etag, WRITE, wait)
 
-    (scale_set, wanted), answer = client.edit(path, READ, plan)
+    (scale_set, wanted), answer = client.edit(path, READ_SCALE_SETS, plan)
     model_changes = wanted != scale_set.notifications
     after = wanted
     if answer is not None and wait:
@@ -196,11 +195,11 @@ def describe_all(
     """
     client.need_compute(SINCE, "terminate notifications of scale sets")
     if resource_group and name:
-        resources: Iterable[Json] = [client.get(client.compute_id(resource_group, KIND, name), READ)]
+        resources: Iterable[Json] = [client.get(client.compute_id(resource_group, KIND, name), READ_SCALE_SETS)]
     else:
         group = "/resourceGroups/%s" % resource_group if resource_group else ""
         resources = chain.from_iterable(
-            client.list_all("/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (one, group, KIND), READ)
+            client.list_all("/subscriptions/%s%s/providers/Microsoft.Compute/%s" % (one, group, KIND), READ_SCALE_SETS)
             for one in subscriptions or [client.subscription_id]
         )
     chosen = [resource for resource in resources if has_tags(resource, tags or {})]
@@ -255,7 +254,7 @@ def read_instances(client: ArmClient, scale_set: ScaleSet, with_state: bool = Fa
     )
     client.need_compute(virtual_machine.SINCE, "terminate notifications of the VMs in flexible scale sets")
     options["$filter"] = "'virtualMachineScaleSet/id' eq '%s'" % scale_set.resource_id
-    return [_parse_member(one, scale_set) for one in client.list_all(path, READ_MEMBERS, **options)]
+    return [_parse_member(one, scale_set) for one in client.list_all(path, READ_MACHINES, **options)]
 
 
 def _parse_member(content: Mapping[str, Any], scale_set: ScaleSet) -> Instance:
@@ -441,7 +440,7 @@ def _check_has_model(scale_set: ScaleSet) -> None:
 def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notifications) -> Notifications:
     content = answer.content
     if not isinstance(content, dict) or "properties" not in content:
-        content = client.get(path, READ)
+        content = client.get(path, READ_SCALE_SETS)
     after = parse_scale_set(content).notifications
     if differ(after, wanted):
         raise ArmError(

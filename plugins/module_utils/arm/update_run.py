@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 
 from ..scheduled_events.errors import OptionError
-from .client import ArmClient, Json, Permission
+from .answers import Json
+from .client import ArmClient, Permission
 from .errors import ArmError, UnknownVersion
 
 # The newest that is known to cancel, and the one of Microsoft's own sample.

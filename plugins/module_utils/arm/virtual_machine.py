@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .client import ArmClient, Json, Permission, Write
+from .answers import Json
+from .client import ArmClient, Permission, Write
 from .errors import ArmError, NotFound
 from .notification import Notifications, Wish, as_dict, differ, parse_profile, profile_to_send, settle
+from .permissions import READ_MACHINES
 from .rollout import describe_spot, is_spot
 
 KIND = "virtualMachines"
 
 SINCE = "2021-03-01"
 """The first version of Compute that has terminate notifications on VMs."""
-READ = Permission("Microsoft.Compute/virtualMachines/read", "Reader")
 WRITE = Permission("Microsoft.Compute/virtualMachines/write", "Virtual Machine Contributor")
 
 
@@ -57,7 +58,7 @@ def notify(
         return (resource, before, wanted), lambda: client.write("PATCH", path, body, etag, WRITE, wait)
 
     try:
-        (resource, before, wanted), answer = client.edit(path, READ, plan)
+        (resource, before, wanted), answer = client.edit(path, READ_MACHINES, plan)
     except NotFound as error:
         raise NotFound(
             "%s. An instance of a uniform scale set is not a VM of its own: use vmss_terminate_notification" % error,
@@ -67,7 +68,9 @@ def notify(
     after = wanted
     if answer is not None and wait:
         content = answer.content
-        after = _parse(content if isinstance(content, dict) and "properties" in content else client.get(path, READ))
+        after = _parse(
+            content if isinstance(content, dict) and "properties" in content else client.get(path, READ_MACHINES)
+        )
         if differ(after, wanted):
             raise ArmError(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"

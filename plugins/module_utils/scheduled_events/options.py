@@ -8,15 +8,12 @@ anything is touched. Every error names the option, its value and the remedy.
 """
 
 import re
-from typing import Any, Callable, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Mapping, NamedTuple, Optional
 
 from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, split_endpoint
 from .deadline import read_seconds
 from .document import GENERAL_API_VERSION
 from .errors import OptionError
-from .event import EVENT_STATUSES
-from .selection import AFFECTING, ANY, Selection, any_of
-from .words import read_sources, read_statuses, read_types, unknown_types, warning_of
 
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _USER_INFO = re.compile(r"//[^/]*@")
@@ -58,53 +55,9 @@ def read_connection(options: Mapping[str, Any]) -> ConnectionOptions:
     )
 
 
-def read_selection(options: Mapping[str, Any], statuses: Sequence[str] = EVENT_STATUSES) -> Selection:
-    """Check the options that choose events.
-
-    :param statuses: those that events may have where they are read
-    :raises OptionError: on the first that cannot be meant
-    """
-    affecting = options.get("affecting") or ANY
-    _check_words("affecting", [affecting], AFFECTING)
-    event_ids = options.get("event_ids")
-    for event_id in event_ids or ():
-        if not event_id.strip():
-            raise OptionError(
-                "event_ids: %r is not an event id. Give those that scheduled_events_info returns" % event_id
-            )
-    return Selection(
-        event_ids=None if event_ids is None else tuple(event_id.strip() for event_id in event_ids),
-        event_types=_read_words(options, "event_types", read_types),
-        event_sources=_read_words(options, "event_sources", read_sources),
-        event_statuses=_read_words(options, "event_statuses", lambda given: read_statuses(given, statuses)),
-        affecting=affecting,
-    )
-
-
-def warnings_for(options: Mapping[str, Any]) -> List[str]:
-    """What somebody should know who chooses events like this."""
-    return ["event_types: %s" % warning_of(word) for word in unknown_types(options.get("event_types") or ())]
-
-
 def _read_vm_name(value: Optional[str]) -> Optional[str]:
     if value is None:
         return None
     if not value.strip():
         raise OptionError("vm_name: %r is empty. Give the VM's name in Azure, or leave it out to ask IMDS" % value)
     return value.strip()
-
-
-def _read_words(
-    options: Mapping[str, Any], name: str, read: Callable[[Sequence[str]], Sequence[str]]
-) -> Optional[FrozenSet[str]]:
-    given = options.get(name)
-    try:
-        return any_of(None if given is None else read(given))
-    except ValueError as error:
-        raise OptionError("%s: %s" % (name, error)) from None
-
-
-def _check_words(name: str, words: Sequence[str], allowed: Sequence[str]) -> None:
-    for word in words:
-        if word not in allowed:
-            raise OptionError("%s: %r is not one of %s" % (name, word, ", ".join(allowed)))

@@ -7,9 +7,11 @@ Azure tells every VM of a set about the events of all of them, so that whoever a
 ones are meant.
 """
 
-from typing import FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from .event import Event, name_key, same_name
+from .errors import OptionError
+from .event import EVENT_STATUSES, Event, name_key, same_name
+from .words import read_sources, read_statuses, read_types, unknown_types, warning_of
 
 ANY = "any"
 THIS_VM = "this_vm"
@@ -59,5 +61,49 @@ def affecting_any_of(events: Iterable[Event], vm_names: Iterable[str]) -> List[E
     ]
 
 
+def read_selection(options: Mapping[str, Any], statuses: Sequence[str] = EVENT_STATUSES) -> Selection:
+    """Check the options that choose events.
+
+    :param statuses: those that events may have where they are read
+    :raises OptionError: on the first that cannot be meant
+    """
+    affecting = options.get("affecting") or ANY
+    _check_words("affecting", [affecting], AFFECTING)
+    event_ids = options.get("event_ids")
+    for event_id in event_ids or ():
+        if not event_id.strip():
+            raise OptionError(
+                "event_ids: %r is not an event id. Give those that scheduled_events_info returns" % event_id
+            )
+    return Selection(
+        event_ids=None if event_ids is None else tuple(event_id.strip() for event_id in event_ids),
+        event_types=_read_words(options, "event_types", read_types),
+        event_sources=_read_words(options, "event_sources", read_sources),
+        event_statuses=_read_words(options, "event_statuses", lambda given: read_statuses(given, statuses)),
+        affecting=affecting,
+    )
+
+
+def warnings_for(options: Mapping[str, Any]) -> List[str]:
+    """What somebody should know who chooses events like this."""
+    return ["event_types: %s" % warning_of(word) for word in unknown_types(options.get("event_types") or ())]
+
+
 def _allows(condition: Optional[FrozenSet[str]], word: Optional[str]) -> bool:
     return condition is None or (word is not None and word.lower() in condition)
+
+
+def _read_words(
+    options: Mapping[str, Any], name: str, read: Callable[[Sequence[str]], Sequence[str]]
+) -> Optional[FrozenSet[str]]:
+    given = options.get(name)
+    try:
+        return any_of(None if given is None else read(given))
+    except ValueError as error:
+        raise OptionError("%s: %s" % (name, error)) from None
+
+
+def _check_words(name: str, words: Sequence[str], allowed: Sequence[str]) -> None:
+    for word in words:
+        if word not in allowed:
+            raise OptionError("%s: %r is not one of %s" % (name, word, ", ".join(allowed)))

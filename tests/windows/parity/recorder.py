@@ -27,6 +27,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     http_connection,
     operations,
     options,
+    selection,
 )
 
 from tests.windows.parity.python_side import VM, refusal
@@ -238,8 +239,8 @@ def _listed(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record_options(patch: Callable[[Any, str, Any], None]) -> None:
-    def recorded(name: str, of: str, as_told: Callable[[Any], Any]) -> None:
-        original = getattr(options, name)
+    def recorded(module: Any, name: str, of: str, as_told: Callable[[Any], Any]) -> None:
+        original = getattr(module, name)
 
         def record(given: Any, *arguments: Any) -> Any:
             try:
@@ -256,11 +257,11 @@ def _record_options(patch: Callable[[Any, str, Any], None]) -> None:
                     question = {"ask": "options", "of": of, "environment": None, "options": asked}
                     _rows.append({"question": question, "answer": told})
 
-        patch(options, name, record)
+        patch(module, name, record)
 
-    recorded("read_connection", "connection", lambda read: dict(read._asdict()))
-    recorded("read_selection", "selection", lambda read: _listed(read._asdict()))
-    recorded("warnings_for", "warnings", lambda read: {"warnings": read})
+    recorded(options, "read_connection", "connection", lambda read: dict(read._asdict()))
+    recorded(selection, "read_selection", "selection", lambda read: _listed(read._asdict()))
+    recorded(selection, "warnings_for", "warnings", lambda read: {"warnings": read})
 
 
 def pytest_configure() -> None:

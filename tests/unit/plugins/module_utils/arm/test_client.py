@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.answers import Json
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import (
     MOST_EDITS,
     ArmClient,
-    Json,
     Permission,
     Write,
 )

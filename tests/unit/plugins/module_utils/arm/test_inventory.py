@@ -15,8 +15,10 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import read_selection
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import (
+    Selection,
+    read_selection,
+)
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     ScriptedArm,
     ok,

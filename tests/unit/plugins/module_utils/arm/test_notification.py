@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import encode
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.answers import encode
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
     Notification,
     Notifications,

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import encode
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.answers import encode
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
     NotFound,

@@ -14,10 +14,12 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.options import (
     ConnectionOptions,
     read_connection,
+)
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import (
+    Selection,
     read_selection,
     warnings_for,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.words import read_vm_names
 
 DEFAULTS: Dict[str, Any] = {
