@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-MESSAGES = re.findall(r"^> (.+)$", PAGE, re.MULTILINE)
+MESSAGES = re.findall(r"^> - (.+)$", PAGE, re.MULTILINE)
 CODE = ("plugins/module_utils", "plugins/plugin_utils", "plugins/action", "plugins/filter", "plugins/lookup")
 AGENT = "roles/handler_agent/files/foghorn_agent"
 # How the page calls the packages: an error is named for what its reader was doing.
@@ -92,5 +92,5 @@ def test_given_an_entry_then_it_has_a_message_and_says_what_to_do() -> None:
     entries = re.findall(r"^### (.+?)\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
 
     assert len(entries) > 20
-    assert [title for title, text in entries if "\n> " not in text] == []
-    assert [title for title, text in entries if not text.rpartition("\n> ")[2].partition("\n")[2].strip()] == []
+    assert [title for title, text in entries if "\n> - " not in text] == []
+    assert [title for title, text in entries if not text.rpartition("\n> - ")[2].partition("\n")[2].strip()] == []
