@@ -18,7 +18,8 @@ only when a request is made, so that everything else here works, and is tested, 
 * Which hosts of the inventory do they hit? `inventory`
 * What do the modules do, from start to end? `scale_set`, `virtual_machine`, `policy`, `acknowledgement`, `eviction`,
   `protection`, `repairs`, `rolling_upgrade`, `maintenance`
-* Which pools of load balancers is a VM in, and how does it leave them? `membership`
+* Which IP configurations does a VM have, in which pools? `ip_configurations`
+* How does a member leave its pools, and return? `members`; what do the modules do of it? `membership`, `gateway`
 * Which machine is acted on? `target`
 * What may a user set? `options`
 * What can go wrong? `errors`

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .client import ArmClient
-from .membership import INSTANCE_ID, check_vm_id, find_addresses, find_seats
+from .ip_configurations import INSTANCE_ID, check_vm_id, find_addresses, find_ip_configurations
 from .permissions import READ_MACHINES
 
 
@@ -57,8 +57,8 @@ def look_up(client: ArmClient, question: Question) -> Addresses:
 
     :raises ArmError: if that fails
     """
-    seats = list(find_seats(client, question.vm_id))
-    private = sorted(find_addresses(client, question.vm_id, seats))
+    ip_configurations = list(find_ip_configurations(client, question.vm_id))
+    private = sorted(find_addresses(client, question.vm_id, ip_configurations))
     if INSTANCE_ID.match(question.vm_id):
         scale_set = question.vm_id.rpartition("/virtualMachines/")[0]
     else:

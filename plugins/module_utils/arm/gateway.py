@@ -37,22 +37,19 @@ from ..scheduled_events.errors import OptionError
 from .answers import Answer, Json, is_updating
 from .client import MOST_EDITS, POLL_INTERVAL, ArmClient, Permission, Write
 from .errors import ArmError, Busy, NotFound, OperationFailed, UnknownVersion
-from .membership import (
+from .ip_configurations import (
     ADDRESS,
     GROUP,
     INSTANCE,
     INSTANCE_ID,
     INTERFACE,
     INTERFACE_ID,
-    by_resource,
     check_vm_id,
-    edit,
     find_addresses,
-    find_seats,
+    find_ip_configurations,
     lower,
-    put_back,
-    take_out,
 )
+from .members import by_resource, edit, put_back, take_out
 
 GATEWAY_API_VERSION = "2026-03-01"
 
@@ -229,9 +226,9 @@ def _check_owner(client: ArmClient, order: GatewayOrder, records: Iterable[Json]
     """Refuse records that are not of the machine which was named."""
     resources, addresses = set(), set(order.addresses)
     if order.vm_id is not None:
-        seats = list(find_seats(client, order.vm_id))
-        resources = lower([order.vm_id, *(seat.resource for seat in seats)])
-        addresses |= lower(find_addresses(client, order.vm_id, seats))
+        ip_configurations = list(find_ip_configurations(client, order.vm_id))
+        resources = lower([order.vm_id, *(ip.resource for ip in ip_configurations)])
+        addresses |= lower(find_addresses(client, order.vm_id, ip_configurations))
     for record in records:
         if record["kind"] == ADDRESS:
             named, is_own = _server_of(record["entry"]), _server_of(record["entry"]).lower() in addresses
@@ -246,24 +243,24 @@ def _check_owner(client: ArmClient, order: GatewayOrder, records: Iterable[Json]
 
 def _find(gateways: _Gateways, order: GatewayOrder) -> list[Json]:
     client, vm_id = gateways.client, order.vm_id
-    seats = [] if vm_id is None else list(find_seats(client, vm_id))
+    ip_configurations = [] if vm_id is None else list(find_ip_configurations(client, vm_id))
     named = None if order.pools is None else lower(order.pools)
     found: list[Json] = []
     addresses: set[str] | None = None
-    if vm_id is not None and (order.pools is not None or any(seat.gateway_pools for seat in seats)):
-        addresses = lower(find_addresses(client, vm_id, seats))
-    for seat in seats:
-        for pool in seat.gateway_pools:
+    if vm_id is not None and (order.pools is not None or any(ip.gateway_pools for ip in ip_configurations)):
+        addresses = lower(find_addresses(client, vm_id, ip_configurations))
+    for ip in ip_configurations:
+        for pool in ip.gateway_pools:
             if named is None or pool.lower() in named:
                 found.append(
                     {
-                        "kind": seat.kind,
+                        "kind": ip.kind,
                         "pool": pool,
-                        "resource": seat.resource,
-                        "interface": seat.interface,
-                        "ip_configuration": seat.name,
+                        "resource": ip.resource,
+                        "interface": ip.interface,
+                        "ip_configuration": ip.name,
                         # Of an instance it is not known which of its addresses belongs to which configuration.
-                        "servers": [seat.address] if seat.address else sorted(addresses or ()),
+                        "servers": [ip.address] if ip.address else sorted(addresses or ()),
                     }
                 )
     candidates = {*order.addresses, *(addresses or ())}

@@ -16,7 +16,7 @@ from typing import Any
 
 from .answers import Json
 from .client import ArmClient
-from .membership import (
+from .ip_configurations import (
     INSTANCE_ID,
     INSTANCE_INTERFACES_API_VERSION,
     NETWORK_API_VERSION,
@@ -25,7 +25,7 @@ from .membership import (
     READ_INTERFACE,
     check_vm_id,
     configurations_of,
-    find_seats,
+    find_ip_configurations,
     pools_of,
 )
 
@@ -58,8 +58,8 @@ def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> tuple[list[list[str]
     for vm_id in vm_ids:
         # Its interfaces may be in another resource group.
         if vm_id.lower() not in found:
-            seats = find_seats(client, vm_id)
-            found[vm_id.lower()] = [pool for seat in seats for pool in (*seat.pools, *seat.gateway_pools)]
+            ip_configurations = find_ip_configurations(client, vm_id)
+            found[vm_id.lower()] = [pool for ip in ip_configurations for pool in (*ip.pools, *ip.gateway_pools)]
     of_vms = [list(dict.fromkeys(found[vm_id.lower()])) for vm_id in vm_ids]
     members: dict[str, dict[str, None]] = {pool: {} for of_vm in of_vms for pool in of_vm}
     keys = {pool.lower(): pool for pool in members}

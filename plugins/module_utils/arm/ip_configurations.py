@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Which IP configurations does a machine have, in which pools and with which addresses?
+
+Of a VM, Network shows them as its interfaces; of an instance of a uniform scale set, Compute in the instance's model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..scheduled_events.errors import OptionError
+from .answers import Json
+from .client import ArmClient, Permission
+from .permissions import READ_INSTANCES, READ_MACHINES
+
+# Old enough for clouds that lag behind, and it knows adminState (since 2021-08-01).
+NETWORK_API_VERSION = "2024-05-01"
+# The interfaces of a scale set's instances are Compute's, in versions of Network's; this is their last.
+INSTANCE_INTERFACES_API_VERSION = "2018-10-01"
+
+INTERFACE, INSTANCE, ADDRESS = "interface", "instance", "address"
+
+ON_BALANCERS, ON_GATEWAYS = "loadBalancerBackendAddressPools", "applicationGatewayBackendAddressPools"
+"""Where an IP configuration names its pools: those of load balancers, and those of application gateways."""
+
+GROUP = r"/subscriptions/[^/?#]+/resourceGroups/[^/?#]+/providers"
+INTERFACE_ID = re.compile(GROUP + r"/Microsoft\.Network/networkInterfaces/[^/?#]+\Z", re.IGNORECASE)
+VM_ID = re.compile(GROUP + r"/Microsoft\.Compute/virtualMachines/[^/?#]+\Z", re.IGNORECASE)
+INSTANCE_ID = re.compile(
+    GROUP + r"/Microsoft\.Compute/virtualMachineScaleSets/[^/?#]+/virtualMachines/[0-9]+\Z", re.IGNORECASE
+)
+READ_INTERFACE = Permission("Microsoft.Network/networkInterfaces/read", "Reader")
+
+
+def check_vm_id(option: str, vm_id: str) -> None:
+    """Refuse what is no id of a VM, or of an instance of a uniform scale set.
+
+    :raises OptionError: if it is none
+    """
+    if not (VM_ID.match(vm_id) or INSTANCE_ID.match(vm_id)):
+        raise OptionError(
+            "%s: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
+            "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % (option, vm_id)
+        )
+
+
+class IpConfiguration(NamedTuple):
+    """An IP configuration of the machine."""
+
+    kind: str
+    resource: str
+    """The id of what is written to change it."""
+    interface: str
+    """The name of the interface; of an instance, whose model has several."""
+    name: str
+    address: str
+    """Private; empty: not known from here."""
+    pools: tuple[str, ...]
+    """Of load balancers."""
+    gateway_pools: tuple[str, ...]
+
+
+def find_ip_configurations(client: ArmClient, vm_id: str) -> Iterator[IpConfiguration]:
+    """All of a VM, or of an instance of a uniform scale set. Raises ArmError."""
+    if INSTANCE_ID.match(vm_id):
+        yield from _of_instance(client.get(vm_id, READ_INSTANCES), vm_id)
+        return
+    profile = (client.get(vm_id, READ_MACHINES).get("properties") or {}).get("networkProfile") or {}
+    for reference in profile.get("networkInterfaces") or []:
+        interface = client.get(str(reference["id"]), READ_INTERFACE, NETWORK_API_VERSION)
+        for configuration in configurations_of(interface):
+            properties = configuration.get("properties") or {}
+            yield IpConfiguration(
+                INTERFACE,
+                str(reference["id"]),
+                "",
+                str(configuration.get("name")),
+                str(properties.get("privateIPAddress") or ""),
+                pools_of(configuration, ON_BALANCERS),
+                pools_of(configuration, ON_GATEWAYS),
+            )
+
+
+def _of_instance(instance: Json, vm_id: str) -> Iterator[IpConfiguration]:
+    for interface in interfaces_of_model(instance):
+        for configuration in configurations_of(interface):
+            yield IpConfiguration(
+                INSTANCE,
+                vm_id,
+                str(interface.get("name")),
+                str(configuration.get("name")),
+                "",
+                pools_of(configuration, ON_BALANCERS),
+                pools_of(configuration, ON_GATEWAYS),
+            )
+
+
+def interfaces_of_model(instance: Json) -> list[Json]:
+    network = (instance.get("properties") or {}).get("networkProfileConfiguration") or {}
+    return list(network.get("networkInterfaceConfigurations") or [])
+
+
+def configurations_of(interface: Json) -> list[Json]:
+    """The IP configurations of an interface, as Network or Compute shows it."""
+    return list((interface.get("properties") or {}).get("ipConfigurations") or [])
+
+
+def pools_of(configuration: Json, where: str) -> tuple[str, ...]:
+    """The ids of the pools that an IP configuration names, `ON_BALANCERS` or `ON_GATEWAYS`."""
+    properties = configuration.get("properties") or {}
+    return tuple(str(pool["id"]) for pool in properties.get(where) or [])
+
+
+def find_addresses(client: ArmClient, vm_id: str, ip_configurations: Sequence[IpConfiguration]) -> set[str]:
+    """The private addresses of the machine."""
+    if not INSTANCE_ID.match(vm_id):
+        return {ip.address for ip in ip_configurations if ip.address}
+    listed = client.list_all(vm_id + "/networkInterfaces", READ_INTERFACE, INSTANCE_INTERFACES_API_VERSION)
+    return {
+        str((configuration.get("properties") or {}).get("privateIPAddress"))
+        for interface in listed
+        for configuration in configurations_of(interface)
+        if (configuration.get("properties") or {}).get("privateIPAddress")
+    }
+
+
+def lower(texts: Iterable[str]) -> set[str]:
+    return {text.lower() for text in texts}
