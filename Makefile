@@ -170,7 +170,7 @@ integration-control-plane: $(VENV)/.test
 # tried on the newest, which has facts of hosts in one dictionary, and by `make test`; modules by themselves as well.
 HOSTILE := $(PLAYBOOK_TESTS)/test_hostile.py
 # What takes longest there, with no task that the others do not have.
-LONG := -k "not nine_machines and not no_hook and (not test_ask_azure or same_world)"
+LONG := -k "not nine_machines and not no_hook and not while_azure_works and (not test_ask_azure or same_world)"
 integration-oldest: PLAYBOOKS := $(PLAYBOOK_TESTS) --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE) $(LONG)
 integration-newest: PLAYBOOKS := tests/integration/modules $(HOSTILE)
 integration-oldest integration-newest: integration-%: $(VENV)/.run

@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whoever reads a package can begin somewhere: none of its modules needs, by any way round, itself. And a name means
-one thing in it.
+"""Whoever reads a package can begin somewhere: none of its modules needs, by any way round, itself. A name means one
+thing in it. And rooms import what docs/architecture.md says, and nothing else.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -88,3 +89,54 @@ def test_given_two_modules_that_name_each_other_when_looked_at_then_both_imports
     modules = modules_of(tmp_path)
     assert list(imports_of("inner.leaf", modules["inner.leaf"], set(modules))) == ["top"]
     assert list(imports_of("top", modules["top"], set(modules))) == ["inner.leaf"]
+
+
+COLLECTION = "ansible_collections.foghorn.azure_events."
+# By other names: the agent has the core in its own file, and the simulator is a package of its own.
+ELSEWHERE = {"foghorn_core": "plugins/module_utils", "azure_simulator": "roles/azure_simulator/files/azure_simulator"}
+
+
+def rooms() -> dict[str, tuple[str, set[str]]]:
+    """Of each room in docs/architecture.md: its directory, and what it may import."""
+    rows = re.findall(
+        r"^\| `(\w+)` \| `([\w/]+)` \| [^|]* \| ([^|]*) \|$",
+        (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    return {name: (directory, set(re.findall(r"`(\w+)`", allowed))) for name, directory, allowed in rows}
+
+
+def room_of(path: str, known: dict[str, tuple[str, set[str]]]) -> str | None:
+    """The room that a file is in: of those whose directory it is below, the innermost."""
+    inside = [name for name, (directory, _) in known.items() if path.startswith(directory + "/")]
+    return max(inside, key=lambda name: len(known[name][0]), default=None)
+
+
+def files_named_in(path: Path) -> Iterator[str]:
+    """What a file imports of ours, below the root: files, or names in them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        module = (node.module or "").split(".")
+        if node.level:
+            start = path.parents[node.level - 1].relative_to(ROOT).joinpath(*module)
+        elif (node.module or "").startswith(COLLECTION):
+            start = Path(*module[3:])
+        elif module[0] in ELSEWHERE:
+            start = Path(ELSEWHERE[module[0]], *module[1:])
+        else:
+            continue
+        yield from (str(start / alias.name) for alias in node.names)
+
+
+def test_given_a_room_then_it_imports_what_the_page_about_architecture_says_and_nothing_else() -> None:
+    known = rooms()
+    imported: dict[str, set[str]] = {name: set() for name in known}
+    for tree in ("plugins", "roles", "demo"):
+        for path in sorted((ROOT / tree).rglob("*.py")):
+            room = room_of(str(path.relative_to(ROOT)), known)
+            if room is not None:
+                imported[room] |= {other for name in files_named_in(path) if (other := room_of(name, known))} - {room}
+
+    assert len(known) > 10
+    assert imported == {name: allowed for name, (_directory, allowed) in known.items()}
