@@ -176,7 +176,7 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = policy.read_wish(options)
+    wish = policy.read_desired_state(options)
     option = next(kind for kind in policy.KINDS if options[kind] is not None)
     group, name = read_name(options, "resource_group"), read_name(options, option)
 

@@ -126,7 +126,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import virtual_machine
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.notification import as_dict, notification_arguments, read_wish
+from ..module_utils.arm.notification import as_dict, notification_arguments, read_desired_state
 from ..module_utils.arm.options import read_name
 from ..module_utils.arm.task import Work, before_and_after, run_task, sign_in_arguments, warn
 
@@ -146,7 +146,7 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = read_wish(options)
+    wish = read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
     def work(client: ArmClient) -> dict[str, Any]:

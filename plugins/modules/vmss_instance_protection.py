@@ -161,7 +161,7 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = protection.read_wish(options)
+    wish = protection.read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "scale_set")
     instances = protection.read_instances(name, options["instances"])
 

@@ -208,7 +208,7 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = lifecycle_hooks.read_wish(options)
+    wish = lifecycle_hooks.read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
     def work(client: ArmClient) -> dict[str, Any]:

@@ -225,9 +225,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.arm import scale_set
 from ..module_utils.arm.client import ArmClient
 from ..module_utils.arm.errors import Unfinished
-from ..module_utils.arm.notification import as_dict, notification_arguments, read_wish
+from ..module_utils.arm.notification import as_dict, notification_arguments, read_desired_state
 from ..module_utils.arm.options import read_name
-from ..module_utils.arm.rollout import NONE, UPDATES, read_care
+from ..module_utils.arm.rollout import NONE, UPDATES, read_limits
 from ..module_utils.arm.task import (
     Work,
     before_and_after,
@@ -260,8 +260,8 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = read_wish(options)
-    rollout = scale_set.Rollout(options["update_instances"], read_care(options), options["update_protected"])
+    wish = read_desired_state(options)
+    rollout = scale_set.Rollout(options["update_instances"], read_limits(options), options["update_protected"])
     if rollout.which != NONE and not options["wait"]:
         raise OptionError(
             "wait: false does not go with update_instances: %s, because instances can only be brought to the new"

@@ -55,7 +55,7 @@ _DURATION = re.compile(
 _SECONDS_OF_PARTS = (86400, 3600, 60, 1)
 
 
-class HooksWish(NamedTuple):
+class DesiredHooks(NamedTuple):
     """What a user asked for."""
 
     hooks: tuple[Json, ...] = ()
@@ -74,7 +74,7 @@ class HooksChange(NamedTuple):
     obstacles: tuple[str, ...]
 
 
-def read_wish(options: Mapping[str, Any]) -> HooksWish:
+def read_desired_state(options: Mapping[str, Any]) -> DesiredHooks:
     """Check the options that say which hooks are wanted.
 
     :raises OptionError: on the first that cannot be meant
@@ -84,7 +84,7 @@ def read_wish(options: Mapping[str, Any]) -> HooksWish:
             if options.get(option):
                 raise OptionError("%s does not go with state: absent. Name the types to remove in types" % option)
         types = options.get("types")
-        return HooksWish(remove=None if types is None else types)
+        return DesiredHooks(remove=None if types is None else types)
     if options.get("types") is not None:
         raise OptionError("types does not go with state: present. Name the hooks in hooks")
     hooks = [_read_hook(hook) for hook in options["hooks"]]
@@ -93,10 +93,12 @@ def read_wish(options: Mapping[str, Any]) -> HooksWish:
         if hook["type"] in seen:
             raise OptionError("hooks: there are two of the type %s. A set has one of each at most" % hook["type"])
         seen.add(hook["type"])
-    return HooksWish(tuple(hooks), None if options["exclusive"] else ())
+    return DesiredHooks(tuple(hooks), None if options["exclusive"] else ())
 
 
-def set_hooks(client: ArmClient, resource_group: str, name: str, wish: HooksWish, dry_run: bool = False) -> HooksChange:
+def set_hooks(
+    client: ArmClient, resource_group: str, name: str, wish: DesiredHooks, dry_run: bool = False
+) -> HooksChange:
     """Set the lifecycle hooks of a scale set.
 
     :param dry_run: decide, but change nothing
@@ -164,7 +166,7 @@ def hooks_of(resource: Mapping[str, Any]) -> list[Json]:
     return [hook for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
 
 
-def settle(wish: HooksWish, current: Sequence[Json]) -> list[Json]:
+def settle(wish: DesiredHooks, current: Sequence[Json]) -> list[Json]:
     """The hooks that will be there: in the order in which they were read, new ones behind them.
 
     What differs in its spelling alone stays as it is, and so does what is not asked for.

@@ -50,7 +50,7 @@ class Notifications(NamedTuple):
     os_image: Notification = Notification()
 
 
-class Wish(NamedTuple):
+class DesiredState(NamedTuple):
     """What a user asked for. None: leave it as it is."""
 
     terminate: bool
@@ -59,13 +59,13 @@ class Wish(NamedTuple):
     os_image: bool | None = None
 
 
-def read_wish(options: Mapping[str, Any]) -> Wish:
+def read_desired_state(options: Mapping[str, Any]) -> DesiredState:
     """Check the options that say which notifications are wanted.
 
     :raises OptionError: on the first that cannot be meant
     """
     value = options.get("not_before_timeout")
-    return Wish(
+    return DesiredState(
         terminate=options["state"] == ENABLED,
         timeout=None if value is None else read_timeout(value),
         os_image=options.get("os_image_notification"),
@@ -116,7 +116,7 @@ def differ(shown: Notifications, wanted: Notifications) -> bool:
     return in_effect(shown) != in_effect(wanted)
 
 
-def settle(wish: Wish, current: Notifications) -> Notifications:
+def settle(wish: DesiredState, current: Notifications) -> Notifications:
     """What the notifications are to be: the wish, and where it says nothing, what is there."""
     return Notifications(
         terminate=_settle(wish.terminate, current.terminate, wish.timeout, DEFAULT_TIMEOUT),

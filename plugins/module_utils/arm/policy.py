@@ -73,7 +73,7 @@ KINDS = {
 }
 
 
-class PolicyWish(NamedTuple):
+class DesiredPolicy(NamedTuple):
     """What a user asked for. None, and what is absent: leave it as it is."""
 
     approvals: Mapping[str, bool] = {}
@@ -93,7 +93,7 @@ class PolicyChange(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def read_wish(options: Mapping[str, Any]) -> PolicyWish:
+def read_desired_state(options: Mapping[str, Any]) -> DesiredPolicy:
     """Check the options that say which policy is wanted.
 
     :raises OptionError: on the first that cannot be meant
@@ -101,7 +101,7 @@ def read_wish(options: Mapping[str, Any]) -> PolicyWish:
     version = options.get("publish_api_version")
     if version is not None and not _VERSION.match(version):
         raise OptionError("publish_api_version: %r is not a date like %s" % (version, DEFAULT_EVENTS_VERSION))
-    wish = PolicyWish(
+    wish = DesiredPolicy(
         {name: options[name] for name in APPROVALS if options.get(name) is not None}, options.get(PUBLISH), version
     )
     if not wish.approvals and wish.publish is None:
@@ -114,7 +114,7 @@ def set_policy(
     kind: Kind,
     resource_group: str,
     name: str,
-    wish: PolicyWish,
+    wish: DesiredPolicy,
     wait: bool = True,
     dry_run: bool = False,
 ) -> PolicyChange:
@@ -213,7 +213,7 @@ def policy_of(resource: Mapping[str, Any]) -> Json:
     return policy if isinstance(policy, dict) else {}
 
 
-def parts_to_send(wish: PolicyWish, current: Mapping[str, Any]) -> Json:
+def parts_to_send(wish: DesiredPolicy, current: Mapping[str, Any]) -> Json:
     """The parts of a policy that differ from the wish, each of them whole. Empty if none does."""
     parts: Json = {}
     for option, part in APPROVALS.items():

@@ -47,7 +47,7 @@ class ProtectionChange(NamedTuple):
         return any(one["changed"] for one in self.instances)
 
 
-def read_wish(options: Mapping[str, Any]) -> dict[str, bool]:
+def read_desired_state(options: Mapping[str, Any]) -> dict[str, bool]:
     """Check the options that say which protection is wanted; what is not asked for is left as it is.
 
     :raises OptionError: if none is

@@ -55,7 +55,7 @@ class Instance(NamedTuple):
     """Its owner protects it from the set's actions: Azure brings it to no new model by itself."""
 
 
-class Care(NamedTuple):
+class RolloutLimits(NamedTuple):
     """How many at a time."""
 
     batch_size: str = "20%"
@@ -64,12 +64,12 @@ class Care(NamedTuple):
     """At most so many out of service, those included that are so for other reasons."""
 
 
-def read_care(options: Mapping[str, Any]) -> Care:
+def read_limits(options: Mapping[str, Any]) -> RolloutLimits:
     """Check the options that say how many instances are updated at a time.
 
     :raises OptionError: on the first that cannot be meant
     """
-    return Care(_read_count(options, "batch_size"), _read_count(options, "max_unavailable"))
+    return RolloutLimits(_read_count(options, "batch_size"), _read_count(options, "max_unavailable"))
 
 
 def parse_instance(content: Mapping[str, Any]) -> Instance:
@@ -128,7 +128,7 @@ def to_update(instances: Sequence[Instance], which: str, updated: Collection[str
     ]
 
 
-def next_batch(waiting: Sequence[Instance], instances: Sequence[Instance], care: Care) -> list[Instance]:
+def next_batch(waiting: Sequence[Instance], instances: Sequence[Instance], care: RolloutLimits) -> list[Instance]:
     """Choose those of `waiting` that may be updated together, now.
 
     Those that are not in service anyway come first, and cost nothing. The others may come until as many

@@ -24,8 +24,8 @@ from .answers import Answer, Json
 from .client import POLL_INTERVAL, ArmClient, Permission, Write, interrupted
 from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
 from .notification import (
+    DesiredState,
     Notifications,
-    Wish,
     as_dict,
     differ,
     format_timeout,
@@ -39,8 +39,8 @@ from .rollout import (
     MOST_ATTEMPTS,
     NONE,
     OUTDATED,
-    Care,
     Instance,
+    RolloutLimits,
     describe_spot,
     is_spot,
     next_batch,
@@ -91,7 +91,7 @@ class Rollout(NamedTuple):
 
     which: str = NONE
     """One of `rollout.UPDATES`."""
-    care: Care = Care()
+    care: RolloutLimits = RolloutLimits()
     with_protected: bool = False
     """Whether instances are updated by hand that their owner protects from the set's actions."""
 
@@ -118,7 +118,7 @@ def notify(
     client: ArmClient,
     resource_group: str,
     name: str,
-    wish: Wish,
+    wish: DesiredState,
     rollout: Rollout = Rollout(),
     wait: bool = True,
     dry_run: bool = False,
@@ -468,7 +468,7 @@ def _start_of(upgrade: rolling_upgrade.Upgrade | None) -> str | None:
     return upgrade.start_time if upgrade is not None else None
 
 
-def _warnings(scale_set: ScaleSet, wish: Wish) -> tuple[str, ...]:
+def _warnings(scale_set: ScaleSet, wish: DesiredState) -> tuple[str, ...]:
     if scale_set.spot and wish.terminate:
         return (
             "%s are Spot, for which Azure has no terminate notification: an eviction announces itself as Preempt, 30"

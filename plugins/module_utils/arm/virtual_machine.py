@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .answers import Json
 from .client import ArmClient, Permission, Write
 from .errors import ArmError, NotFound
-from .notification import Notifications, Wish, as_dict, differ, parse_profile, profile_to_send, settle
+from .notification import DesiredState, Notifications, as_dict, differ, parse_profile, profile_to_send, settle
 from .permissions import READ_MACHINES
 from .rollout import describe_spot, is_spot
 
@@ -37,7 +37,7 @@ class MachineChange(NamedTuple):
 
 
 def notify(
-    client: ArmClient, resource_group: str, name: str, wish: Wish, wait: bool = True, dry_run: bool = False
+    client: ArmClient, resource_group: str, name: str, wish: DesiredState, wait: bool = True, dry_run: bool = False
 ) -> MachineChange:
     """Set the notifications of one VM.
 
@@ -89,7 +89,7 @@ def _parse(resource: Json) -> Notifications:
     return parse_profile((resource.get("properties") or {}).get("scheduledEventsProfile"))
 
 
-def _warnings(resource: Json, wish: Wish) -> tuple[str, ...]:
+def _warnings(resource: Json, wish: DesiredState) -> tuple[str, ...]:
     if wish.terminate and is_spot(resource.get("properties") or {}):
         return (
             "%s is a Spot VM, for which Azure has no terminate notification: an eviction announces itself as Preempt,"

@@ -16,9 +16,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Callable
 
+from .broken_responses import reset
 from .config import BalancerConfig, MemberConfig, ProbeConfig
 from .reading import format_host
-from .wire import reset
 
 _CONNECT_TIMEOUT = 5.0  # real seconds a member may take to accept a flow
 _BACKLOG = 1024

@@ -16,10 +16,10 @@ from . import faults
 from .arm import faults as arm_faults
 from .arm.faults import ArmFaultPlan
 from .client import PREFIX
+from .event_log import Record
 from .events import read_wish
-from .faults import Fault, FaultDesk, FaultPlan, P, parse_fault
+from .faults import Fault, FaultPlan, FaultQueue, P, parse_fault
 from .reading import Fields, Invalid
-from .record import Record
 from .world import Refused, UnknownEvent, World
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -30,8 +30,8 @@ class Controlled(NamedTuple):
 
     world: World
     record: Record
-    faults: FaultDesk[FaultPlan]
-    arm_faults: FaultDesk[ArmFaultPlan] | None
+    faults: FaultQueue[FaultPlan]
+    arm_faults: FaultQueue[ArmFaultPlan] | None
     """None: there is no Resource Manager."""
     status: Callable[[], dict[str, Any]]
     """Everything at a glance."""
@@ -182,9 +182,9 @@ class _FaultControl(Generic[P]):
     """The part for the faults of one door."""
 
     def __init__(
-        self, desk: FaultDesk[P], read: Callable[[object, str, list[str], Container[str]], P], simulator: Controlled
+        self, queue: FaultQueue[P], read: Callable[[object, str, list[str], Container[str]], P], simulator: Controlled
     ) -> None:
-        self._desk = desk
+        self._queue = queue
         self._read = read
         self._simulator = simulator
 
@@ -196,22 +196,22 @@ class _FaultControl(Generic[P]):
         app.router.add_delete(f"{prefix}/{{id}}", self.remove)
 
     async def show(self, _request: web.Request) -> web.Response:
-        return web.json_response(self._desk.records())
+        return web.json_response(self._queue.records())
 
     async def add(self, request: web.Request) -> web.Response:
-        fault = self._desk.add(parse_fault(await _body(request), self._simulator.world.vms, self._read))
+        fault = self._queue.add(parse_fault(await _body(request), self._simulator.world.vms, self._read))
         self._note(fault, "added", fault_kind=fault.plan.record()["kind"])
         return web.json_response({"fault_id": fault.fault_id}, status=201)
 
     async def remove(self, request: web.Request) -> web.Response:
-        fault = self._desk.remove(request.match_info["id"])
+        fault = self._queue.remove(request.match_info["id"])
         if fault is None:
             return _error(404, f"there is no fault {request.match_info['id']!r} (any more)")
         self._note(fault, "removed")
         return web.json_response({"fault_id": fault.fault_id})
 
     async def clear(self, _request: web.Request) -> web.Response:
-        removed = self._desk.clear()
+        removed = self._queue.clear()
         for fault in removed:
             self._note(fault, "removed")
         return web.json_response({"removed": [fault.fault_id for fault in removed]})

@@ -120,7 +120,7 @@ def read_fault(raw: object, path: str, mistakes: list[str], vms: Container[str])
 
 
 class Plan(Protocol):
-    """What every plan says of itself to the desk that puts it in force."""
+    """What every plan says of itself to the queue that puts it in force."""
 
     @property
     def count(self) -> int | None:
@@ -139,7 +139,7 @@ P = TypeVar("P", bound=Plan)
 
 @dataclass(eq=False)
 class Fault(Generic[P]):
-    """A plan at work; ``until`` is an instant of the desk's clock."""
+    """A plan at work; ``until`` is an instant of the queue's clock."""
 
     fault_id: str
     plan: P
@@ -158,7 +158,7 @@ class Fault(Generic[P]):
         }
 
 
-class FaultDesk(Generic[P]):
+class FaultQueue(Generic[P]):
     """The faults in force. ``clock`` is real time: faults hit clients, who live in it."""
 
     def __init__(

@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from aiohttp import web
 
 from . import documents, instance, tokens
+from .broken_responses import Broken, Wire, fail, spoil
 from .config import CLIENT, Config
+from .event_log import Record
 from .events import Event
-from .faults import SPOILING, Fault, FaultDesk, FaultPlan
+from .faults import SPOILING, Fault, FaultPlan, FaultQueue
 from .machines import VmConfig
-from .record import Record
-from .wire import Broken, Wire, fail, spoil
 from .world import RUNNING, Change, Vm, World
 
 _JSON = "application/json; charset=utf-8"
@@ -92,7 +92,7 @@ class Imds:
         self,
         config: Config,
         world: World,
-        faults: FaultDesk[FaultPlan],
+        faults: FaultQueue[FaultPlan],
         record: Record,
         real: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .config import ImpactRule
+from .event_log import Record
 from .events import Event
-from .record import Record
 
 OUTPUT_KEPT = 4096
 """Bytes kept of what a command wrote last."""

@@ -15,16 +15,16 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from . import control
-from .arm.door import Arm
+from .arm.app import Arm
 from .balancer import Balancer, Member
 from .clock import Clock, ManualClock, ScaledClock
 from .config import CLIENT, Config
-from .faults import FaultDesk
+from .event_log import Record
+from .faults import FaultQueue
 from .imds import Imds
 from .impact import ImpactCommands
 from .machines import VmConfig
 from .reading import format_host
-from .record import Record
 from .world import DELETED, ENABLED, Change, Refused, World
 
 _ATTEMPTS = 20
@@ -47,7 +47,7 @@ class Server:
         self.clock: Clock = ManualClock() if config.manual else ScaledClock(config.speed)
         self.world = World(config, self.clock)
         self.record = Record(lambda: self.clock.wall(self.clock.now()))
-        self.faults = FaultDesk(config.faults)
+        self.faults = FaultQueue(config.faults)
         self.imds = Imds(config, self.world, self.faults, self.record)
         self.commands = ImpactCommands(config.impact_rules, config.directory, self.record)
         self.arm = (

@@ -25,7 +25,7 @@ from .decide.state import Record, State
 from .http.metrics import Counters
 from .io import log as levels
 from .io.clock import Clocks, Steps
-from .io.imds_desk import Heard
+from .io.imds_session import PollStats
 from .io.journal import Journal
 from .io.log import Log
 from .io.workers import Worker
@@ -37,19 +37,19 @@ _LONGEST_SLEEP = 1.0  # seconds
 _LONGEST_IDLE_SLEEP = 10.0  # seconds, while the poll goes on by itself
 
 
-class Edges(NamedTuple):
+class Ports(NamedTuple):
     """What the loop acts through."""
 
     journal: Journal
     """Opened already, unless it could not be: then that is tried again, and nothing is approved meanwhile."""
     poll: Worker
-    """Around `ImdsDesk.poll`."""
-    heard: Heard
-    """The same desk's."""
+    """Around `ImdsSession.poll`."""
+    heard: PollStats
+    """The same session's."""
     approve: Worker
-    """Around `ImdsDesk.approve`, of a desk of its own."""
+    """Around `ImdsSession.approve`, of a session of its own."""
     members: Worker
-    """Around `MembersDesk.ask`."""
+    """Around `MembersSession.ask`."""
     start_step: Callable[[Work, str], Running]
     """Starts a step, on the VM of this name."""
     has_hooks: Callable[[str], bool]
@@ -68,7 +68,7 @@ class Agent:
     :param boot_id: of the machine as it runs now; None where there is no such thing
     """
 
-    def __init__(self, config: Config, clocks: Clocks, edges: Edges, state: State, boot_id: Optional[str]) -> None:
+    def __init__(self, config: Config, clocks: Clocks, edges: Ports, state: State, boot_id: Optional[str]) -> None:
         self._recorder = Recorder(config, clocks, edges.journal, edges.log, edges.tell, state)
         self._clocks = clocks
         self._edges = edges

@@ -20,7 +20,7 @@ from .decide.decisions import (
 from .decide.doubts import told_of_original
 from .decide.state import is_another_vm
 from .io import log as levels
-from .io.imds_desk import Heard, Poll
+from .io.imds_session import Poll, PollStats
 from .io.workers import Worker
 from .recorder import Recorder
 
@@ -30,12 +30,14 @@ _LONGEST_OBEDIENCE = 3.0  # seconds without a poll because IMDS wants it so: of 
 class Announcements:
     """Asks IMDS at its pace, and turns what it says into records.
 
-    :param poll: around `ImdsDesk.poll`
-    :param heard: the same desk's
+    :param poll: around `ImdsSession.poll`
+    :param heard: the same session's
     :param is_known_vm: whether what is tracked is known to be this VM's
     """
 
-    def __init__(self, recorder: Recorder, deadlines: Deadlines, poll: Worker, heard: Heard, is_known_vm: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, deadlines: Deadlines, poll: Worker, heard: PollStats, is_known_vm: bool
+    ) -> None:
         self._recorder = recorder
         self._deadlines = deadlines
         self._poll = poll

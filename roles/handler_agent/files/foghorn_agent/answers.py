@@ -16,7 +16,7 @@ from .decide.policy import SHORTEST_GRACE_OF_REPAIRS
 from .http.metrics import render
 from .http.status import Health, as_failure, describe, list_problems
 from .io import log as levels
-from .io.imds_desk import Heard
+from .io.imds_session import PollStats
 from .leaving import Leaving
 from .members_state import MembersState
 from .recorder import Recorder
@@ -25,13 +25,13 @@ from .recorder import Recorder
 class Answers:
     """Answers whoever asks over HTTP.
 
-    :param heard: when IMDS answered, as its desk notes it
+    :param heard: when IMDS answered, as its session notes it
     """
 
     def __init__(
         self,
         recorder: Recorder,
-        heard: Heard,
+        heard: PollStats,
         members: MembersState,
         work: WorkAtHand,
         approvals: Approvals,

@@ -26,7 +26,7 @@ _ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has
 class Approvals:
     """Weighs and sends them.
 
-    :param desk: around `ImdsDesk.approve`, of a desk of its own
+    :param session: around `ImdsSession.approve`, of a session of its own
     :param start_step: starts a step of a check, on the VM of this name
     :param has_hooks: whether the directory of this stage has a hook to run
     """
@@ -35,13 +35,13 @@ class Approvals:
         self,
         recorder: Recorder,
         members: MembersState,
-        desk: Worker,
+        session: Worker,
         start_step: Callable[[Work, str], Running],
         has_hooks: Callable[[str], bool],
     ) -> None:
         self._recorder = recorder
         self._members = members
-        self._desk = desk
+        self._session = session
         self._has_hooks = has_hooks
         self._sent = _Sent()
         self.checks = Checks(lambda work: start_step(work, recorder.state.vm_name or ""))
@@ -116,7 +116,7 @@ class Approvals:
 
     def ask(self, now: float) -> None:
         """Approve what is to be approved now."""
-        if self._desk.is_busy:
+        if self._session.is_busy:
             return
         members = self._members
         ready = to_approve(
@@ -134,7 +134,7 @@ class Approvals:
         if not self._recorder.is_up_to_date:
             return
         self._sent.send(due)
-        self._desk.submit(due)
+        self._session.submit(due)
 
     def _say_what_would_be_approved(self, due: Sequence[Event]) -> None:
         for event in due:
@@ -145,7 +145,7 @@ class Approvals:
 
     def collect(self, now: float) -> None:
         """Take in what became of what was sent."""
-        for result in self._desk.collect():
+        for result in self._session.collect():
             if isinstance(result, BaseException):
                 self._recorder.counters.add("foghorn_approvals_total", result="failed")
                 self._recorder.log(levels.ERROR, "the approval did not arrive, and will be sent again: %s" % result)

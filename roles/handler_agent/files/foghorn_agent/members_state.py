@@ -6,9 +6,9 @@ from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Se
 
 from foghorn_core.scheduled_events.event import NameKey, name_key
 
-from .decide.decisions import Word, is_ready, plan_of
+from .decide.decisions import MemberStatus, is_ready, plan_of
 from .decide.in_service import Rotation, read_rotation
-from .decide.quorum import OLD_WORD, STRANGERS, HeardOfMembers, as_text, shared_events, waiting_for
+from .decide.quorum import OLD_WORD, STRANGERS, MemberView, as_text, shared_events, waiting_for
 from .decide.state import Tracked
 from .http.members import Job
 from .io import log as levels
@@ -31,13 +31,13 @@ class MembersState:
     """Asks the other members, and remembers what they said.
 
     :param recorder: what is known
-    :param desk: around `MembersDesk.ask`
+    :param session: around `MembersSession.ask`
     """
 
-    def __init__(self, recorder: Recorder, desk: Worker) -> None:
+    def __init__(self, recorder: Recorder, session: Worker) -> None:
         self._recorder = recorder
-        self._desk = desk
-        self.words: Dict[str, Dict[NameKey, Word]] = {}
+        self._session = session
+        self.words: Dict[str, Dict[NameKey, MemberStatus]] = {}
         """By event id in lower case, what other members have said about it last, by the keys of their names."""
         self._heard_from: Dict[NameKey, float] = {}
         """When each that was asked has answered last, or was asked first."""
@@ -74,7 +74,7 @@ class MembersState:
         self._keep()
         events = shared_events(self._recorder.state, self._recorder.rules)
         self._say_whom_it_waits_for(events, now)
-        if not (events or all_members) or now < self._next_ask or self._desk.is_busy:
+        if not (events or all_members) or now < self._next_ask or self._session.is_busy:
             return
         urls = self.others if all_members else {}
         urls.update(self._urls_of(events))
@@ -83,7 +83,7 @@ class MembersState:
             self._next_ask, self._asked_at = now + quorum.interval, now
             for name in urls:
                 self._heard_from.setdefault(name, now)
-            self._desk.submit(Job(urls, quorum.timeout, quorum.secret_file))
+            self._session.submit(Job(urls, quorum.timeout, quorum.secret_file))
 
     def collect(self, now: float) -> Optional[Round]:
         """Take in what they said.
@@ -91,7 +91,7 @@ class MembersState:
         :returns: what they said of themselves, if they have just answered
         """
         heard = None
-        for result in self._desk.collect():
+        for result in self._session.collect():
             if isinstance(result, BaseException):
                 self._recorder.log(levels.ERROR, "the other members could not be asked: %s" % result)
                 continue
@@ -108,7 +108,7 @@ class MembersState:
 
     def waiting_for(self, one: Tracked) -> Sequence[Tuple[str, str]]:
         """Whom a shared event waits for, by name, and why, in a word or two."""
-        heard = HeardOfMembers(self.words, self._faults, self._urls_of([one]), self._answered, self.stale)
+        heard = MemberView(self.words, self._faults, self._urls_of([one]), self._answered, self.stale)
         return waiting_for(one, self._recorder.state.vm_name or "", self._recorder.rules, heard)
 
     def waiting(self) -> "Dict[str, Sequence[Tuple[str, str]]]":
@@ -181,5 +181,5 @@ class MembersState:
         self._said = {key: value for key, value in self._said.items() if key in listed}
 
 
-def _word_of(event: Mapping[str, Any]) -> Word:
-    return Word(event.get("ready") is True, event.get("willing") is True, event.get("approves") is True)
+def _word_of(event: Mapping[str, Any]) -> MemberStatus:
+    return MemberStatus(event.get("ready") is True, event.get("willing") is True, event.get("approves") is True)

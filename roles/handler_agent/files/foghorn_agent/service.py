@@ -14,16 +14,16 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 
 from foghorn_core.scheduled_events.document import parse_event
 
-from .act.running import Running, Surroundings, say_output
+from .act.running import Running, StepContext, say_output
 from .act.steps import has_hooks
-from .agent import Agent, Edges
+from .agent import Agent, Ports
 from .config import Config, ConfigError, Webhook
 from .decide.decisions import Work
 from .decide.policy import CHECK
 from .decide.state import Record, State, occasion, replay
 from .http.access import Access
 from .http.endpoint import SOCKET_NAME, Endpoint
-from .http.members import MembersDesk
+from .http.members import MembersSession
 from .http.webhooks import (
     CLOUD_EVENT,
     PLAIN_JSON,
@@ -40,7 +40,7 @@ from .io.activation import inherited_sockets
 from .io.clock import Clocks, boot_id
 from .io.config_file import ConfigFile, directory_of
 from .io.control import Control
-from .io.imds_desk import ImdsDesk
+from .io.imds_session import ImdsSession
 from .io.journal import Journal, JournalError, JournalInUse
 from .io.log import Log, open_log
 from .io.notify import Notifier
@@ -181,13 +181,13 @@ class Service:
             records = self._journal.read()
         state = replay(records)
         self._webhooks = WebhookQueue([sys.executable, "-E", "-s", program(), "send-webhook"], self._clocks.monotonic)
-        self._desk = ImdsDesk(config, self._clocks)
-        edges = Edges(
+        self._session = ImdsSession(config, self._clocks)
+        edges = Ports(
             journal=self._journal,
-            poll=Worker(self._desk.poll, "poll"),
-            heard=self._desk.heard,
-            approve=Worker(ImdsDesk(config, self._clocks).approve, "approve"),
-            members=Worker(MembersDesk().ask, "members"),
+            poll=Worker(self._session.poll, "poll"),
+            heard=self._session.heard,
+            approve=Worker(ImdsSession(config, self._clocks).approve, "approve"),
+            members=Worker(MembersSession().ask, "members"),
             start_step=lambda work, vm_name: Running(work, vm_name, self._surroundings()),
             has_hooks=lambda stage: has_hooks(os.path.join(self._config.hooks_directory, stage)),
             watch=self._watch,
@@ -273,7 +273,7 @@ class Service:
             self._turn()
         if self._next is None:
             self._notifier.stopping()
-        self._desk.close()
+        self._session.close()
         self.agent.stop()
         self._webhooks.close()
         self._endpoint.close()
@@ -368,8 +368,8 @@ class Service:
             self._endpoint_problem = problem
             self.agent.note_endpoint(problem)
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(
+    def _surroundings(self) -> StepContext:
+        return StepContext(
             self._config.hooks_directory,
             self._clocks.monotonic,
             say=self._say,

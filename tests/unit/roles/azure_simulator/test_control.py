@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from azure_simulator.client import ControlClient, ControlError
-from azure_simulator.record import Record
+from azure_simulator.event_log import Record
 from azure_simulator.testing import Simulator
 
 Simulate = Callable[..., Simulator]

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from azure_simulator.client import ControlError
-from azure_simulator.faults import FaultDesk, parse_fault, read_fault
+from azure_simulator.faults import FaultQueue, parse_fault, read_fault
 from azure_simulator.reading import Invalid
 from azure_simulator.testing import Simulator
 
@@ -191,19 +191,19 @@ def test_given_two_faults_when_asked_then_the_older_comes_first(simulate: Simula
 
 def test_given_a_time_when_it_is_over_then_the_fault_is_gone() -> None:
     now = [0.0]
-    desk = FaultDesk(
+    queue = FaultQueue(
         [parse_fault({"vm": "*", "kind": "reset", "for": 10}, vms=(), read=read_fault)], clock=lambda: now[0]
     )
 
     def strike() -> object:
-        return desk.strike(lambda plan: plan.hits("a", "GET", "/metadata", ""))
+        return queue.strike(lambda plan: plan.hits("a", "GET", "/metadata", ""))
 
     now[0] = 9.9
     assert strike() is not None
-    assert desk.records()[0]["seconds_left"] == pytest.approx(0.1)
+    assert queue.records()[0]["seconds_left"] == pytest.approx(0.1)
     now[0] = 10.0
     assert strike() is None
-    assert desk.all() == []
+    assert queue.all() == []
 
 
 def test_given_a_fault_when_removed_then_all_is_well_again_and_it_is_unknown(simulate: Simulate, ask: Ask) -> None:

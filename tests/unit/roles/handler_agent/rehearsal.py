@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 from foghorn_agent.act.running import Running
 from foghorn_agent.act.steps import StepOutcome
-from foghorn_agent.agent import Agent, Edges
+from foghorn_agent.agent import Agent, Ports
 from foghorn_agent.config import parse_config
 from foghorn_agent.decide.decisions import Work
 from foghorn_agent.decide.policy import CHECK, DRAIN, HOOKS, RESTORE, SHUTDOWN
@@ -22,7 +22,7 @@ from foghorn_agent.decide.quorum import ANOTHER_MACHINE
 from foghorn_agent.decide.state import State, replay
 from foghorn_agent.http.members import Job, MemberError
 from foghorn_agent.io.clock import Clocks
-from foghorn_agent.io.imds_desk import Heard, Poll
+from foghorn_agent.io.imds_session import Poll, PollStats
 from foghorn_agent.io.journal import JournalError
 from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import OutOfTime, Refused
@@ -492,10 +492,10 @@ class Rehearsal:
 
     def _start_agent(self) -> None:
         self.poll_worker = Worker(self, self._poll)
-        self.heard = Heard()
+        self.heard = PollStats()
         self.approve_worker = Worker(self, self._approve)
         self.members_worker = Worker(self, self._ask_members)
-        edges = Edges(
+        edges = Ports(
             journal=Journal(self),  # type: ignore[arg-type]
             poll=self.poll_worker,  # type: ignore[arg-type]
             heard=self.heard,

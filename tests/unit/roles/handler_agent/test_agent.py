@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import pytest
 from edge_helpers import PATIENCE, Clock
 from foghorn_agent.act import running
-from foghorn_agent.act.running import Running, Surroundings
+from foghorn_agent.act.running import Running, StepContext
 from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.config import Config, Imds, parse_config
 from foghorn_agent.decide.decisions import Work
@@ -27,7 +27,7 @@ from foghorn_agent.decide.state import replay
 from foghorn_agent.http.status import as_table
 from foghorn_agent.io import log as levels
 from foghorn_agent.io.clock import Clocks
-from foghorn_agent.io.imds_desk import ImdsDesk
+from foghorn_agent.io.imds_session import ImdsSession
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.document import Document
 from foghorn_core.scheduled_events.errors import DocumentError, Refused
@@ -987,7 +987,7 @@ def test_given_a_machine_out_of_rotation_when_imds_does_not_say_its_id_then_noth
     assert rehearsal.steps("drain") == ["deregister", "wait"]
 
 
-# --- the desk ---------------------------------------------------------------------------------------
+# --- the session ---------------------------------------------------------------------------------------
 
 
 class Answers:
@@ -1034,14 +1034,14 @@ COMPUTE = "/metadata/instance/compute"
 NO_EVENTS = (200, {"DocumentIncarnation": 3, "Events": []})
 
 
-def desk(url: str, vm_name: Optional[str] = None) -> ImdsDesk:
+def session(url: str, vm_name: Optional[str] = None) -> ImdsSession:
     # A clock that stands still: no answer here is waited for.
-    return ImdsDesk(Config(imds=Imds(endpoint=url, vm_name=vm_name)), Clocks(Clock(), Clock()))
+    return ImdsSession(Config(imds=Imds(endpoint=url, vm_name=vm_name)), Clocks(Clock(), Clock()))
 
 
 def test_given_the_first_poll_when_it_was_answered_then_who_this_machine_is_is_not_asked_again() -> None:
     with Answers({COMPUTE: (200, {"name": "web_0", "vmId": "abc"}), EVENTS: NO_EVENTS}) as imds:
-        one = desk(imds.url)
+        one = session(imds.url)
         assert one.poll(None)[:2] == ("abc", "web_0")
         assert one.poll(None).document.incarnation == 3
         assert imds.asked == [COMPUTE, EVENTS, EVENTS]
@@ -1057,7 +1057,7 @@ def test_given_a_document_that_is_known_when_polled_then_it_is_asked_on_at_the_p
 
     with Answers({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
         wall = Clock()
-        one = ImdsDesk(Config(imds=Imds(endpoint=imds.url, poll_interval=0.5)), Clocks(Clock(), wall), sleep)
+        one = ImdsSession(Config(imds=Imds(endpoint=imds.url, poll_interval=0.5)), Clocks(Clock(), wall), sleep)
         known = one.poll(None).document
         assert one.heard.unchanged == 0
         assert one.poll(known).document.incarnation == 4
@@ -1065,9 +1065,9 @@ def test_given_a_document_that_is_known_when_polled_then_it_is_asked_on_at_the_p
     assert (one.heard.unchanged, one.heard.last_answer) == (3, wall())
 
 
-def test_given_a_desk_that_was_closed_when_polled_then_it_is_asked_no_more_than_once() -> None:
+def test_given_a_session_that_was_closed_when_polled_then_it_is_asked_no_more_than_once() -> None:
     with Answers({COMPUTE: (200, {"name": "web_0"}), EVENTS: NO_EVENTS}) as imds:
-        one = desk(imds.url)
+        one = session(imds.url)
         known = one.poll(None).document
         one.close()
         assert one.poll(known).document is known
@@ -1076,12 +1076,12 @@ def test_given_a_desk_that_was_closed_when_polled_then_it_is_asked_no_more_than_
 
 def test_given_a_configured_name_when_polled_then_it_goes_ahead_of_what_imds_says() -> None:
     with Answers({COMPUTE: (200, {"name": "web_0", "vmId": 5}), EVENTS: NO_EVENTS}) as imds:
-        assert desk(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
+        assert session(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
 
 
 def test_given_an_imds_without_instance_metadata_when_a_name_is_configured_then_it_will_do() -> None:
     with Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
-        assert desk(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
+        assert session(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
 
 
 @pytest.mark.parametrize("compute", [(500, {}), (200, [])])
@@ -1089,7 +1089,7 @@ def test_given_metadata_that_cannot_be_had_when_a_name_is_configured_then_it_wil
     # Each look at this clock is half a second later than the last, so that there is little to wait for.
     monotonic = functools.partial(next, itertools.count(0.0, 0.5))
     with Answers({COMPUTE: compute, EVENTS: NO_EVENTS}) as imds:
-        one = ImdsDesk(Config(imds=Imds(endpoint=imds.url, vm_name="web_9")), Clocks(monotonic, Clock()))
+        one = ImdsSession(Config(imds=Imds(endpoint=imds.url, vm_name="web_9")), Clocks(monotonic, Clock()))
         assert one.poll(None)[:2] == (None, "web_9")
         asked = len(imds.asked)
         one.poll(None)
@@ -1098,19 +1098,19 @@ def test_given_metadata_that_cannot_be_had_when_a_name_is_configured_then_it_wil
 
 def test_given_an_imds_without_instance_metadata_when_no_name_is_configured_then_it_is_an_error() -> None:
     with pytest.raises(Refused), Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
-        desk(imds.url).poll(None)
+        session(imds.url).poll(None)
 
 
 @pytest.mark.parametrize("compute", [{}, {"name": ""}, {"name": 3}])
 def test_given_an_imds_that_does_not_say_the_name_when_polled_then_the_error_names_the_remedy(compute: Any) -> None:
     error = pytest.raises(DocumentError, match=r"set imds\.vm_name")
     with error, Answers({COMPUTE: (200, compute), EVENTS: NO_EVENTS}) as imds:
-        desk(imds.url).poll(None)
+        session(imds.url).poll(None)
 
 
-def test_given_events_to_approve_when_they_arrived_then_the_desk_says_which() -> None:
+def test_given_events_to_approve_when_they_arrived_then_the_session_says_which() -> None:
     with Answers({EVENTS: (200, {})}) as imds:
-        assert desk(imds.url).approve(["E-1", "E-2"]) == ["E-1", "E-2"]
+        assert session(imds.url).approve(["E-1", "E-2"]) == ["E-1", "E-2"]
 
 
 # --- what others see --------------------------------------------------------------------------------
@@ -1414,7 +1414,7 @@ class HookRehearsal(Rehearsal):
 
     def start_step(self, work: Work, vm_name: str) -> Running:
         assert self.agent is not None
-        return Running(work, vm_name, Surroundings("/hooks", lambda: self.now, note_hook=self.agent.note_hook))
+        return Running(work, vm_name, StepContext("/hooks", lambda: self.now, note_hook=self.agent.note_hook))
 
     @property
     def names(self) -> List[str]:

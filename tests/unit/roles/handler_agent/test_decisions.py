@@ -13,7 +13,7 @@ import pytest
 from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.config import parse_config
 from foghorn_agent.decide.decisions import (
-    Word,
+    MemberStatus,
     Work,
     ended,
     is_ready,
@@ -37,7 +37,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 NOW = START.timestamp() - 900.0
 RULES = parse_config({"policies": [POLICY], "quorum": QUORUM}).rules
 NOBODY: Any = frozenset()
-AGREES = Word(True, True, True)
+AGREES = MemberStatus(True, True, True)
 
 
 def event(event_id: str = "E-1", **details: Any) -> Event:
@@ -482,14 +482,14 @@ def test_given_a_name_that_is_no_longer_in_the_event_when_all_others_are_ready_t
 @pytest.mark.parametrize(
     ("word", "is_approved"),
     [
-        (Word(True, True, False), True),
-        (Word(True, False, False), False),
-        (Word(False, True, False), False),
-        (Word(True, True, True), False),
+        (MemberStatus(True, True, False), True),
+        (MemberStatus(True, False, False), False),
+        (MemberStatus(False, True, False), False),
+        (MemberStatus(True, True, True), False),
     ],
 )
 def test_given_a_leader_that_would_not_approve_when_asked_then_the_next_does_if_the_leader_is_ready_and_willing(
-    word: Word, is_approved: bool
+    word: MemberStatus, is_approved: bool
 ) -> None:
     state = ready_for(event(resources=("web_1", VM_NAME)))
     assert bool(to_approve(state, RULES, {"e-1": {name_key("web_1"): word}}, NOBODY)) is is_approved

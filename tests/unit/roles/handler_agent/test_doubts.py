@@ -13,7 +13,7 @@ from foghorn_agent.config import parse_config
 from foghorn_agent.decide.doubts import doubt_about_name, doubt_about_records, told_of_original
 from foghorn_agent.decide.state import State, replay, summarise
 from foghorn_agent.io.clock import Clocks, Steps
-from foghorn_agent.io.imds_desk import Poll
+from foghorn_agent.io.imds_session import Poll
 from foghorn_core.scheduled_events.errors import Refused
 from rehearsal import DEALLOCATED, POLICY, QUORUM, UNHARMED, UNIT_POLICY, Life, Rehearsal, fleet_of, tick_all
 

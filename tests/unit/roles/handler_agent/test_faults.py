@@ -23,7 +23,7 @@ from azure_simulator.testing import Simulator
 from foghorn_agent.decide.decisions import Work
 from foghorn_agent.io import log as levels
 from foghorn_agent.io.clock import Clocks
-from foghorn_agent.io.imds_desk import ImdsDesk, Poll
+from foghorn_agent.io.imds_session import ImdsSession, Poll
 from rehearsal import EPOCH, STEP_SECONDS, VM_NAME, Rehearsal
 
 FLEET = {
@@ -69,7 +69,7 @@ class Reality(Rehearsal):
         self.config = self.config._replace(imds=imds)
         self._offset = simulator.advance(0.001) - EPOCH.timestamp()
         self._has_begun = False
-        self._desks: Tuple[ImdsDesk, ...] = ()
+        self._sessions: Tuple[ImdsSession, ...] = ()
 
     @property
     def event(self) -> Dict[str, Any]:
@@ -93,8 +93,8 @@ class Reality(Rehearsal):
 
     def close(self) -> None:
         """Hang up."""
-        for desk in self._desks:
-            desk._client.close()
+        for session in self._sessions:
+            session._client.close()
 
     def _die(self, seconds: float) -> None:
         self.close()
@@ -103,19 +103,19 @@ class Reality(Rehearsal):
     def _start_agent(self) -> None:
         # Timeouts are real, so that a silence ends; whatever else the agent knows of time is not.
         clocks = Clocks(time.monotonic, self.wall)
-        self._desks = ImdsDesk(self.config, clocks), ImdsDesk(self.config, clocks)
+        self._sessions = ImdsSession(self.config, clocks), ImdsSession(self.config, clocks)
         super()._start_agent()
 
     def _poll(self, _known: Any) -> Poll:
         # Its answer comes in real time, which the agent knows nothing of.
-        answer = self._desks[0].poll(None)
+        answer = self._sessions[0].poll(None)
         self.heard.last_answer = self.wall()
         return answer._replace(began=self.now)
 
     def _approve(self, event_ids: Sequence[str]) -> Sequence[str]:
         for event_id in event_ids:
             self.assert_ready_for(event_id)
-        return self._desks[1].approve(event_ids)
+        return self._sessions[1].approve(event_ids)
 
     def step_begins(self, work: Work) -> None:
         super().step_begins(work)

@@ -15,7 +15,7 @@ from typing import Any, Dict, List
 import pytest
 from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from edge_helpers import SAMPLE, wait_until
-from foghorn_agent.act.running import Running, Surroundings, input_for
+from foghorn_agent.act.running import Running, StepContext, input_for
 from foghorn_agent.agent import Agent
 from foghorn_agent.cli import _show, as_history_line
 from foghorn_agent.decide.decisions import Work
@@ -71,7 +71,7 @@ def test_given_a_hostile_event_when_a_step_runs_for_it_then_shell_and_environmen
     for event in document.events:
         step = Step(COMMAND, "it", 60.0, argv=("/bin/sh", "-c", script))
         work = Work(event, "drain", "key", step, 60.0, False, False)
-        running = Running(work, VM_NAME, Surroundings("/nowhere", lambda: 0.0))
+        running = Running(work, VM_NAME, StepContext("/nowhere", lambda: 0.0))
         outcome = wait_until(running.poll)
         assert outcome.succeeded, outcome
         content = json.loads(input_for(work, VM_NAME).decode("ascii"))
@@ -161,6 +161,6 @@ def test_given_an_event_with_halves_of_characters_when_a_step_is_started_then_it
     event = Event("E-1", "Reboot", "Scheduled", (VM_NAME, "\ud800"), description="\udfff")
     step = Step(COMMAND, "it", 60.0, argv=("/bin/sh", "-c", 'printf %s "$FOGHORN_DESCRIPTION"'))
     running = Running(
-        Work(event, "drain", "key", step, 60.0, False, False), VM_NAME, Surroundings("/nowhere", lambda: 0.0)
+        Work(event, "drain", "key", step, 60.0, False, False), VM_NAME, StepContext("/nowhere", lambda: 0.0)
     )
     assert wait_until(running.poll)[3] == "?"

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Generator, List, Mapping
 
 import pytest
 from edge_helpers import PATIENCE
-from foghorn_agent.http.members import Job, MemberError, MembersDesk, ask_agent
+from foghorn_agent.http.members import Job, MemberError, MembersSession, ask_agent
 from foghorn_core.scheduled_events.event import NameKey, name_key
 from foghorn_core.scheduled_events.signature import secret_of_question, sign_answer
 
@@ -286,7 +286,7 @@ def reasons(answers: Mapping[NameKey, Any]) -> Dict[str, str]:
 def test_given_members_when_asked_then_each_status_is_that_of_its_member(crowd: Crowd, secret_file: Path) -> None:
     for name in ("web_1", "WEB_2"):
         crowd.add(name, honest(name))
-    answers = MembersDesk().ask(Job(crowd.urls, PATIENCE, str(secret_file)))
+    answers = MembersSession().ask(Job(crowd.urls, PATIENCE, str(secret_file)))
     assert reasons(answers) == {"web_1": "web_1", "web_2": "WEB_2"}
     assert answers[name_key("web_1")]["events"] == STATUS["events"]
 
@@ -298,7 +298,7 @@ def test_given_fourteen_that_hang_or_drip_when_asked_then_they_hide_nobody_and_t
         crowd.add("bad_%02d" % number, crowd.drip if number % 2 else crowd.hang)
     crowd.add("web_1", honest("web_1"))
     began = time.monotonic()
-    answers = reasons(MembersDesk().ask(Job(crowd.urls, 2.0, str(secret_file))))
+    answers = reasons(MembersSession().ask(Job(crowd.urls, 2.0, str(secret_file))))
     assert time.monotonic() - began < 2.0 + PATIENCE / 4
     assert answers.pop("web_1") == "web_1"
     assert set(answers.values()) == {"no answer"}
@@ -311,10 +311,10 @@ def test_given_more_members_than_are_asked_at_once_when_some_hang_then_the_next_
     for number in range(40):
         crowd.add("bad_%02d" % number, crowd.hang)
     crowd.add("web_1", honest("web_1"))
-    desk = MembersDesk()
-    assert reasons(desk.ask(Job(crowd.urls, 1.0, str(secret_file))))["web_1"] == "no answer"
+    session = MembersSession()
+    assert reasons(session.ask(Job(crowd.urls, 1.0, str(secret_file))))["web_1"] == "no answer"
     assert crowd.most_at_once <= 32
-    assert reasons(desk.ask(Job(crowd.urls, 10.0, str(secret_file))))["web_1"] == "web_1"
+    assert reasons(session.ask(Job(crowd.urls, 10.0, str(secret_file))))["web_1"] == "web_1"
 
 
 def test_given_a_name_whose_look_up_hangs_when_asked_again_then_nobody_waits_for_it_and_it_is_not_asked_twice(
@@ -333,9 +333,9 @@ def test_given_a_name_whose_look_up_hangs_when_asked_again_then_nobody_waits_for
     monkeypatch.setattr(socket, "create_connection", create_connection)
     crowd.add("web_1", honest("web_1"))
     crowd.urls[name_key("web_2")] = "http://slow.example:9797"
-    desk = MembersDesk()
+    session = MembersSession()
     for _round in range(2):
-        assert reasons(desk.ask(Job(crowd.urls, 1.0, str(secret_file)))) == {"web_1": "web_1", "web_2": "no answer"}
+        assert reasons(session.ask(Job(crowd.urls, 1.0, str(secret_file)))) == {"web_1": "web_1", "web_2": "no answer"}
     assert looked_up == [b"slow.example"]
     crowd.is_over.set()
 
@@ -345,7 +345,7 @@ def test_given_more_members_than_azure_ever_hits_when_asked_then_so_many_are_not
         taken.bind(("127.0.0.1", 0))
         url = "http://127.0.0.1:%d" % taken.getsockname()[1]
         urls = {name_key("web_%03d" % number): url for number in range(150)}
-        answers = reasons(MembersDesk().ask(Job(urls, PATIENCE, str(secret_file))))
+        answers = reasons(MembersSession().ask(Job(urls, PATIENCE, str(secret_file))))
     assert sorted(answers.values()) == ["refused"] * 100 + ["too many"] * 50
 
 
@@ -359,9 +359,9 @@ def test_given_a_system_without_threads_when_asked_then_it_is_that_members_error
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", start)
-        desk = MembersDesk()
-        assert reasons(desk.ask(Job(crowd.urls, 1.0, str(secret_file)))) == {"web_1": "not asked yet"}
-    assert reasons(desk.ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": "web_1"}
+        session = MembersSession()
+        assert reasons(session.ask(Job(crowd.urls, 1.0, str(secret_file)))) == {"web_1": "not asked yet"}
+    assert reasons(session.ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": "web_1"}
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_given_what_is_not_a_members_answer_when_heard_then_the_reason_says_what
     crowd: Crowd, secret_file: Path, talk: Callable[[bytes, socket.socket], None], reason: str
 ) -> None:
     crowd.add("web_1", talk)
-    assert reasons(MembersDesk().ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": reason}
+    assert reasons(MembersSession().ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": reason}
 
 
 def test_given_an_answer_that_was_overheard_when_it_is_sent_again_then_it_does_not_count(
@@ -402,9 +402,9 @@ def test_given_an_answer_that_was_overheard_when_it_is_sent_again_then_it_does_n
         connection.sendall(overheard[0])
 
     crowd.add("web_1", talk)
-    desk = MembersDesk()
-    assert reasons(desk.ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": "web_1"}
-    assert reasons(desk.ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": "not signed"}
+    session = MembersSession()
+    assert reasons(session.ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": "web_1"}
+    assert reasons(session.ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": "not signed"}
 
 
 def test_given_a_name_that_nobody_knows_when_asked_then_the_reason_says_so(
@@ -414,7 +414,7 @@ def test_given_a_name_that_nobody_knows_when_asked_then_the_reason_says_so(
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "create_connection", create_connection)
-    answers = MembersDesk().ask(Job({name_key("web_1"): "http://web-1.example"}, PATIENCE, str(secret_file)))
+    answers = MembersSession().ask(Job({name_key("web_1"): "http://web-1.example"}, PATIENCE, str(secret_file)))
     assert reasons(answers) == {"web_1": "unknown name"}
 
 
@@ -423,8 +423,8 @@ def test_given_no_secret_when_members_are_to_be_asked_then_nobody_is_and_the_err
 ) -> None:
     crowd.add("web_1", honest("web_1"))
     secret_file.chmod(0o644)
-    answers = MembersDesk().ask(Job(crowd.urls, PATIENCE, str(secret_file)))
+    answers = MembersSession().ask(Job(crowd.urls, PATIENCE, str(secret_file)))
     assert reasons(answers) == {"web_1": "no secret here"}
     assert str(secret_file) in str(answers[name_key("web_1")])
-    assert reasons(MembersDesk().ask(Job(crowd.urls, PATIENCE, None))) == {"web_1": "no secret here"}
+    assert reasons(MembersSession().ask(Job(crowd.urls, PATIENCE, None))) == {"web_1": "no secret here"}
     assert crowd.asked == []

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import pytest
 from edge_helpers import Clock, wait_until
 from foghorn_agent.act import running as module
-from foghorn_agent.act.running import Running, Surroundings, environment_for, input_for, say_output
+from foghorn_agent.act.running import Running, StepContext, environment_for, input_for, say_output
 from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.decide.decisions import Work
 from foghorn_agent.decide.policy import COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS, Step
@@ -73,7 +73,7 @@ def start(tmp_path: Path, said: Said) -> Start:
     tmp_path.chmod(0o755)
 
     def begin(step: Step, clock: Any = time.monotonic, **details: Any) -> Running:
-        around = Surroundings(
+        around = StepContext(
             str(tmp_path), clock, str(tmp_path), say=lambda _work, program, output: said.append((program, output))
         )
         return Running(work_of(step, **details), "web_0", around)
@@ -104,7 +104,7 @@ def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_goes_on
     noted: List[str] = []
     for name in ("10-first", "20-second", "30-third"):
         hook(tmp_path, name, "echo ${0##*/} >> %s; test ${0##*/} != 30-third" % ran)
-    around = Surroundings(str(tmp_path), time.monotonic, note_hook=lambda _work, name: noted.append(name))
+    around = StepContext(str(tmp_path), time.monotonic, note_hook=lambda _work, name: noted.append(name))
     work = work_of(Step(HOOKS, "hooks", 60.0))._replace(hooks_done=("10-first",))
     running = Running(work, "web_0", around)
     assert outcome_of(running)[:2] == (False, "30-third: exit status 1")
@@ -122,7 +122,7 @@ def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_goes_on
 
 def dry(tmp_path: Path, step: Step, said: Said, clock: Any = time.monotonic, stage: str = "drain") -> Running:
     tmp_path.chmod(0o755)
-    around = Surroundings(
+    around = StepContext(
         str(tmp_path), clock, str(tmp_path), lambda _work, program, output: said.append((program, output)), is_dry=True
     )
     return Running(work_of(step, stage=stage), "web_0", around)
@@ -363,7 +363,7 @@ def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_shar
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "touch %s/ran" % tmp_path)
     work = work_of(HOOK_STEP, 20.0, is_cut=True)._replace(is_short=True, hook_seconds=share)
-    running = Running(work, "web_0", Surroundings(str(tmp_path), clock))
+    running = Running(work, "web_0", StepContext(str(tmp_path), clock))
     clock.advance(seconds - 0.5)
     assert running.poll() is None
     clock.advance(0.5)
@@ -398,7 +398,7 @@ def test_given_a_hook_that_hangs_when_its_share_is_less_than_its_own_limit_then_
     hook(tmp_path, "10-a", "sleep 60")
     hook(tmp_path, "20-b", "true")
     clock = Clock()
-    around = Surroundings(str(tmp_path), clock)
+    around = StepContext(str(tmp_path), clock)
     work = work_of(HOOK_STEP._replace(hook_timeout=15.0), 20.0, is_cut=True)._replace(is_short=True)
     running = Running(work, "web_0", around)
     clock.advance(10.0)
@@ -412,7 +412,7 @@ def test_given_a_hook_with_its_own_limit_when_the_deadline_comes_nearer_then_the
     tmp_path.chmod(0o755)
     hook(tmp_path, "10-a", "sleep 60")
     clock = Clock()
-    running = Running(work_of(HOOK_STEP._replace(hook_timeout=30.0)), "web_0", Surroundings(str(tmp_path), clock))
+    running = Running(work_of(HOOK_STEP._replace(hook_timeout=30.0)), "web_0", StepContext(str(tmp_path), clock))
     running.shorten(5.0)
     clock.advance(5.0)
     outcome = outcome_of(running)

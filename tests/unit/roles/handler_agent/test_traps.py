@@ -15,7 +15,7 @@ import pytest
 from foghorn_agent.config import Config, Imds
 from foghorn_agent.decide.policy import default_rules, plan_for
 from foghorn_agent.io.clock import Clocks
-from foghorn_agent.io.imds_desk import ImdsDesk
+from foghorn_agent.io.imds_session import ImdsSession
 from foghorn_core.scheduled_events.client import DEFAULT_TIMEOUT
 from foghorn_core.scheduled_events.errors import DocumentError
 from foghorn_core.scheduled_events.event import Event
@@ -66,9 +66,9 @@ def service() -> Generator[MetadataService, None, None]:
     one.close()
 
 
-def desk_of(service: MetadataService, imds: Optional[Dict[str, Any]] = None) -> ImdsDesk:
+def session_of(service: MetadataService, imds: Optional[Dict[str, Any]] = None) -> ImdsSession:
     clocks = Clocks(time.monotonic, time.time)
-    return ImdsDesk(Config(imds=Imds(endpoint=service.url, **(imds or {}))), clocks)
+    return ImdsSession(Config(imds=Imds(endpoint=service.url, **(imds or {}))), clocks)
 
 
 def begun(rehearsal: Rehearsal, event_id: str) -> List[str]:
@@ -142,7 +142,7 @@ def test_trap_3_given_an_error_in_place_of_a_document_when_polled_then_it_is_an_
 ) -> None:
     service.documents = [body]
     with pytest.raises(DocumentError):
-        desk_of(service).poll(None)
+        session_of(service).poll(None)
 
 
 def test_trap_3_given_errors_after_a_drain_when_an_hour_passes_then_nothing_is_put_back() -> None:
@@ -259,7 +259,7 @@ def test_trap_9_given_a_proxy_in_the_environment_when_polled_then_it_is_not_used
     # Nothing listens there.
     monkeypatch.setenv(name, "http://127.0.0.1:9")
     service.documents = [DOCUMENT]
-    assert desk_of(service).poll(None).document.events == ()
+    assert session_of(service).poll(None).document.events == ()
 
 
 def test_trap_9_given_an_answer_that_takes_longer_than_a_second_when_polled_then_it_is_waited_for(
@@ -267,9 +267,9 @@ def test_trap_9_given_an_answer_that_takes_longer_than_a_second_when_polled_then
 ) -> None:
     service.documents = [DOCUMENT]
     service.delay = 1.2
-    desk = desk_of(service)
-    desk.poll(None)
-    assert desk.poll(None).document.events == ()
+    session = session_of(service)
+    session.poll(None)
+    assert session.poll(None).document.events == ()
 
 
 def test_trap_9_given_the_defaults_when_the_first_answer_is_awaited_then_for_as_long_as_enabling_may_take() -> None:

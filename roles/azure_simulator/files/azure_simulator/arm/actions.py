@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from .errors import ArmError, invalid
 from .estate import Estate, Machine, ScaleSet, enabled
+from .ownership import Who
 from .power import DEALLOCATE, MAINTAIN, POWER_OFF, REDEPLOY, REIMAGE, RESTART, START, Power
 from .routing import ArmAnswer, ArmRequest, Handler, Links, Router
 from .views import REPAIRS, instance_view, set_view
-from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 

@@ -10,9 +10,9 @@ from . import versions
 from .documents import show_availability_set
 from .errors import ArmError, conflict
 from .estate import AvailabilitySet, Estate, merge, plain_location
+from .ownership import Who
 from .policies import check_policy
 from .routing import ArmAnswer, ArmRequest, Pager, Router
-from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 

@@ -17,9 +17,9 @@ from .errors import ArmError, invalid, linked_forbidden, precondition_failed
 from .estate import Estate, Machine, ScaleSet, enabled, iso, merge, plain_location
 from .lifecycle import check_hooks, complete_hooks
 from .operations import Operation
+from .ownership import Who
 from .policies import check_policy, check_switch
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
-from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 

@@ -18,14 +18,14 @@ from typing import Any, Callable
 
 from ..events import CANCELED as WITHDRAWN
 from ..events import Wish
-from ..faults import FaultDesk
+from ..faults import FaultQueue
 from ..machines import VmConfig
 from ..world import DELETED, Change, World
 from .config import ArmConfig, ResourceConfig, ScaleSetConfig, duration
-from .endings import CANCELED, SUCCEEDED, Ending
 from .errors import ArmError, conflict
 from .faults import ArmFaultPlan
 from .operations import Operation, Operations
+from .outcomes import CANCELED, SUCCEEDED, Ending
 
 CREATING = "Creating"
 UPDATING = "Updating"
@@ -275,7 +275,7 @@ class Estate:
         vms: Mapping[str, VmConfig],
         world: World,
         operations: Operations,
-        faults: FaultDesk[ArmFaultPlan],
+        faults: FaultQueue[ArmFaultPlan],
         seed: int,
         pools_of: Callable[[Iterable[str]], list[str]],
         adopt: Callable[[VmConfig], None],

@@ -12,7 +12,6 @@ from typing import Any
 from .. import faults
 from ..faults import METHODS, FaultPlan
 from ..reading import Fields
-from .endings import CANCELED, FAILED, NEVER, Ending
 from .errors import (
     ArmError,
     busy,
@@ -26,6 +25,7 @@ from .errors import (
     subscription_throttled,
     throttled,
 )
+from .outcomes import CANCELED, FAILED, NEVER, Ending
 
 ERROR = "error"
 OPERATION = "operation"

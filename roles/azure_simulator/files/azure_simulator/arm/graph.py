@@ -19,12 +19,12 @@ from .documents import show_availability_set, show_instance, show_set, show_vm
 from .errors import ArmError
 from .estate import Estate, enabled
 from .kusto import QueryError, run
+from .ownership import Who
 from .policies import PUBLISHED
 from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Router
 from .throttle import Bucket
 from .views import power_state
-from .who import Who
 
 PROVIDER = "Microsoft.ResourceGraph"
 

@@ -19,8 +19,8 @@ from .config import HookEventConfig
 from .errors import ArmError, invalid
 from .estate import Estate, ScaleSet
 from .lifecycle import SCHEDULING, WAITS, hooks_of, seconds_of
+from .ownership import Who
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
-from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 WAITING = "Waiting"

@@ -17,12 +17,12 @@ from ..world import DELETED, RUNNING, Change, World
 from .actions import refuse_flexible
 from .compute import PROVIDER as COMPUTE
 from .config import ArmConfig, PoolsConfig
-from .endings import CANCELED
 from .errors import ArmError, etag_mismatch, not_found, superseded
 from .estate import Estate, Machine, ScaleSet, compute_id, network_id
 from .operations import Operation, Operations
+from .outcomes import CANCELED
+from .ownership import Who
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
-from .who import Who
 
 PROVIDER = "Microsoft.Network"
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from ..world import World
-from .endings import CANCELED, IN_PROGRESS, NEVER, SUCCEEDED, Ending
 from .errors import ArmError
+from .outcomes import CANCELED, IN_PROGRESS, NEVER, SUCCEEDED, Ending
 
 
 @dataclass(eq=False)

@@ -20,8 +20,8 @@ from .errors import ArmError, conflict, invalid
 from .estate import BATCH_PERCENT, DELETING, UNHEALTHY_PERCENT, UPDATING, Estate, Machine, Rolling, ScaleSet, enabled
 from .hook_events import APPROVED, HookEvents
 from .lifecycle import BATCH, SCHEDULING, hooks_of
+from .ownership import Who
 from .routing import ArmAnswer, ArmRequest, Links, Router
-from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 HEALTHY_WITHIN = 600.0

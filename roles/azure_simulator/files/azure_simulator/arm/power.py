@@ -14,11 +14,11 @@ from typing import Callable, NamedTuple
 
 from ..events import CANCELED, COMPLETED, SCHEDULED, STARTED, Event, Wish
 from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
-from .endings import CANCELED as OPERATION_CANCELED
-from .endings import SUCCEEDED, Ending
 from .errors import ArmError, conflict
 from .estate import COMPLETED_MAINTENANCE, DELETING, UPDATING, Estate, Machine, enabled
 from .operations import Operation
+from .outcomes import CANCELED as OPERATION_CANCELED
+from .outcomes import SUCCEEDED, Ending
 
 RESTART = "restart"
 REDEPLOY = "redeploy"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote
 
-from .endings import Ending
 from .errors import ArmError
 from .operations import Operation
+from .outcomes import Ending
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any
 
 from .errors import ArmError
 from .estate import Estate, Rolling, ScaleSet, iso
+from .ownership import Who
 from .routing import ArmAnswer, ArmRequest, Handler, Links, Pager, Router
-from .who import Who
 
 PROVIDER = "Microsoft.Compute"
 

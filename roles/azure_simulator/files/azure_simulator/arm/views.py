@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Any
 
 from ..world import DEALLOCATED, STOPPED
-from .endings import FAILED, SUCCEEDED
 from .estate import Estate, Machine, ScaleSet, iso
+from .outcomes import FAILED, SUCCEEDED
 
 REPAIRS = "AutomaticRepairs"
 _POWER = {"rebooting": "starting", "redeploying": "starting", STOPPED: STOPPED, DEALLOCATED: DEALLOCATED}

@@ -25,7 +25,7 @@ _MOST_LINES = 100  # of what one program said, in the log
 _LONGEST_LINE = 500  # characters
 
 
-class Surroundings(NamedTuple):
+class StepContext(NamedTuple):
     """Where steps run."""
 
     hooks_directory: str
@@ -47,7 +47,7 @@ class Running:
     :param vm_name: of this machine
     """
 
-    def __init__(self, work: Work, vm_name: str, surroundings: Surroundings) -> None:
+    def __init__(self, work: Work, vm_name: str, surroundings: StepContext) -> None:
         self.work = work
         self._vm_name = vm_name
         self._around = surroundings

@@ -104,7 +104,7 @@ class Work(NamedTuple):
         )
 
 
-class Word(NamedTuple):
+class MemberStatus(NamedTuple):
     """What another VM says about a shared event."""
 
     ready: bool
@@ -120,7 +120,7 @@ class Word(NamedTuple):
         return self.ready and self.willing
 
 
-_UNHEARD = Word(False, False, True)
+_UNHEARD = MemberStatus(False, False, True)
 
 
 # --- what a document tells ------------------------------------------------------------------------
@@ -528,7 +528,7 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
 def to_approve(
     state: State,
     rules: Sequence[Rule],
-    words: Mapping[str, Mapping[NameKey, Word]],
+    words: Mapping[str, Mapping[NameKey, MemberStatus]],
     silent: FrozenSet[NameKey],
     withheld: Container[str] = (),
     stale: Container[NameKey] = (),

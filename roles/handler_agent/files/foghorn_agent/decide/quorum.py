@@ -6,7 +6,7 @@ from typing import Container, List, Mapping, NamedTuple, Sequence, Tuple
 
 from foghorn_core.scheduled_events.event import NameKey, name_key
 
-from .decisions import Word, is_ready, plan_of
+from .decisions import MemberStatus, is_ready, plan_of
 from .policy import QUORUM, Rule
 from .state import State, Tracked
 
@@ -20,10 +20,10 @@ STRANGERS = (ANOTHER_MACHINE, OTHER_SECRET, NOT_SIGNED)
 """Somebody answers, and it is not the member."""
 
 
-class HeardOfMembers(NamedTuple):
+class MemberView(NamedTuple):
     """What is known of the other members."""
 
-    words: Mapping[str, Mapping[NameKey, Word]]
+    words: Mapping[str, Mapping[NameKey, MemberStatus]]
     """By event id in lower case, what each has said about it last."""
     faults: Mapping[NameKey, str]
     """Of those that gave no answer when they were asked last, the reason in a word or two."""
@@ -44,7 +44,7 @@ def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
     ]
 
 
-def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: HeardOfMembers) -> "List[Tuple[str, str]]":
+def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: MemberView) -> "List[Tuple[str, str]]":
     """Whom a shared event waits for, by name, and why, in a word or two."""
     me = name_key(vm_name)
     words = heard.words.get(one.event_id.lower(), {})
@@ -67,7 +67,7 @@ def as_text(waiting: "Sequence[Tuple[str, str]]") -> str:
     return ", ".join("%s (%s)" % one for one in waiting)
 
 
-def _reason(key: NameKey, words: Mapping[NameKey, Word], heard: HeardOfMembers) -> str:
+def _reason(key: NameKey, words: Mapping[NameKey, MemberStatus], heard: MemberView) -> str:
     if key not in heard.known:
         return NOT_CONFIGURED
     if key in heard.faults:

@@ -69,7 +69,7 @@ def ask_agent(url: str, timeout: float, clock: Callable[[], float] = time.monoto
     return _status_of(url, _fetch(url, {}, timeout, clock))
 
 
-class MembersDesk:
+class MembersSession:
     """Asks the members side by side, so that none of them keeps another from being heard.
 
     Each is asked in a thread of its own, and there are not more of these than are bounded. The name of a host may take

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle_hooks import (
+    DesiredHooks,
     HooksChange,
-    HooksWish,
     obstacles_of,
+    read_desired_state,
     read_duration,
     read_hooks,
-    read_wish,
     set_hooks,
     stops_when_drained,
 )
@@ -57,11 +57,11 @@ def options(state: str = "present", **more: Any) -> dict[str, Any]:
     return {"state": state, "hooks": None, "exclusive": False, "types": None, **more}
 
 
-def wish(*hooks: dict[str, Any], **more: Any) -> HooksWish:
-    return read_wish(options(hooks=list(hooks), **more))
+def wish(*hooks: dict[str, Any], **more: Any) -> DesiredHooks:
+    return read_desired_state(options(hooks=list(hooks), **more))
 
 
-def run(*script: Step, wanted: HooksWish, **more: Any) -> tuple[ScriptedArm, HooksChange]:
+def run(*script: Step, wanted: DesiredHooks, **more: Any) -> tuple[ScriptedArm, HooksChange]:
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
         return arm, set_hooks(client, "shop", "web", wanted, **more)
 
@@ -164,12 +164,12 @@ class TestAbsent:
     ) -> None:
         changes = len(left) < 2
         script = [web(NEWER, hook())] + ([web(*left)] if changes else [])
-        arm, change = run(*script, wanted=read_wish(options("absent", types=types)))
+        arm, change = run(*script, wanted=read_desired_state(options("absent", types=types)))
         assert change.changed == changes
         assert not changes or sent(arm) == left
 
     def test_given_none_is_there_then_nothing_is_sent(self) -> None:
-        arm, change = run(web(), wanted=read_wish(options("absent")))
+        arm, change = run(web(), wanted=read_desired_state(options("absent")))
         assert (arm.lines, change.changed) == ([READ], False)
 
 
@@ -188,7 +188,7 @@ class TestAbsent:
 )
 def test_given_a_wish_that_cannot_be_meant_then_the_error_names_the_option(given: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
-        read_wish(given)
+        read_desired_state(given)
 
 
 @pytest.mark.parametrize(

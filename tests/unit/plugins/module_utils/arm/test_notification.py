@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.answers import encode
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
+    DesiredState,
     Notification,
     Notifications,
-    Wish,
     as_dict,
     format_timeout,
     parse_profile,
     profile_to_send,
+    read_desired_state,
     read_timeout,
-    read_wish,
     settle,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -29,7 +29,7 @@ def profile(enable: Any, timeout: Any = "PT5M") -> dict[str, Any]:
     return {"terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": timeout}}
 
 
-def sent(wish: Wish, current: Any) -> bytes:
+def sent(wish: DesiredState, current: Any) -> bytes:
     """The profile that brings a resource with the profile `current` to the wish, as it goes over the wire."""
     before = parse_profile(current)
     return encode(profile_to_send(before, settle(wish, before)))
@@ -109,46 +109,48 @@ def test_given_seconds_then_they_are_written_as_azure_does(seconds: int, text: s
 
 
 def test_given_a_resource_without_a_profile_when_enabling_then_the_whole_part_is_sent_with_azures_default() -> None:
-    assert sent(Wish(True), None) == b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT5M"}}'
+    assert (
+        sent(DesiredState(True), None) == b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT5M"}}'
+    )
 
 
 def test_given_a_disabled_profile_with_the_right_timeout_when_enabling_then_it_is_not_up_to_date() -> None:
     assert (
-        sent(Wish(True, 600), profile(False, "PT10M"))
+        sent(DesiredState(True, 600), profile(False, "PT10M"))
         == b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT10M"}}'
     )
 
 
 def test_given_another_timeout_then_the_part_is_sent_with_the_wanted_one() -> None:
     assert (
-        sent(Wish(True, 600), profile(True, "PT5M"))
+        sent(DesiredState(True, 600), profile(True, "PT5M"))
         == b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT10M"}}'
     )
 
 
 def test_given_no_timeout_is_wanted_then_the_one_that_is_set_stays() -> None:
-    assert sent(Wish(True), profile(True, "PT12M")) == b"{}"
+    assert sent(DesiredState(True), profile(True, "PT12M")) == b"{}"
 
 
 @pytest.mark.parametrize("timeout", ["PT5M", "PT300S", "pt5m", "00:05:00"])
 def test_given_the_same_time_in_another_form_then_nothing_is_sent(timeout: str) -> None:
-    assert sent(Wish(True, 300), profile(True, timeout)) == b"{}"
+    assert sent(DesiredState(True, 300), profile(True, timeout)) == b"{}"
 
 
 def test_given_an_enabled_profile_when_disabling_then_its_timeout_stays() -> None:
     assert (
-        sent(Wish(False), profile(True, "PT10M"))
+        sent(DesiredState(False), profile(True, "PT10M"))
         == b'{"terminateNotificationProfile":{"enable":false,"notBeforeTimeout":"PT10M"}}'
     )
 
 
 @pytest.mark.parametrize("current", [None, {}, {"terminateNotificationProfile": None}, profile(False), profile(None)])
 def test_given_nothing_is_announced_when_disabling_then_nothing_is_sent(current: Any) -> None:
-    assert sent(Wish(False, 600), current) == b"{}"
+    assert sent(DesiredState(False, 600), current) == b"{}"
 
 
 def test_given_os_images_are_wanted_as_well_then_both_parts_are_sent_as_documented() -> None:
-    assert sent(Wish(True, 300, os_image=True), None) == (
+    assert sent(DesiredState(True, 300, os_image=True), None) == (
         b'{"terminateNotificationProfile":{"enable":true,"notBeforeTimeout":"PT5M"},'
         b'"osImageNotificationProfile":{"enable":true,"notBeforeTimeout":"PT15M"}}'
     )
@@ -156,29 +158,29 @@ def test_given_os_images_are_wanted_as_well_then_both_parts_are_sent_as_document
 
 def test_given_only_os_images_differ_then_only_that_part_is_sent() -> None:
     assert (
-        sent(Wish(True, 300, os_image=True), profile(True))
+        sent(DesiredState(True, 300, os_image=True), profile(True))
         == b'{"osImageNotificationProfile":{"enable":true,"notBeforeTimeout":"PT15M"}}'
     )
 
 
 def test_given_os_images_are_not_spoken_of_then_they_stay_as_they_are() -> None:
     current = {"osImageNotificationProfile": {"enable": True, "notBeforeTimeout": "PT15M"}}
-    assert b"osImage" not in sent(Wish(True, 300), current)
+    assert b"osImage" not in sent(DesiredState(True, 300), current)
 
 
 def test_given_a_timeout_that_cannot_be_read_then_it_is_another_one() -> None:
     assert parse_profile(profile(True, "P1D")).terminate == Notification(True, None)
-    assert sent(Wish(True), profile(True, "P1D")) != b"{}"
+    assert sent(DesiredState(True), profile(True, "P1D")) != b"{}"
 
 
 def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
     options = {"state": "disabled", "not_before_timeout": "10", "os_image_notification": False}
-    assert read_wish(options) == Wish(False, 600, False)
+    assert read_desired_state(options) == DesiredState(False, 600, False)
 
 
 def test_given_a_bad_timeout_when_disabling_then_it_is_refused_all_the_same() -> None:
     with pytest.raises(OptionError):
-        read_wish({"state": "disabled", "not_before_timeout": "20", "os_image_notification": None})
+        read_desired_state({"state": "disabled", "not_before_timeout": "20", "os_image_notification": None})
 
 
 def test_given_notifications_then_they_are_returned_in_words_of_ansible() -> None:
@@ -199,7 +201,7 @@ def test_given_notifications_then_they_are_returned_in_words_of_ansible() -> Non
 def test_given_any_state_and_wish_then_what_was_sent_settles_it_for_good(
     terminate: bool, timeout: int | None, os_image: bool | None, is_on: bool, has: int | None, os_is_on: bool
 ) -> None:
-    wish = Wish(terminate, timeout, os_image)
+    wish = DesiredState(terminate, timeout, os_image)
     before = Notifications(Notification(is_on, has), Notification(os_is_on, 900 if os_is_on else None))
     wanted = settle(wish, before)
     assert settle(wish, wanted) == wanted

@@ -13,8 +13,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.protection import (
     ProtectionChange,
     protect,
+    read_desired_state,
     read_instances,
-    read_wish,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
@@ -127,4 +127,4 @@ def test_given_none_or_no_wish_then_it_is_refused() -> None:
     with pytest.raises(OptionError, match="instances: name at least one"):
         read_instances("web", [])
     with pytest.raises(OptionError, match="set one of scale_in, scale_set_actions"):
-        read_wish({"scale_in": None, "scale_set_actions": None})
+        read_desired_state({"scale_in": None, "scale_set_actions": None})

@@ -17,9 +17,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import (
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.maintenance import redeploy
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
+    DesiredState,
     Notification,
     Notifications,
-    Wish,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.permissions import is_permitted
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
@@ -66,7 +66,7 @@ def web(enable: bool = True, mode: str = "Uniform", **more: Any) -> Step:
 def set_notification(*script: Step, enable: bool = True, which: str = "none") -> tuple[ScaleSetChange, FakeTime]:
     time = FakeTime()
     with ScriptedArm(*script) as arm, client_of(arm, time) as client:
-        return notify(client, "shop", "web", Wish(enable), Rollout(which)), time
+        return notify(client, "shop", "web", DesiredState(enable), Rollout(which)), time
 
 
 def test_given_the_notification_is_off_when_it_is_turned_off_then_that_is_what_was_wanted() -> None:
@@ -85,7 +85,7 @@ def test_given_a_flexible_set_when_its_repairs_are_suspended_then_the_refusal_of
 def test_given_a_flexible_set_without_a_profile_when_it_is_turned_on_then_one_link_is_followed_to_its_end() -> None:
     found, written, ended, shown = played("flexible_set_enabled")
     with ScriptedArm(found, written, ended, shown) as arm, client_of(arm, FakeTime()) as client:
-        change = notify(client, "shop", "api", Wish(True, 300), Rollout("none"))
+        change = notify(client, "shop", "api", DesiredState(True, 300), Rollout("none"))
     assert (change.before, change.changed) == (Notifications(), True)
     assert change.after.terminate == Notification(True, 300)
     assert arm.lines[2] == "GET /operation?p=1"
@@ -122,7 +122,7 @@ def test_given_a_hook_is_added_then_it_is_what_the_set_shows_in_the_end() -> Non
     script = played("lifecycle_hook_added")
     hook = {"type": "UpgradeAutoOSScheduling", "wait_duration": "PT8H"}
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
-        change = lifecycle_hooks.set_hooks(client, "shop", "web", lifecycle_hooks.HooksWish((hook,)))
+        change = lifecycle_hooks.set_hooks(client, "shop", "web", lifecycle_hooks.DesiredHooks((hook,)))
     assert (change.before, change.after) == ([], [{**hook, "default_action": "Approve"}])
     assert "Manual" in change.obstacles[0]
 

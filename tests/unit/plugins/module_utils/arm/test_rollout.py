@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import (
     LARGEST_BATCH,
-    Care,
     Instance,
+    RolloutLimits,
     count_of,
     next_batch,
     parse_instance,
-    read_care,
+    read_limits,
     to_update,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -50,7 +50,7 @@ def test_given_any_set_then_a_batch_never_takes_more_out_of_service_than_allowed
     instances: list[Instance], size: int, limit: int
 ) -> None:
     waiting = to_update(instances, "outdated", ())
-    batch = next_batch(waiting, instances, Care(str(size), str(limit)))
+    batch = next_batch(waiting, instances, RolloutLimits(str(size), str(limit)))
     out = sum(1 for one in instances if not one.available)
     taken = sum(1 for one in batch if one.available)
     assert len(batch) <= min(size, LARGEST_BATCH)
@@ -61,17 +61,17 @@ def test_given_any_set_then_a_batch_never_takes_more_out_of_service_than_allowed
 
 def test_given_some_are_out_of_service_then_they_come_first() -> None:
     instances = [instance(0), instance(1, available=False), instance(2)]
-    assert keys(next_batch(instances, instances, Care("2", "2"))) == ["1", "0"]
+    assert keys(next_batch(instances, instances, RolloutLimits("2", "2"))) == ["1", "0"]
 
 
 def test_given_too_many_are_out_of_service_then_nobody_else_goes() -> None:
     instances = [instance(0), instance(1, latest_model=True, available=False)]
-    assert next_batch(instances[:1], instances, Care("5", "1")) == []
+    assert next_batch(instances[:1], instances, RolloutLimits("5", "1")) == []
 
 
 def test_given_some_are_stopped_on_purpose_then_they_do_not_count() -> None:
     instances = [instance(0), instance(1, available=False, resting=True)]
-    assert keys(next_batch(instances[:1], instances, Care("5", "1"))) == ["0"]
+    assert keys(next_batch(instances[:1], instances, RolloutLimits("5", "1"))) == ["0"]
 
 
 @pytest.mark.parametrize(("which", "expected"), [("none", []), ("outdated", ["0", "3"]), ("all", ["0", "2", "3"])])
@@ -99,7 +99,7 @@ def test_given_a_number_or_a_share_then_it_is_at_least_one(count: str, total: in
 @pytest.mark.parametrize("value", ["0", "0%", "101%", "-1", "1.5", "", "all", "%", "٣"])
 def test_given_anything_else_then_it_is_refused(value: str) -> None:
     with pytest.raises(OptionError, match="batch_size: %r is neither" % value):
-        read_care({"batch_size": value, "max_unavailable": "1"})
+        read_limits({"batch_size": value, "max_unavailable": "1"})
 
 
 def content(**properties: Any) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
     Unfinished,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import (
+    DesiredState,
     Notification,
     Notifications,
-    Wish,
 )
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import Care
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.rollout import RolloutLimits
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.scale_set import (
     Rollout,
     ScaleSetChange,
@@ -67,7 +67,7 @@ DISABLE_5 = (
     b'{"properties":{"virtualMachineProfile":{"scheduledEventsProfile":'
     b'{"terminateNotificationProfile":{"enable":false,"notBeforeTimeout":"PT5M"}}}}}'
 )
-TEN_MINUTES = Wish(True, 600)
+TEN_MINUTES = DesiredState(True, 600)
 
 
 def scale_set(
@@ -148,7 +148,7 @@ def dialogue(*script: Step, timeout: float = 600) -> Iterator[tuple[ScriptedArm,
 
 
 def run(
-    script: Sequence[Step], wish: Wish = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
+    script: Sequence[Step], wish: DesiredState = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
 ) -> tuple[ScriptedArm, ScaleSetChange]:
     with dialogue(*script) as (arm, client, _unused):
         return arm, notify(client, "shop", "web", wish, rollout, **options)
@@ -176,7 +176,7 @@ def test_given_a_disabled_profile_with_the_right_timeout_then_it_is_changed() ->
 
 
 def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
-    arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(scale_set(False))], Wish(False))
+    arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(scale_set(False))], DesiredState(False))
     assert arm.sent("PATCH") == [DISABLE_5]
     assert outcome.changed
 
@@ -184,19 +184,19 @@ def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
 def test_given_azure_drops_what_was_disabled_then_that_is_what_was_wanted() -> None:
     dropped = scale_set()
     dropped["properties"]["virtualMachineProfile"]["scheduledEventsProfile"] = {}
-    arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(dropped)], Wish(False, os_image=False))
+    arm, outcome = run([ok(scale_set(True)), accepted(), ended(), ok(dropped)], DesiredState(False, os_image=False))
     assert arm.sent("PATCH") == [DISABLE_5]
     assert outcome.after == Notifications()
 
 
 def test_given_check_mode_when_disabling_then_it_expects_what_azure_shows_afterwards() -> None:
-    _unused, outcome = run([ok(scale_set(True, "PT10M"))], Wish(False), dry_run=True)
+    _unused, outcome = run([ok(scale_set(True, "PT10M"))], DesiredState(False), dry_run=True)
     assert (outcome.changed, outcome.after) == (True, Notifications())
 
 
 @pytest.mark.parametrize("enable", [None, False])
 def test_given_none_is_announced_when_disabling_then_nothing_is_sent(enable: bool | None) -> None:
-    arm, outcome = run([ok(scale_set(enable))], Wish(False))
+    arm, outcome = run([ok(scale_set(enable))], DesiredState(False))
     assert arm.lines == [GET]
     assert not outcome.changed
 
@@ -227,7 +227,7 @@ def test_given_somebody_was_faster_then_it_is_read_and_decided_anew() -> None:
             ended(),
             ok(scale_set(True, "PT9M")),
         ],
-        Wish(True),
+        DesiredState(True),
     )
     first, second = arm.sent("PATCH")
     assert b'"PT7M"' in first
@@ -402,7 +402,7 @@ class TestManualPolicy:
                 Step(200),
                 instances(True, True, True, True),
             ],
-            rollout=Rollout("outdated", Care("2", "2")),
+            rollout=Rollout("outdated", RolloutLimits("2", "2")),
         )
         assert arm.lines == [
             GET,
@@ -426,7 +426,7 @@ class TestManualPolicy:
     def test_given_all_are_wanted_then_each_is_updated_once(self) -> None:
         arm, outcome = run(
             [ok(scale_set(True, "PT10M")), instances(True, True), Step(200), instances(True, True)],
-            rollout=Rollout("all", Care("100%", "100%")),
+            rollout=Rollout("all", RolloutLimits("100%", "100%")),
         )
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}']
         assert outcome.updated == ("web_0", "web_1")
@@ -475,7 +475,7 @@ class TestManualPolicy:
                 Step(200),
                 instances(None, True),
             ],
-            rollout=Rollout("outdated", Care("2", "2")),
+            rollout=Rollout("outdated", RolloutLimits("2", "2")),
         )
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert outcome.updated == ("web_1",)
@@ -494,7 +494,7 @@ class TestManualPolicy:
         # The list still shows it for a while.
         script = [ok(scale_set(True, "PT10M")), instances(False, False), instances(False, False), *said]
         script += [instances(False, False), Step(200), instances(None, True)]
-        arm, outcome = run(script, rollout=Rollout("outdated", Care("2", "2")))
+        arm, outcome = run(script, rollout=Rollout("outdated", RolloutLimits("2", "2")))
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert (outcome.updated, outcome.outdated, outcome.gone) == (("web_1",), (), ("web_0",))
 
@@ -519,7 +519,7 @@ class TestManualPolicy:
         ]
         script += [instances(True, False), Step(200), instances(True, False)]
         with dialogue(*script) as (arm, client, time), pytest.raises(Unfinished) as error:
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("2", "2")))
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("2", "2")))
         assert arm.sent("POST") == [b'{"instanceIds":["0","1"]}', b'{"instanceIds":["1"]}']
         assert time.slept == [5.0]
         assert "web_1" in str(error.value)
@@ -552,7 +552,7 @@ class TestManualPolicy:
             refused(409, "OperationNotAllowed"),
         ]
         with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="409 OperationNotAllowed"):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
 
     def test_given_an_update_never_ends_then_the_time_limit_does(self) -> None:
         going_on = Step(202, None, {"Location": "{base}" + OPERATION, "Retry-After": "40"})
@@ -576,7 +576,7 @@ class TestManualPolicy:
         ]
         script += [failing, failed, instances(True, False, False)]
         with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished) as error:
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
         assert "VMExtensionProvisioningError: web_1 does not start" in str(error.value)
         assert error.value.outcome.updated == ("web_0",)
         assert error.value.outcome.outdated == ("web_1", "web_2")
@@ -592,7 +592,7 @@ class TestManualPolicy:
             instances(True, True),
         ]
         with dialogue(*script) as (arm, client, time):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
         assert arm.lines == [GET, INSTANCES, INSTANCES_WITH_STATE, INSTANCES_WITH_STATE, UPGRADE, INSTANCES_WITH_STATE]
         assert time.slept == [5.0]
 
@@ -602,7 +602,7 @@ class TestManualPolicy:
             dialogue(ok(scale_set(True, "PT10M")), failed_set, failed_set, timeout=4) as (_unused, client, _time),
             pytest.raises(Unfinished, match="max_unavailable allows were out of service: web_0 within 4 s"),
         ):
-            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", Care("1", "1")))
+            notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated", RolloutLimits("1", "1")))
 
     def test_given_the_list_of_instances_has_pages_then_all_of_them_are_read(self) -> None:
         following = "{base}" + WEB + "/virtualMachines?$skiptoken=2"
@@ -920,7 +920,7 @@ class TestFlexible:
 
     def test_given_check_mode_when_the_model_would_change_then_those_that_have_it_already_are_not_named(self) -> None:
         script = [ok(flexible()), members(member("web_a", "PT5M"), member("web_b"))]
-        _arm, outcome = run(script, Wish(True, 300), Rollout("outdated"), dry_run=True)
+        _arm, outcome = run(script, DesiredState(True, 300), Rollout("outdated"), dry_run=True)
         assert (outcome.changed, outcome.updated) == (True, ("web_b",))
 
     def test_given_a_set_without_a_model_then_no_member_lags_behind_it(self) -> None:

@@ -134,18 +134,18 @@ def suspended(client: ArmClient) -> tuple[bool, Any, Any]:
 
 
 def announced(client: ArmClient) -> tuple[bool, Any, Any]:
-    done = scale_set.notify(client, "rg", "web", notification.Wish(True, 600))
+    done = scale_set.notify(client, "rg", "web", notification.DesiredState(True, 600))
     return done.changed, done.before.terminate.enable, done.after.terminate.enable
 
 
 def announced_of_vm(client: ArmClient) -> tuple[bool, Any, Any]:
-    done = virtual_machine.notify(client, "rg", "db", notification.Wish(True, 600))
+    done = virtual_machine.notify(client, "rg", "db", notification.DesiredState(True, 600))
     return done.changed, done.before.terminate.enable, done.after.terminate.enable
 
 
 def approving_reboots(client: ArmClient, kind: str = policy.SCALE_SET, name: str = "web") -> tuple[bool, Any, Any]:
     approval = next(iter(policy.APPROVALS))
-    done = policy.set_policy(client, policy.KINDS[kind], "rg", name, policy.read_wish({approval: True}))
+    done = policy.set_policy(client, policy.KINDS[kind], "rg", name, policy.read_desired_state({approval: True}))
     return done.changed, done.before[approval], done.after[approval]
 
 

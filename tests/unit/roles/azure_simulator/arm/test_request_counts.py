@@ -17,7 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm import ro
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import Wish
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import DesiredState
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 
 from .conftest import SUBSCRIPTION
@@ -79,7 +79,7 @@ def counting(cloud: Start) -> Callable[..., Counting]:
 
 
 def announce(rollout: scale_set.Rollout = scale_set.Rollout()) -> Callable[[ArmClient], Any]:
-    return lambda client: scale_set.notify(client, "rg", "large", Wish(True, 600), rollout)
+    return lambda client: scale_set.notify(client, "rg", "large", DesiredState(True, 600), rollout)
 
 
 ALL = scale_set.Rollout("outdated")

@@ -14,18 +14,17 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from aiohttp import web
 
+from ..broken_responses import fail, spoil
 from ..config import Config
-from ..faults import SPOILING, Fault, FaultDesk
+from ..event_log import Record
+from ..faults import SPOILING, Fault, FaultQueue
 from ..machines import VmConfig
-from ..record import Record
-from ..wire import fail, spoil
 from ..world import World
 from . import faults, versions
 from .actions import Actions
 from .availability import AvailabilitySets
 from .compute import Compute
 from .config import ArmConfig
-from .endings import FAILED, IN_PROGRESS, SUCCEEDED
 from .errors import ArmError, forbidden
 from .estate import Estate, iso
 from .faults import ArmFaultPlan
@@ -35,6 +34,7 @@ from .maintenance import Maintenance
 from .network import Network, pools_of
 from .operations import Operations
 from .os_upgrades import OsUpgrades
+from .outcomes import FAILED, IN_PROGRESS, SUCCEEDED
 from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .sign_in import SignIn
@@ -62,7 +62,7 @@ class Arm:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.config = arm
-        self.faults = FaultDesk(arm.faults, prefix="arm-fault")
+        self.faults = FaultQueue(arm.faults, prefix="arm-fault")
         self.operations = Operations(world, config.seed)
         self._world = world
         self._record = record

@@ -33,7 +33,7 @@ class Poll(NamedTuple):
     """Whether it was asked just now who this machine is, too."""
 
 
-class Heard:
+class PollStats:
     """What the poll's thread has heard. It alone writes here; the loop reads when somebody asks."""
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class Heard:
         """Seconds since the epoch."""
 
 
-class ImdsDesk:
-    """Asks IMDS, in a worker's thread. Each desk has a connection of its own.
+class ImdsSession:
+    """Asks IMDS, in a worker's thread. Each session has a connection of its own.
 
     :param config: the agent's
     :param clocks: the agent's
@@ -54,7 +54,7 @@ class ImdsDesk:
     """
 
     def __init__(self, config: Config, clocks: Clocks, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.heard = Heard()
+        self.heard = PollStats()
         self._imds = config.imds
         self._clocks = clocks
         self._sleep = sleep
