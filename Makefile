@@ -57,7 +57,7 @@ help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
 demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy; SPEED=5)
-	@$(BIN)/python demo/demo.py --handler $(HANDLER) --balancer $(BALANCER) $(if $(SPEED),--speed $(SPEED))
+	@$(BIN)/python roles/azure_simulator/files/demonstration/demo.py --handler $(HANDLER) --balancer $(BALANCER) $(if $(SPEED),--speed $(SPEED))
 
 test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these)
 	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))

@@ -31,7 +31,6 @@ TOP = {
     "REUSE.toml",
     "SECURITY.md",
     "changelogs",
-    "demo",
     "docs",
     "meta",
     "playbooks",
@@ -42,7 +41,6 @@ TOP = {
 # This may be there as well.
 OPTIONAL = {"extensions"}
 WHOLE = (
-    "demo",
     "docs",
     "meta",
     "playbooks",

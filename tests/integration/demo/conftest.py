@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-DEMO = Path(__file__).resolve().parents[3] / "demo"
+DEMO = Path(__file__).resolve().parents[3] / "roles" / "azure_simulator" / "files" / "demonstration"
 sys.path.insert(0, str(DEMO))
 
 import journal  # noqa: E402  # found on the path set above

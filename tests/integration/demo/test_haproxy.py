@@ -7,11 +7,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import demo
 import haproxy
 import pytest
 from haproxy import Standing
-
-import demo
 
 COLUMNS = "# pxname,svname,scur,status,weight"
 

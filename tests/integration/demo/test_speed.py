@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 import demo
+import pytest
 
 
 class _Azure(demo.Demo):

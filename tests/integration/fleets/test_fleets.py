@@ -30,7 +30,7 @@ __all__ = ["fixture_program"]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-LOAD = ROOT / "demo" / "load_generator.py"
+LOAD = ROOT / "roles" / "azure_simulator" / "files" / "demonstration" / "load_generator.py"
 RESOURCES = "/subscriptions/11111111-2222-4333-8444-555555555555/resourceGroups/shop/providers"
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
-SIMULATOR = HERE.parent / "roles" / "azure_simulator" / "files"
+SIMULATOR = HERE.parent
 sys.path.insert(0, str(SIMULATOR))
 
 import haproxy  # noqa: E402
