@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from ..module_utils import service_states
 
 DEFAULT_TIMEOUT = 90.0  # seconds; systemd's DefaultTimeoutStopSec
 DEFAULT_HEALTHY_WITHIN = 60.0  # seconds
@@ -20,11 +21,7 @@ FAIL, ABORT, IGNORE = "fail", "abort", "ignore"
 ON_FAILURE = (FAIL, ABORT, IGNORE)
 
 ANY, RUNNING, STOPPED = "any", "running", "stopped"
-EXPECTED = (ANY, RUNNING, STOPPED)
 """What may be expected of services."""
-
-# What systemd says of a unit that is not down. Only what is known to be down is down.
-_ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
 
 _COMMANDS = ("stop", "start", "status")
 _TASKS = ("stop_tasks", "start_tasks")
@@ -100,97 +97,45 @@ def read_record(entries: Any, own: Any) -> list[dict[str, Any]]:
     return services
 
 
-def stop_limit(ahead: Sequence[Mapping[str, Any]], seconds_left: float) -> float:
-    """How long may the first of these services take to stop, so that those after it get their time?
-
-    With too little time for all, each gets what is reserved for it, and a share of the rest by what it may take. If
-    there is less than what is reserved, the last ones come first: what is stopped last holds the data.
-
-    :param ahead: services as `read_services` returns them, in the order in which they are stopped
-    :param seconds_left: for all of them
-    :returns: seconds, 0 if there are none for it
-    """
-    first = ahead[0]
-    beyond = seconds_left - sum(service["reserve"] for service in ahead)
-    if beyond < 0:
-        return float(max(0.0, first["reserve"] + beyond))
-    wanted = sum(service["timeout"] - service["reserve"] for service in ahead)
-    share = 1.0 if wanted <= beyond else beyond / wanted
-    return float(first["reserve"] + (first["timeout"] - first["reserve"]) * share)
-
-
-def running(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+def running(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> list[dict[str, Any]]:
     """Which of these services are running, as far as anybody knows?
 
     One that is stopped by tasks and has no status counts as running: its tasks find out.
 
     :param services: as `read_services` returns them
-    :param answers: what the task registered that asked for them, item by item: the service's own command for its
-        status, or else ``systemctl show`` with LoadState, ActiveState and Type
+    :param states: by name, the state of each that was asked for
     :returns: in the order of the services
     """
-    names = {answer["item"]["name"] for answer in _answers(answers) if _is_running(answer)}
     return [
         dict(service)
         for service in services
-        if service["name"] in names or (service["stop_tasks"] and not service["status"])
+        if states.get(service["name"]) == service_states.RUNNING or (service["stop_tasks"] and not service["status"])
     ]
 
 
-def problem(services: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], expected: str = ANY) -> str:
-    """What is wrong with these services, or with the answers?
+def problem(services: Sequence[Mapping[str, Any]], states: Mapping[str, str], expected: str = ANY) -> str:
+    """What is wrong with these services?
 
     :param services: see `running`
-    :param answers: see `running`
-    :param expected: one of `EXPECTED`. A unit that has done its work and ended, as a oneshot does, need not run
+    :param states: see `running`
+    :param expected: `ANY`, `RUNNING` or `STOPPED`. A unit that has done its work and ended, as a oneshot does, need not
+        run
     :returns: a sentence that can be shown, empty if all is well
     """
-    if expected not in EXPECTED:
-        raise ServiceError("expected: %r is not one of %s" % (expected, ", ".join(EXPECTED)))
-    found = _answers(answers)
-    if answers.get("unreachable") or any(answer.get("unreachable") for answer in found):
-        return "The machine could not be reached while it was asked for its services."
-    unknown = [answer["item"]["name"] for answer in found if _is_unknown(answer)]
+    unknown = [name for name, state in states.items() if state == service_states.UNKNOWN]
     if unknown:
         return (
             "graceful_shutdown_services: systemd does not know %s. Name the unit as systemctl list-units --all does, "
             "or give commands for status, stop and start." % ", ".join(unknown)
         )
-    up = [service["name"] for service in running(services, answers)]
-    ended = [answer["item"]["name"] for answer in found if _has_ended(answer)]
+    up = [service["name"] for service in running(services, states)]
+    ended = [name for name, state in states.items() if state == service_states.ENDED]
     down = [service["name"] for service in services if service["name"] not in up + ended]
     if expected == STOPPED and up:
         return "These services are still running although their stop succeeded: %s" % ", ".join(up)
     if expected == RUNNING and down:
         return "These services are not running although their start succeeded: %s" % ", ".join(down)
     return ""
-
-
-def _answers(answers: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(answers.get("results") or [])
-
-
-def _is_running(answer: Mapping[str, Any]) -> bool:
-    if answer["item"]["status"]:
-        return bool(answer.get("rc") == 0)
-    return _property(answer, "ActiveState") in _ACTIVE
-
-
-def _is_unknown(answer: Mapping[str, Any]) -> bool:
-    if answer["item"]["status"] or _is_running(answer):
-        return False
-    return _property(answer, "LoadState") not in ("loaded", "masked")
-
-
-def _has_ended(answer: Mapping[str, Any]) -> bool:
-    if answer["item"]["status"]:
-        return False
-    return _property(answer, "Type") == "oneshot" and _property(answer, "ActiveState") != "failed"
-
-
-def _property(answer: Mapping[str, Any], name: str) -> str:
-    found = re.search("(?m)^%s=(.*)$" % name, str(answer.get("stdout") or ""))
-    return found.group(1).strip() if found else ""
 
 
 def _read_service(entry: Any, where: str) -> dict[str, Any]:

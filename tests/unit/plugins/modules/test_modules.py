@@ -51,14 +51,20 @@ GROUPS = {
     ],
 }
 # Their options mean one thing each time they are used: a default for all of them would be no help.
-UNGROUPED = ["haproxy_server", "haproxy_server_info", "maintenance_readiness_info", "rotation_claim"]
+UNGROUPED = [
+    "haproxy_server",
+    "haproxy_server_info",
+    "maintenance_readiness_info",
+    "rotation_claim",
+    "service_state_info",
+]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
 ACTIONS = {"imds": ["maintenance_watch"], "": ["maintenance_step", "wait_until"]}
 # What is in PowerShell, for Windows hosts: tests/windows.
 ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info"]}
 # These run on the host, and an action adds what only the controller knows.
-WRAPPED = ["rotation_claim", "vmss_rolling_upgrade", "vmss_terminate_notification"]
+WRAPPED = ["rotation_claim", "service_state_info", "vmss_rolling_upgrade", "vmss_terminate_notification"]
 # What lies between the modules and the rest: all that makes a result for Ansible.
 DOORS = sorted(
     path

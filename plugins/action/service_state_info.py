@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The action service_state_info. It is documented in the module of its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.module_utils.service_module import service_arguments
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
+    ServiceError,
+    read_record,
+    read_services,
+    running,
+    problem,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
+
+
+class ActionModule(ActionBase):
+    """Has the host ask for its services, and says what is wrong with them: files of tasks are the controller's."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Check the services, ask, and compare."""
+        begun: dict[str, Any] = super().run(tmp, task_vars)
+        _validated, arguments = self.validate_argument_spec(argument_spec=service_arguments())
+        try:
+            services = read_services(arguments["services"])
+            asked = {name: arguments[name] for name in ("record", "expected") if arguments[name] is not None}
+            answer = self._execute_module(
+                module_args={**asked, "services": [] if "record" in asked else services}, task_vars=task_vars
+            )
+            if answer.get("failed"):
+                return {**begun, **answer}
+            if "record" in asked:
+                services = read_record(answer.get("recorded") or [], services)
+        except AnsibleConnectionFailure as error:
+            lost = "The machine could not be reached while it was asked for its services: %s" % plain(str(error))
+            return {**begun, "failed": True, "msg": lost}
+        except ServiceError as error:
+            return {**begun, "failed": True, "msg": "graceful_shutdown_services%s" % plain(str(error))}
+        # A host that was taken over may answer anything.
+        said = answer.get("states")
+        states = {str(name): str(state) for name, state in said.items()} if isinstance(said, dict) else {}
+        found = untrusted(
+            lambda: {"services": services, "running": running(services, states), "states": states, "changed": False}
+        )()
+        wrong = plain(problem(services, states, arguments["expected"]))
+        return {**begun, **found, "failed": True, "msg": wrong} if wrong else {**begun, **found}

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Which of a machine's services are running? And which have been stopped here, by the record that is kept of it?"""
+
+import json
+import re
+from typing import Any, Callable, Dict, List, Mapping, Sequence
+
+RUNNING = "running"
+STOPPED = "stopped"
+ENDED = "ended"
+UNKNOWN = "unknown"
+"""A unit that systemd has never heard of."""
+
+# What systemd says of a unit that is not down. Only what is known to be down is down.
+_ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
+# `is-active` has one answer for a unit that is stopped and for one that does not exist.
+_SHOW = ["systemctl", "show", "--property=LoadState", "--property=ActiveState", "--property=Type", "--"]
+# Exit statuses of a command for the status, as of init scripts: not running, dead with a file left.
+_DOWN = (1, 2, 3)
+
+# Runs a command; returns its exit status, and what it said on the standard output and the standard error output.
+Runner = Callable[[List[str]], Sequence[Any]]
+
+
+class ServiceStateError(ValueError):
+    """It cannot be known whether a service runs. The message says why."""
+
+
+def state_of(name: str, status: Sequence[str], run: Runner) -> str:
+    """Ask for the state of a service.
+
+    :param name: that of the unit, where `status` is empty
+    :param status: a command that ends with 0 if the service runs, with 1, 2 or 3 if it does not
+    :returns: `RUNNING`, `STOPPED`, `UNKNOWN`, or `ENDED` of a unit that has done its work, as a oneshot does
+    :raises ServiceStateError: if the command ends in another way
+    """
+    code, said, error = run(list(status) or [*_SHOW, name])
+    if code != 0 and not (status and code in _DOWN):
+        raise ServiceStateError(
+            "%s: %s ended with exit status %s: %s"
+            % (name, " ".join(status or _SHOW), code, str(error or said).strip() or "it said nothing")
+        )
+    if status:
+        return RUNNING if code == 0 else STOPPED
+    active = _property(said, "ActiveState")
+    if active in _ACTIVE:
+        return RUNNING
+    if _property(said, "LoadState") not in ("loaded", "masked"):
+        return UNKNOWN
+    return ENDED if _property(said, "Type") == "oneshot" and active != "failed" else STOPPED
+
+
+def read_record(text: str) -> List[Dict[str, Any]]:
+    """Read the record of services that were stopped, lines of JSON: what was stopped last comes first.
+
+    :raises ServiceStateError: if it is none
+    """
+    services = {}  # type: Dict[str, Dict[str, Any]]
+    try:
+        entries = [entry for line in text.splitlines() if line.strip() for entry in json.loads(line)]
+        for entry in reversed(entries):
+            services.setdefault(_name_of(entry), dict(entry))
+    except (TypeError, ValueError) as error:
+        raise ServiceStateError("it holds no lists of services: %s" % error) from error
+    return list(services.values())
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise ValueError("%r has no name" % (entry,))
+    return str(entry["name"])
+
+
+def _property(said: Any, name: str) -> str:
+    found = re.search("(?m)^%s=(.*)$" % name, str(said or ""))
+    return found.group(1).strip() if found else ""

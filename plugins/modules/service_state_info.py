@@ -1,0 +1,109 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module service_state_info."""
+
+DOCUMENTATION = r"""
+module: service_state_info
+short_description: Read which services of a host are running, and which were stopped for maintenance
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Asks for all services at once, units of systemd and others, as the role
+    P(foghorn.azure_events.graceful_shutdown#role) describes them.
+  - A host that cannot be reached is a failure of this module, so that a C(rescue) can deal with it.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
+options:
+  services:
+    description:
+      - The services, as in C(graceful_shutdown_services), each the name of a unit of systemd or a dictionary with
+        C(name).
+      - Where C(status) is a command, it ends with exit status 0 if the service is running, and with 1, 2 or 3 if it is
+        not.
+      - One with C(stop_tasks) and without C(status) is not asked for. It counts as running.
+    type: list
+    elements: raw
+    default: []
+  record:
+    description:
+      - The file on the host in which the role has noted the services that it has stopped. These are asked for then, the
+        one that was stopped last first, and O(services) says only which files of tasks start them.
+      - Where there is no such file, nothing was stopped.
+    type: path
+  expected:
+    description:
+      - Fails unless all services are like that.
+      - A unit that has done its work, as a C(oneshot) does, need not be running.
+    type: str
+    choices: [any, running, stopped]
+    default: any
+seealso:
+  - module: ansible.builtin.service_facts
+"""
+
+EXAMPLES = r"""
+- name: See that the web server and the database are running
+  foghorn.azure_events.service_state_info:
+    services:
+      - nginx
+      - name: database
+        status: [/usr/bin/pg_isready, -q]
+    expected: running
+"""
+
+RETURN = r"""
+services:
+  description: The services that were asked for, with all that C(graceful_shutdown_services) may say of each.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - &nginx
+      name: nginx
+      status: []
+      stop: []
+      start: []
+      stop_tasks: ""
+      start_tasks: ""
+      timeout: 90.0
+      reserve: 0.0
+      on_failure: fail
+      healthy: {}
+running:
+  description: Those of them that are running, in the same order.
+  returned: success
+  type: list
+  elements: dict
+  sample: [*nginx]
+states:
+  description: By name of the service, V(running), V(stopped), V(ended) or V(unknown).
+  returned: success
+  type: dict
+  sample: {nginx: running}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.service_module import run_service_states, service_arguments
+
+
+def main() -> None:
+    """Run the module."""
+    run_service_states(AnsibleModule(argument_spec=service_arguments(), supports_check_mode=True))
+
+
+if __name__ == "__main__":
+    main()
