@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.module_utils.service_module import service_arguments
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import failing_if_lost
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     ServiceError,
+    problem,
     read_record,
     read_services,
     running,
-    problem,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
@@ -34,16 +34,14 @@ class ActionModule(ActionBase):
         try:
             services = read_services(arguments["services"])
             asked = {name: arguments[name] for name in ("record", "expected") if arguments[name] is not None}
-            answer = self._execute_module(
-                module_args={**asked, "services": [] if "record" in asked else services}, task_vars=task_vars
+            given = {**asked, "services": [] if "record" in asked else services}
+            answer = failing_if_lost(
+                lambda: self._execute_module(module_args=given, task_vars=task_vars), "asked for its services"
             )
             if answer.get("failed"):
                 return {**begun, **answer}
             if "record" in asked:
                 services = read_record(answer.get("recorded") or [], services)
-        except AnsibleConnectionFailure as error:
-            lost = "The machine could not be reached while it was asked for its services: %s" % plain(str(error))
-            return {**begun, "failed": True, "msg": lost}
         except ServiceError as error:
             return {**begun, "failed": True, "msg": "graceful_shutdown_services%s" % plain(str(error))}
         # A host that was taken over may answer anything.

@@ -54,6 +54,7 @@ GROUPS = {
 UNGROUPED = [
     "haproxy_server",
     "haproxy_server_info",
+    "health_probe_file",
     "maintenance_readiness_info",
     "rotation_claim",
     "service_state_info",
@@ -64,7 +65,13 @@ ACTIONS = {"imds": ["maintenance_watch"], "": ["maintenance_step", "wait_until"]
 # What is in PowerShell, for Windows hosts: tests/windows.
 ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info"]}
 # These run on the host, and an action adds what only the controller knows.
-WRAPPED = ["rotation_claim", "service_state_info", "vmss_rolling_upgrade", "vmss_terminate_notification"]
+WRAPPED = [
+    "health_probe_file",
+    "rotation_claim",
+    "service_state_info",
+    "vmss_rolling_upgrade",
+    "vmss_terminate_notification",
+]
 # What lies between the modules and the rest: all that makes a result for Ansible.
 DOORS = sorted(
     path

@@ -10,10 +10,10 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
     LONGEST_RECORDED,
     ServiceError,
+    problem,
     read_record,
     read_services,
     running,
-    problem,
 )
 
 

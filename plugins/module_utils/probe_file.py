@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""How a file takes this machine out of rotation and back: the endpoint that a balancer probes looks at it."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+PRESENT = "present"
+ABSENT = "absent"
+MEANS = (PRESENT, ABSENT)
+"""Which state of the file takes the machine out."""
+
+MOST_LINES = 16
+"""Usually there is one line in a record: there are more when variables changed between two removals."""
+
+
+class ProbeFileError(ValueError):
+    """A record is none. The message says which, and the remedy."""
+
+
+class Record(NamedTuple):
+    """Where it is written down what is to be undone, and where a file is kept meanwhile whose absence takes out."""
+
+    path: str
+    kept: str
+
+
+def take_out(file: str, means: str, record: Record, dry: bool) -> Tuple[bool, Optional[float]]:
+    """Write down what will be done, and then do it, unless the machine is out already.
+
+    :param means: one of `MEANS`
+    :param dry: whether to change nothing
+    :returns: whether anything is changed; since when the file is there which takes out, in seconds since the epoch, if
+        it was there before
+    """
+    if os.path.lexists(file) == (means == PRESENT):
+        # Either there is a record of it, or somebody else did it, and there must be none.
+        return False, os.lstat(file).st_mtime if means == PRESENT else None
+    if not dry:
+        _add_line(record.path, json.dumps({"means": means, "file": file}))
+        if means == PRESENT:
+            with open(file, "a"):
+                os.chmod(file, 0o644)
+        else:
+            shutil.move(file, record.kept)
+    return True, None
+
+
+def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
+    """Undo what is written down. The record is left there.
+
+    :returns: whether anything is changed, and whether there is a record
+    :raises ProbeFileError: if the record is none; nothing is undone then
+    """
+    try:
+        undos = _read(record.path)
+    except FileNotFoundError:
+        return False, False
+    changed = False
+    for undo in undos:
+        there = undo["file"] if undo["means"] == PRESENT else record.kept
+        if not os.path.lexists(there):
+            continue
+        changed = True
+        if dry:
+            continue
+        if undo["means"] == PRESENT:
+            os.remove(undo["file"])
+        else:
+            shutil.move(record.kept, undo["file"])
+    return changed, True
+
+
+def _read(path: str) -> List[Dict[str, str]]:
+    with open(path, encoding="utf-8") as stream:
+        lines = [line for line in stream.read().splitlines() if line.strip()]
+    undos = []  # type: List[Dict[str, str]]
+    with contextlib.suppress(ValueError):
+        undos = [json.loads(line) for line in lines]
+    meant = [
+        undo
+        for undo in undos
+        if isinstance(undo, dict) and undo.get("means") in MEANS and isinstance(undo.get("file"), str)
+    ]
+    if len(lines) > MOST_LINES or len(meant) != len(lines):
+        raise ProbeFileError(
+            "%s is not what this role writes: each of its lines, %d at most, says present or absent, and a file. Look"
+            " at it, and restore the machine by hand." % (path, MOST_LINES)
+        )
+    return meant
+
+
+def _add_line(path: str, line: str) -> None:
+    """Add a line that is not there yet, so that the file is either as it was or has it, whatever dies meanwhile."""
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        os.makedirs(directory, exist_ok=True)
+        # Whatever root's umask: the application must see the file in the directory above.
+        os.chmod(directory, 0o755)
+    text = ""
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    if line in text.splitlines():
+        return
+    handle, new = tempfile.mkstemp(dir=directory)
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(text + line + "\n")
+        stream.flush()
+        os.fchmod(stream.fileno(), 0o644)
+        os.fsync(stream.fileno())
+    os.replace(new, path)

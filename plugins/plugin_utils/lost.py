@@ -1,0 +1,26 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What comes of a machine that is lost while something is done to it?
+
+To Ansible it is unreachable, which no `rescue` and no `failed_when` sees; and where `ignore_unreachable` keeps it in
+the play, its next task begins as if all was well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure
+
+from ..module_utils.scheduled_events.text import plain
+
+
+def failing_if_lost(run: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
+    """Return what was answered, or a failure that says what was being done when the machine was lost."""
+    try:
+        return run()
+    except AnsibleConnectionFailure as error:
+        said = "The machine could not be reached while it was %s: %s" % (doing, plain(str(error)))
+        return {"failed": True, "changed": False, "msg": said}
