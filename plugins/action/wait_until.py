@@ -97,9 +97,7 @@ class ActionModule(ActionBase):
         defaults: dict[str, Any] = {}
         for some in self._task.module_defaults or []:
             defaults.update(some)
-        # Its parents are looked up and never changed: the same do.
-        task = self._task.copy(exclude_parent=True)
-        task._parent = self._task._parent
+        task = self._task.copy()
         task.action = name
         task.args = {**self._templar.template(defaults.get(name, {})), **arguments["arguments"]}
         loader = self._shared_loader_obj.action_loader
