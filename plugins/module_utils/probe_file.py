@@ -30,25 +30,39 @@ class Record(NamedTuple):
     kept: str
 
 
-def take_out(file: str, means: str, record: Record, dry: bool) -> Tuple[bool, Optional[float]]:
+class Removal(NamedTuple):
+    """What it takes to take the machine out, or has taken."""
+
+    changed: bool
+    since: Optional[float]
+    """Since when the file is there which takes it out, in seconds since the epoch, if it was there before."""
+    before: str
+    """The record before and after."""
+    after: str
+
+
+def take_out(file: str, means: str, record: Record, dry: bool) -> Removal:
     """Write down what will be done, and then do it, unless the machine is out already.
 
     :param means: one of `MEANS`
     :param dry: whether to change nothing
-    :returns: whether anything is changed; since when the file is there which takes out, in seconds since the epoch, if
-        it was there before
     """
+    before = _text_of(record.path)
     if os.path.lexists(file) == (means == PRESENT):
         # Either there is a record of it, or somebody else did it, and there must be none.
-        return False, os.lstat(file).st_mtime if means == PRESENT else None
+        return Removal(False, os.lstat(file).st_mtime if means == PRESENT else None, before, before)
+    line = json.dumps({"means": means, "file": file})
+    lines = before.splitlines()
+    after = before if line in lines else "\n".join([*lines, line, ""])
     if not dry:
-        _add_line(record.path, json.dumps({"means": means, "file": file}))
+        if after != before:
+            _write(record.path, after)
         if means == PRESENT:
             with open(file, "a"):
                 os.chmod(file, 0o644)
         else:
             shutil.move(file, record.kept)
-    return True, None
+    return Removal(True, None, before, after)
 
 
 def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
@@ -95,21 +109,22 @@ def _read(path: str) -> List[Dict[str, str]]:
     return meant
 
 
-def _add_line(path: str, line: str) -> None:
-    """Add a line that is not there yet, so that the file is either as it was or has it, whatever dies meanwhile."""
+def _text_of(path: str) -> str:
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as stream:
+        return stream.read()
+    return ""
+
+
+def _write(path: str, text: str) -> None:
+    """Write a file that is either as it was or has all of the text, whatever dies meanwhile."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         os.makedirs(directory, exist_ok=True)
         # Whatever root's umask: the application must see the file in the directory above.
         os.chmod(directory, 0o755)
-    text = ""
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as stream:
-        text = stream.read()
-    if line in text.splitlines():
-        return
     handle, new = tempfile.mkstemp(dir=directory)
     with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(text + line + "\n")
+        stream.write(text)
         stream.flush()
         os.fchmod(stream.fileno(), 0o644)
         os.fsync(stream.fileno())

@@ -32,9 +32,12 @@ def run_probe_file(module: AnsibleModule) -> None:
     record = Record(given["record"], given["kept"])
     try:
         if given["rotation"] == OUT:
-            changed, since = take_out(given["path"], given["takes_out"], record, dry)
-            module.exit_json(changed=changed, since=since, recorded=True)
+            removal = take_out(given["path"], given["takes_out"], record, dry)
+            texts = {"before": removal.before, "after": removal.after}
+            header = {"before_header": record.path, "after_header": record.path}
+            module.exit_json(changed=removal.changed, since=removal.since, recorded=True, diff={**texts, **header})
         changed, recorded = put_back(record, dry)
     except (OSError, ProbeFileError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=changed, since=None, recorded=recorded)
+    texts = {"before": "out of rotation\n" if changed else "", "after": "in rotation\n" if changed else ""}
+    module.exit_json(changed=changed, since=None, recorded=recorded, diff=texts)

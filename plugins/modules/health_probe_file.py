@@ -23,7 +23,8 @@ attributes:
   check_mode:
     support: full
   diff_mode:
-    support: none
+    support: full
+    details: Shows what is written down of a removal, and whether the machine comes back into rotation.
   idempotent:
     support: full
 options:

@@ -37,7 +37,7 @@ def test_given_a_file_whose_presence_takes_out_then_it_is_there_and_away_again_a
     file = tmp_path / "out"
     old = os.umask(0o077)
     try:
-        assert take_out(str(file), "present", record, dry=False) == (True, None)
+        assert take_out(str(file), "present", record, dry=False)[:2] == (True, None)
     finally:
         os.umask(old)
 
@@ -54,9 +54,9 @@ def test_given_a_file_whose_absence_takes_out_then_it_comes_back_as_it_was(tmp_p
     file = tmp_path / "in"
     file.write_text("healthy")
 
-    assert take_out(str(file), "absent", record, dry=False) == (True, None)
+    assert take_out(str(file), "absent", record, dry=False)[:2] == (True, None)
     assert not file.exists()
-    assert take_out(str(file), "absent", record, dry=False) == (False, None)
+    assert take_out(str(file), "absent", record, dry=False)[:2] == (False, None)
     assert put_back(record, dry=False) == (True, True)
     assert file.read_text() == "healthy"
 
@@ -68,7 +68,7 @@ def test_given_a_machine_that_is_out_already_then_it_is_told_since_when_and_noth
     file.touch()
     os.utime(file, (1000, 2000))
 
-    assert take_out(str(file), "present", record, dry=False) == (False, 2000.0)
+    assert take_out(str(file), "present", record, dry=False) == (False, 2000.0, "", "")
     assert put_back(record, dry=False) == (False, False)
     assert file.exists()
 
@@ -90,7 +90,8 @@ def test_given_variables_that_change_between_two_removals_then_both_are_undone_a
 
 def test_given_a_prediction_then_nothing_is_changed(tmp_path: Path, record: Record) -> None:
     file = tmp_path / "out"
-    assert take_out(str(file), "present", record, dry=True) == (True, None)
+    line = json.dumps({"means": "present", "file": str(file)}) + "\n"
+    assert take_out(str(file), "present", record, dry=True) == (True, None, "", line)
     assert list(tmp_path.iterdir()) == []
 
     take_out(str(file), "present", record, dry=False)
