@@ -132,7 +132,7 @@ def files_named_in(path: Path) -> Iterator[str]:
 def test_given_a_room_then_it_imports_what_the_page_about_architecture_says_and_nothing_else() -> None:
     known = rooms()
     imported: dict[str, set[str]] = {name: set() for name in known}
-    for tree in ("plugins", "roles", "demo"):
+    for tree in ("plugins", "roles"):
         for path in sorted((ROOT / tree).rglob("*.py")):
             room = room_of(str(path.relative_to(ROOT)), known)
             if room is not None:
