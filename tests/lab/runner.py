@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import yaml
 
@@ -28,11 +28,8 @@ from .commands import CommandError, ask, directory_of, ssh_connections_of
 from .confinement import enter, first_process, keep_mounts_private, remove_cgroup, start_confined
 from .host import cgroup_of_lab
 
-LANES = 3
+LANES = 2
 """How many scenarios run side by side, each in a lab of its own: they wait more than they work."""
-
-ALONE = ("mass_eviction",)
-"""What is run after all others, by itself: twenty machines have thirty seconds, and no other work may take them."""
 
 INOTIFY_INSTANCES = 1024
 """How many a lab needs at the most."""
@@ -62,19 +59,16 @@ def run(name: str, tarball: Path, scenarios: Sequence[str]) -> int:
     screen = Screen()
     chosen = list(scenarios) or known
     made = Trees({suite for scenario in chosen for suite in suites_of(scenario)})
-    # Those that need less begin while the rest is being made, and of these the longest, which have the most hosts.
-    ordered = sorted(chosen, key=lambda scenario: (len(suites_of(scenario)), -len(_platforms_of(scenario))))
-    waiting = deque(scenario for scenario in ordered if scenario not in ALONE)
-    alone = deque(scenario for scenario in ordered if scenario in ALONE)
+    # Those that need less begin while the rest is being made.
+    waiting = deque(sorted(chosen, key=lambda scenario: len(suites_of(scenario))))
     # The lanes end when their labs have ended, so the labs have to be left first.
     with ThreadPoolExecutor(LANES) as lanes, contextlib.ExitStack() as stack:
         names = [name, *(f"{name}{number}" for number in range(2, LANES + 1))][: len(chosen)]
         labs = [stack.enter_context(a_lab(each, tarball)) for each in names]
         stack.callback(waiting.clear)
-        test = functools.partial(_test_live if len(chosen) == 1 else _test, screen)
-        running = [lanes.submit(_test_all, lab, waiting, made, test) for lab in labs]
+        test = _test_live if len(chosen) == 1 else _test
+        running = [lanes.submit(_test_all, lab, waiting, made, functools.partial(test, screen)) for lab in labs]
         results = [result for lane in running for result in lane.result()]
-        results += _test_all(labs[0], alone, made, test)
     return summarise(results, "scenarios", time.monotonic() - began, "make lab SCENARIO=", screen)
 
 
@@ -111,13 +105,8 @@ def execute(name: str, host: str, words: Sequence[str]) -> int:
 
 def suites_of(scenario: str) -> set[str]:
     """The Debian suites that a scenario's hosts start from."""
-    return {host.get("suite", "bookworm") for host in _platforms_of(scenario) if "image" not in host}
-
-
-def _platforms_of(scenario: str) -> list[dict[str, Any]]:
     description = yaml.safe_load((_SCENARIOS / scenario / "molecule.yml").read_text())
-    platforms: list[dict[str, Any]] = description["platforms"]
-    return platforms
+    return {host.get("suite", "bookworm") for host in description["platforms"] if "image" not in host}
 
 
 class Trees:
