@@ -44,8 +44,8 @@ VERSIONS := integration-oldest -- unit-other-pythons -- ++ integration-newest sa
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
-POOL := integration-control-plane integration-demo integration-fleets integration-modules integration-arm unit-plugins integration-agent \
-  unit-rest integration-readme integration-rulebooks
+POOL := unit-agent-killed integration-control-plane integration-demo integration-fleets integration-modules \
+  integration-arm unit-plugins integration-agent unit-rest integration-readme integration-rulebooks
 STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- ++ $(POOL) \
   $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
@@ -110,15 +110,20 @@ docs-lint: $(VENV)/.gates copy
 galaxy-importer: $(VENV)/.gates build
 	@tools/galaxy_importer.sh $(VENV) $(TARBALL) $(CACHE)/galaxy-importer
 
-unit: unit-plugins unit-agent unit-rest ## unit tests; the core must be covered fully
+unit: unit-plugins unit-agent unit-agent-killed unit-rest ## unit tests; the core must be covered fully
 
 unit-plugins: $(VENV)/.test
 	@$(BIN)/python -m coverage erase
 	@$(BIN)/python -m coverage run -m pytest tests/unit/plugins
 	@$(BIN)/python -m coverage report --include '$(CORE)/*' --fail-under 100
 
+# In memory, at each of its points: for one lane it would be too long together with the rest, which waits.
+KILLED := $(patsubst %,tests/unit/$(AGENT)/test_%.py,kill undo)
+unit-agent-killed: $(VENV)/.test
+	@$(BIN)/python -m pytest $(KILLED)
+
 unit-agent: $(VENV)/.test
-	@$(BIN)/python -m pytest tests/unit/$(AGENT)
+	@$(BIN)/python -m pytest $(addprefix --ignore ,$(KILLED)) tests/unit/$(AGENT)
 
 unit-rest: $(VENV)/.test
 	@$(BIN)/python -m pytest tests/unit --ignore tests/unit/plugins --ignore tests/unit/$(AGENT)
@@ -126,7 +131,7 @@ unit-rest: $(VENV)/.test
 # The agent on the oldest only: on the newest it runs in the lab, on Debian 13.
 unit-other-pythons: $(VENV)/.run
 	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) tests/unit/plugins/module_utils/haproxy" \
-	  "--ignore tests/unit/$(AGENT)/test_kill.py tests/unit/$(AGENT)"
+	  "$(addprefix --ignore ,$(KILLED)) tests/unit/$(AGENT)"
 
 integration: $(VENV)/.test ## integration tests
 	@$(BIN)/python -m pytest tests/integration
