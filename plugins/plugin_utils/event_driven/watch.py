@@ -27,7 +27,7 @@ from .readers import Found, Reader, Reading, open_reader
 
 _LONGEST_BACKOFF = 300.0  # seconds
 _MOST_TOLD = 20
-"""Places of which problem is told one by one."""
+"""Places whose problems are told one by one."""
 _LONGEST_PROBLEM = 500  # characters
 
 Tell = Callable[[str], None]
