@@ -17,6 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services impo
     read_record,
     read_services,
     running,
+    silent,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
@@ -40,13 +41,17 @@ class ActionModule(ActionBase):
             )
             if answer.get("failed"):
                 return {**begun, **answer}
+            # A host that was taken over may answer anything; of one that answers nothing, nothing is known.
+            said = answer.get("states")
+            states = {str(name): str(state) for name, state in said.items()} if isinstance(said, dict) else {}
+            told = read_services(answer.get("recorded")) if "record" in asked else services
+            unanswered = silent(told, states)
+            if unanswered:
+                return {**begun, "failed": True, "msg": plain(unanswered)}
             if "record" in asked:
-                services = read_record(answer.get("recorded") or [], services)
+                services = read_record(told, services)
         except ServiceError as error:
             return {**begun, "failed": True, "msg": "graceful_shutdown_services%s" % plain(str(error))}
-        # A host that was taken over may answer anything.
-        said = answer.get("states")
-        states = {str(name): str(state) for name, state in said.items()} if isinstance(said, dict) else {}
         found = untrusted(
             lambda: {"services": services, "running": running(services, states), "states": states, "changed": False}
         )()

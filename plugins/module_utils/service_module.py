@@ -8,7 +8,7 @@ from typing import Any, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .service_states import ServiceStateError, read_record, state_of
+from .service_states import ServiceStateError, is_asked, read_record, state_of
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
 
@@ -28,10 +28,10 @@ def run_service_states(module: AnsibleModule) -> None:
     try:
         if path is not None:
             services = _read(path) if os.path.exists(path) else []
-        asked = [one for one in services if one.get("status") or not one.get("stop_tasks")]
         states = {
             one["name"]: state_of(one["name"], [str(part) for part in one.get("status") or ()], module.run_command)
-            for one in asked
+            for one in services
+            if is_asked(one)
         }
     except (AttributeError, OSError, ServiceStateError) as error:
         module.fail_json(msg=str(error))

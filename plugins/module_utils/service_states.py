@@ -12,6 +12,7 @@ STOPPED = "stopped"
 ENDED = "ended"
 UNKNOWN = "unknown"
 """A unit that systemd has never heard of."""
+STATES = (RUNNING, STOPPED, ENDED, UNKNOWN)
 
 # What systemd says of a unit that is not down. Only what is known to be down is down.
 _ACTIVE = ("active", "activating", "deactivating", "reloading", "refreshing", "maintenance")
@@ -26,6 +27,11 @@ Runner = Callable[[List[str]], Sequence[Any]]
 
 class ServiceStateError(ValueError):
     """It cannot be known whether a service runs. The message says why."""
+
+
+def is_asked(service: Mapping[str, Any]) -> bool:
+    """Whether a service has a state that can be asked for: of one that is stopped by tasks alone, they find out."""
+    return bool(service.get("status") or not service.get("stop_tasks"))
 
 
 def state_of(name: str, status: Sequence[str], run: Runner) -> str:

@@ -97,6 +97,23 @@ def read_record(entries: Any, own: Any) -> list[dict[str, Any]]:
     return services
 
 
+def silent(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> str:
+    """Which services did a machine say nothing of, although it was asked?
+
+    A service without a state would count as stopped: the machine would be approved for with it running.
+
+    :param services: those that the machine was asked for, with `name`, `status` and `stop_tasks`
+    :param states: by name, what it answered
+    :returns: a sentence that can be shown, empty if it answered for all of them
+    """
+    unanswered = [
+        str(one["name"])
+        for one in services
+        if service_states.is_asked(one) and states.get(one["name"]) not in service_states.STATES
+    ]
+    return "The machine did not say whether these services run: %s" % ", ".join(unanswered) if unanswered else ""
+
+
 def running(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> list[dict[str, Any]]:
     """Which of these services are running, as far as anybody knows?
 
@@ -109,7 +126,7 @@ def running(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) ->
     return [
         dict(service)
         for service in services
-        if states.get(service["name"]) == service_states.RUNNING or (service["stop_tasks"] and not service["status"])
+        if states.get(service["name"]) == service_states.RUNNING or not service_states.is_asked(service)
     ]
 
 

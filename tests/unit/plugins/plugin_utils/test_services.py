@@ -14,6 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services impo
     read_record,
     read_services,
     running,
+    silent,
 )
 
 
@@ -99,6 +100,24 @@ def test_given_a_service_that_only_its_tasks_know_of_then_it_counts_as_running_i
 
     assert running([by_tasks, nginx], {"nginx": "running"}) == [by_tasks, nginx]
     assert running([by_tasks], {}) == [by_tasks]
+
+
+@pytest.mark.parametrize(
+    ("states", "named"),
+    [
+        ({"nginx": "stopped", "queue": "stopped"}, ""),
+        ({"nginx": "stopped"}, "queue"),
+        ({"nginx": "gone", "queue": "running"}, "nginx"),
+        ({}, "nginx, queue"),
+    ],
+)
+def test_given_services_that_a_machine_does_not_answer_for_then_they_are_named_and_do_not_count_as_stopped(
+    states: dict[str, str], named: str
+) -> None:
+    tasks = {"name": "tasks", "stop_tasks": "/stop.yml", "start_tasks": "/start.yml"}
+    services = read_services(["nginx", {"name": "queue", "status": ["true"]}, tasks])
+
+    assert silent(services, states) == (named and "The machine did not say whether these services run: " + named)
 
 
 def test_given_a_unit_that_systemd_does_not_know_then_it_is_named() -> None:
