@@ -15,7 +15,7 @@ from azure_simulator.testing import Simulator
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "terminate_notifications.md").read_text(encoding="utf-8")
 SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
-ESTATE: dict[str, Any] = {
+RESOURCES: dict[str, Any] = {
     "imds": {"rate_limit": None},
     "vms": [
         {"name": "web_{0..1}", "address": "127.0.79.64/29", "scale_set": "web", "resource_group": "shop"},
@@ -45,7 +45,7 @@ def test_given_a_simulator_when_the_rehearsal_runs_as_pasted_then_it_signs_in_th
 ) -> None:
     for name in [name for name in os.environ if name.startswith(("AZURE_", "FOGHORN_"))]:
         monkeypatch.delenv(name)
-    with Simulator(ESTATE, tmp_path) as azure:
+    with Simulator(RESOURCES, tmp_path) as azure:
         addresses = {"http://127.0.0.1:8600": azure.arm, "http://127.0.1.1:8080": azure.imds["database"]}
         simulated, commands = file_of_page("simulated.yml"), commands_of_page("@simulated.yml")
         for shown, actual in addresses.items():

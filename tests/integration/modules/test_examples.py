@@ -125,7 +125,7 @@ def test_the_examples_of_the_lookup_run(play: Callable[..., Any], azure: Simulat
     assert [result["add_host"]["host_name"] for result in grouped["results"]] == ["localhost"]
 
 
-ESTATE = {
+RESOURCES = {
     "defaults": {"Redeploy": {"impact": 0}},
     "vms": [
         {"name": "web_{0..2}", "address": "127.0.4.16/28", "scale_set": "web", "resource_group": "shop"},
@@ -222,7 +222,7 @@ class Examples:
 @pytest.fixture(scope="module", name="run")
 def fixture_run(play: Callable[..., Any]) -> Iterator[Examples]:
     """One playbook runs the modules' examples, another those that need events that the first has had published."""
-    with Simulator(ESTATE) as azure:
+    with Simulator(RESOURCES) as azure:
         environment = {**signed_in(azure, "database"), "WARM_IMPORTS": "azure.identity azure.mgmt.core requests"}
         text = "".join(examples("modules/%s.py" % module) for module in MODULES)
         played = play([*_each_as_sent_once(text)], options=("--extra-vars", json.dumps(IDS)), environment=environment)

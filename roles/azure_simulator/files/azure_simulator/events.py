@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an event is: its types and their lives, the wish for one, and its record."""
+"""What an event is: its types and their lives, how one is specified, and its record."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _description(fields: Fields, default: str) -> str:
     return value
 
 
-class Wish(NamedTuple):
+class EventSpec(NamedTuple):
     """An event somebody wants to happen."""
 
     event_type: str
@@ -101,7 +101,7 @@ class Wish(NamedTuple):
     event_id: str | None = None
 
 
-def read_wish(raw: object, lives: Mapping[str, Life]) -> Wish:
+def read_wish(raw: object, lives: Mapping[str, Life]) -> EventSpec:
     """An event as the control API takes it; raises :class:`~.reading.Invalid`.
 
     Whether its VMs exist and may be hit by one event is for the world to say.
@@ -111,7 +111,7 @@ def read_wish(raw: object, lives: Mapping[str, Life]) -> Wish:
     fields.required("event_type", f"one of {', '.join(EVENT_TYPES)}")
     fields.required("resources", "the names of the VMs that are hit")
     event_type = fields.text("event_type", EVENT_TYPES[0], EVENT_TYPES) or EVENT_TYPES[0]
-    wish = Wish(
+    spec = EventSpec(
         event_type=event_type,
         resources=fields.texts("resources") or (),
         life=read_life(fields, lives[event_type]),
@@ -119,20 +119,20 @@ def read_wish(raw: object, lives: Mapping[str, Life]) -> Wish:
         becomes=fields.text("becomes", None, ("Freeze", "Preempt")),
         event_id=fields.guid("event_id"),
     )
-    if wish.becomes == "Freeze" and event_type not in ("Reboot", "Redeploy"):
+    if spec.becomes == "Freeze" and event_type not in ("Reboot", "Redeploy"):
         fields.wrong("becomes", f"only a Reboot or Redeploy turns into a Freeze, not a {event_type}")
-    if wish.becomes == "Preempt" and event_type != RECOMMENDATION:
+    if spec.becomes == "Preempt" and event_type != RECOMMENDATION:
         fields.wrong("becomes", f"only a {RECOMMENDATION} is followed by a Preempt, not a {event_type}")
-    if wish.becomes == "Preempt" and wish.life.notice > wish.life.linger:
-        fields.wrong("notice", f"{wish.life.notice:g} must be at most the linger of {wish.life.linger:g}")
-    if event_type == RECOMMENDATION and (wish.born_started or wish.life.impact):
+    if spec.becomes == "Preempt" and spec.life.notice > spec.life.linger:
+        fields.wrong("notice", f"{spec.life.notice:g} must be at most the linger of {spec.life.linger:g}")
+    if event_type == RECOMMENDATION and (spec.born_started or spec.life.impact):
         fields.wrong("event_type", f"a {RECOMMENDATION} never starts: it has neither a status nor an impact")
-    if len(set(wish.resources)) != len(wish.resources):
+    if len(set(spec.resources)) != len(spec.resources):
         fields.wrong("resources", "names a VM twice")
     fields.close()
     if mistakes:
         raise Invalid(mistakes)
-    return wish
+    return spec
 
 
 class Approval(NamedTuple):

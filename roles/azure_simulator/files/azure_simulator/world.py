@@ -21,7 +21,7 @@ from typing import Callable, NamedTuple
 
 from .clock import Clock
 from .config import Config
-from .events import CANCELED, COMPLETED, OS_UPGRADE, SCHEDULED, STARTED, Approval, Event, Life, Wish
+from .events import CANCELED, COMPLETED, OS_UPGRADE, SCHEDULED, STARTED, Approval, Event, EventSpec, Life
 from .machines import VmConfig
 from .reading import Invalid
 
@@ -367,22 +367,22 @@ class World:
 
     # -- events -------------------------------------------------------------------------------
 
-    def create(self, wish: Wish) -> Event:
+    def create(self, spec: EventSpec) -> Event:
         """Announce an event; raises :class:`~.reading.Invalid` when no such event can be."""
         self.sync()
-        self._check(wish)
-        event_id = (wish.event_id or str(uuid.UUID(int=self._ids.getrandbits(128), version=4))).upper()
+        self._check(spec)
+        event_id = (spec.event_id or str(uuid.UUID(int=self._ids.getrandbits(128), version=4))).upper()
         event = Event(
             event_id=event_id,
-            event_type=wish.event_type,
-            resources=wish.resources,
-            life=wish.life,
-            becomes=wish.becomes,
+            event_type=spec.event_type,
+            resources=spec.resources,
+            life=spec.life,
+            becomes=spec.becomes,
             created=self.now,
-            not_before=self.now if wish.born_started else self.now + wish.life.notice,
+            not_before=self.now if spec.born_started else self.now + spec.life.notice,
         )
         self.events[event_id] = event
-        if wish.born_started:
+        if spec.born_started:
             self._start(event)
         else:
             event.turn(SCHEDULED, self.now)
@@ -395,23 +395,23 @@ class World:
             self._tell("event", SCHEDULED, event=event)
         return event
 
-    def _check(self, wish: Wish) -> None:
+    def _check(self, spec: EventSpec) -> None:
         mistakes = []
-        for number, name in enumerate(wish.resources):
+        for number, name in enumerate(spec.resources):
             if name not in self.vms:
                 mistakes.append(f"resources[{number}]: {name!r} is not the name of a VM")
             elif self.vms[name].deleted:
                 mistakes.append(f"resources[{number}]: {name!r} is deleted")
-        if not wish.resources:
+        if not spec.resources:
             mistakes.append("resources: name at least one VM")
-        scopes = {self.vms[name].scope.key for name in wish.resources if name in self.vms}
+        scopes = {self.vms[name].scope.key for name in spec.resources if name in self.vms}
         if len(scopes) > 1:
             mistakes.append(
                 f"resources: one event cannot hit several delivery scopes ({', '.join(sorted(scopes))}): "
                 "give the VMs the same availability_set, scale_set or placement_group (and zone), or make an event each"
             )
-        if wish.event_id and wish.event_id.upper() in self.events:
-            mistakes.append(f"event_id: {wish.event_id!r} is the id of another event")
+        if spec.event_id and spec.event_id.upper() in self.events:
+            mistakes.append(f"event_id: {spec.event_id!r} is the id of another event")
         if mistakes:
             raise Invalid(mistakes)
 
@@ -489,7 +489,7 @@ class World:
         """Announce what a recommendation becomes, if anything, unless it was withdrawn meanwhile."""
         if event.becomes and event.status == SCHEDULED:
             left = tuple(vm.name for vm in self._hit(event))
-            self.create(Wish(event.becomes, left, self.lives[event.becomes]))
+            self.create(EventSpec(event.becomes, left, self.lives[event.becomes]))
 
     def _end_if_due(self, event: Event) -> None:
         if event.status == SCHEDULED:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from azure_simulator import documents
-from azure_simulator.events import LIVES, Wish
+from azure_simulator.events import LIVES, EventSpec
 from azure_simulator.world import World
 
 ALWAYS = {"EventId", "EventStatus", "EventType", "ResourceType", "Resources", "NotBefore"}
@@ -37,7 +37,7 @@ def test_given_an_api_version_when_rendered_then_it_shows_the_fields_it_had(
     make_world: Callable[..., World], version: str, fields: set[str]
 ) -> None:
     world = make_world()
-    world.create(Wish("Reboot", ("web_0",), LIVES["Reboot"]))
+    world.create(EventSpec("Reboot", ("web_0",), LIVES["Reboot"]))
     assert set(document(world, version)["Events"][0]) == ALWAYS | fields
 
 
@@ -56,7 +56,7 @@ def test_given_an_api_version_when_rendered_then_it_hides_the_types_it_did_not_h
 ) -> None:
     world = make_world()
     for event_type, life in LIVES.items():
-        world.create(Wish(event_type, ("web_0",), life))
+        world.create(EventSpec(event_type, ("web_0",), life))
     assert [event["EventType"] for event in document(world, version)["Events"]] == types
 
 
@@ -64,7 +64,7 @@ def test_given_a_recommendation_when_rendered_then_it_has_neither_a_start_nor_a_
     make_world: Callable[..., World],
 ) -> None:
     world = make_world()
-    world.create(Wish("SpotRebalanceRecommendation", ("web_0",), LIVES["SpotRebalanceRecommendation"]))
+    world.create(EventSpec("SpotRebalanceRecommendation", ("web_0",), LIVES["SpotRebalanceRecommendation"]))
     (event,) = document(world, "2024-07-09")["Events"]
     assert set(event) == (ALWAYS | {"Description", "EventSource"}) - {"NotBefore"}
     assert event["EventStatus"] == "Scheduled"
@@ -74,7 +74,7 @@ def test_given_the_preview_version_when_rendered_then_names_begin_with_an_unders
     make_world: Callable[..., World],
 ) -> None:
     world = make_world()
-    world.create(Wish("Reboot", ("web_0", "web_1"), LIVES["Reboot"]))
+    world.create(EventSpec("Reboot", ("web_0", "web_1"), LIVES["Reboot"]))
     assert document(world, "2017-03-01")["Events"][0]["Resources"] == ["_web_0", "_web_1"]
     assert document(world, "2017-08-01")["Events"][0]["Resources"] == ["web_0", "web_1"]
 
@@ -84,7 +84,7 @@ def test_given_a_scheduled_event_when_rendered_then_every_value_is_as_the_servic
 ) -> None:
     world = make_world()
     life = LIVES["Freeze"]._replace(description="Host maintenance.", duration=9, source="User")
-    world.create(Wish("Freeze", ("web_1",), life, event_id="602d9444-d2cd-49c7-8624-8643e7171297"))
+    world.create(EventSpec("Freeze", ("web_1",), life, event_id="602d9444-d2cd-49c7-8624-8643e7171297"))
     assert document(world, "2020-07-01")["Events"] == [
         {
             "EventId": "602D9444-D2CD-49C7-8624-8643E7171297",
@@ -102,7 +102,7 @@ def test_given_a_scheduled_event_when_rendered_then_every_value_is_as_the_servic
 
 def test_given_a_started_event_when_rendered_then_not_before_is_empty(make_world: Callable[..., World]) -> None:
     world = make_world()
-    world.create(Wish("Reboot", ("web_0",), LIVES["Reboot"], born_started=True))
+    world.create(EventSpec("Reboot", ("web_0",), LIVES["Reboot"], born_started=True))
     event = document(world, "2020-07-01")["Events"][0]
     assert (event["EventStatus"], event["NotBefore"]) == ("Started", "")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from azure_simulator.events import LIVES, Event, Wish
+from azure_simulator.events import LIVES, Event, EventSpec
 from azure_simulator.reading import Invalid
 from azure_simulator.world import DISABLE_AFTER, Change, Refused, UnknownEvent, World
 
@@ -20,7 +20,7 @@ def announce(world: World, event_type: str, *resources: str, **details: Any) -> 
     life = LIVES[event_type]._replace(
         **{key: details.pop(key) for key in list(details) if key in LIVES[event_type]._fields}
     )
-    return world.create(Wish(event_type, resources, life, **details))
+    return world.create(EventSpec(event_type, resources, life, **details))
 
 
 def told(world: World, vm: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from azure_simulator.clock import ManualClock
 from azure_simulator.config import parse
-from azure_simulator.events import CANCELED, COMPLETED, LIVES, RECOMMENDATION, SCHEDULED, STARTED, Wish
+from azure_simulator.events import CANCELED, COMPLETED, LIVES, RECOMMENDATION, SCHEDULED, STARTED, EventSpec
 from azure_simulator.world import DELETED, ENABLED, RUNNING, Change, Notice, World
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -65,7 +65,7 @@ class Life(RuleBasedStateMachine):
         )
         if resources:
             self.world.create(
-                Wish(
+                EventSpec(
                     event_type,
                     resources,
                     LIVES[event_type]._replace(**times),

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .errors import ArmError, invalid
-from .estate import Estate, Machine, ScaleSet, enabled
-from .ownership import Who
+from .ownership import ResourceLookup
 from .power import DEALLOCATE, MAINTAIN, POWER_OFF, REDEPLOY, REIMAGE, RESTART, START, Power
+from .resources import ComputeResources, Machine, ScaleSet, enabled
 from .routing import ArmAnswer, ArmRequest, Handler, Links, Router
 from .views import REPAIRS, instance_view, set_view
 
@@ -28,11 +28,11 @@ _SWITCHES = ("skipShutdown",)
 class Actions:
     """The handlers."""
 
-    def __init__(self, estate: Estate, links: Links) -> None:
-        self._estate = estate
+    def __init__(self, resources: ComputeResources, links: Links) -> None:
+        self._resources = resources
         self._links = links
-        self._who = Who(estate)
-        self._power = Power(estate)
+        self._lookup = ResourceLookup(resources)
+        self._power = Power(resources)
 
     def routes(self, router: Router) -> None:
         """Make them known."""
@@ -50,29 +50,29 @@ class Actions:
 
     def view_vm(self, request: ArmRequest) -> ArmAnswer:
         """What one VM is doing."""
-        return ArmAnswer(200, instance_view(self._who.vm(request), self._estate))
+        return ArmAnswer(200, instance_view(self._lookup.vm(request), self._resources))
 
     def view_instance(self, request: ArmRequest) -> ArmAnswer:
         """What one instance is doing; members of flexible sets are VMs, and asked as such."""
-        scale_set, machine = self._who.instance(request)
+        scale_set, machine = self._lookup.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.instanceView.GET")
-        return ArmAnswer(200, instance_view(machine, self._estate))
+        return ArmAnswer(200, instance_view(machine, self._resources))
 
     def view_set(self, request: ArmRequest) -> ArmAnswer:
         """What a set's instances are doing, in numbers; there is none of a flexible one.
 
         Source of the refusal: https://github.com/hashicorp/nomad-autoscaler/issues/1096
         """
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.instanceView.GET")
-        return ArmAnswer(200, set_view(scale_set, self._estate))
+        return ArmAnswer(200, set_view(scale_set, self._resources))
 
     # -- actions ----------------------------------------------------------------------------------------------
 
     def _on_vm(self, action: str) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            machine = self._who.vm(request)
-            if action == REIMAGE and self._estate.set_of(machine) is None:
+            machine = self._lookup.vm(request)
+            if action == REIMAGE and self._resources.set_of(machine) is None:
                 _check_reimage(request, machine)
             return self._act(request, action, [machine], machine.vm.resource_id, machine.vm.location)
 
@@ -80,7 +80,7 @@ class Actions:
 
     def _on_instance(self, action: str) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            scale_set, machine = self._who.instance(request)
+            scale_set, machine = self._lookup.instance(request)
             refuse_flexible(scale_set, f"VirtualMachineScaleSets.virtualMachines.{action}.POST")
             return self._act(request, action, [machine], machine.vm.resource_id, scale_set.location)
 
@@ -88,7 +88,7 @@ class Actions:
 
     def _on_set(self, action: str) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            scale_set = self._who.scale_set(request)
+            scale_set = self._lookup.scale_set(request)
             machines = self._chosen(request, scale_set)
             return self._act(request, action, machines, scale_set.resource_id, scale_set.location)
 
@@ -98,10 +98,10 @@ class Actions:
         """The instances that a body names; all that are not protected where it names none."""
         ids = request.document().get("instanceIds") if request.body.strip() else None
         if ids is None or ids == ["*"]:
-            return [m for m in self._estate.instances(scale_set, ["*"]) if not _is_protected(m)]
+            return [m for m in self._resources.instances(scale_set, ["*"]) if not _is_protected(m)]
         if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
             raise invalid("instanceIds", "The value of parameter instanceIds is invalid.")
-        return self._estate.instances(scale_set, ids)
+        return self._resources.instances(scale_set, ids)
 
     def _act(
         self, request: ArmRequest, action: str, machines: Sequence[Machine], target: str, location: str
@@ -111,7 +111,7 @@ class Actions:
 
     def set_service(self, request: ArmRequest) -> ArmAnswer:
         """Suspend or resume what works for a set in the background: its automatic repairs."""
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         document = request.document()
         action = _one_of(document, "action", ("Suspend", "Resume"))
         _one_of(document, "serviceName", (REPAIRS,))
@@ -127,13 +127,13 @@ class Actions:
             if status == "Succeeded":
                 scale_set.repairs_suspended = action == "Suspend"
 
-        operation = self._estate.operations.begin(
+        operation = self._resources.operations.begin(
             "setOrchestrationServiceState",
             scale_set.resource_id,
             PROVIDER,
             scale_set.location,
             done,
-            self._estate.config.operation_seconds,
+            self._resources.config.operation_seconds,
             wanted=request.wanted,
         )
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))

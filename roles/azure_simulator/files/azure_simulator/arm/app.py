@@ -26,7 +26,6 @@ from .availability import AvailabilitySets
 from .compute import Compute
 from .config import ArmConfig
 from .errors import ArmError, forbidden
-from .estate import Estate, iso
 from .faults import ArmFaultPlan
 from .graph import Graph, Publisher
 from .hook_events import HookEvents
@@ -35,6 +34,7 @@ from .network import Network, pools_of
 from .operations import Operations
 from .os_upgrades import OsUpgrades
 from .outcomes import FAILED, IN_PROGRESS, SUCCEEDED
+from .resources import ComputeResources, iso
 from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 from .sign_in import SignIn
@@ -72,24 +72,24 @@ class Arm:
         self._sign_in = SignIn(arm, config.seed, wall)
         self._router = Router()
         self._pager = pager = Pager(arm.page_size)
-        self.estate = Estate(
+        self.resources = ComputeResources(
             arm, config.vms, world, self.operations, self.faults, config.seed, lambda names: pools_of(arm, names), adopt
         )
-        publisher = Publisher(self.estate, world, arm)
-        Compute(self.estate, self._links, pager).routes(self._router)
-        Actions(self.estate, self._links).routes(self._router)
-        Upgrades(self.estate, self._links, pager).routes(self._router)
-        hook_events = HookEvents(self.estate, self._links, pager, arm.hook_events, config.seed)
+        publisher = Publisher(self.resources, world, arm)
+        Compute(self.resources, self._links, pager).routes(self._router)
+        Actions(self.resources, self._links).routes(self._router)
+        Upgrades(self.resources, self._links, pager).routes(self._router)
+        hook_events = HookEvents(self.resources, self._links, pager, arm.hook_events, config.seed)
         hook_events.routes(self._router)
-        OsUpgrades(self.estate, self._links, hook_events, is_healthy).routes(self._router)
-        AvailabilitySets(self.estate, pager).routes(self._router)
-        self.network = Network(arm, self.estate, config.vms, self.operations, self._links, pager)
+        OsUpgrades(self.resources, self._links, hook_events, is_healthy).routes(self._router)
+        AvailabilitySets(self.resources, pager).routes(self._router)
+        self.network = Network(arm, self.resources, config.vms, self.operations, self._links, pager)
         self.network.routes(self._router)
         self._maintenance = Maintenance(world, publisher, arm.update_runs)
         self._maintenance.routes(self._router)
         self._rights = Rights(arm, pager)
         self._rights.routes(self._router)
-        Graph(publisher, self.estate, arm, self._rights, real).routes(self._router)
+        Graph(publisher, self.resources, arm, self._rights, real).routes(self._router)
         self._router.add("GET", _POLLING, "", self._poll, query=None)
         self._router.add("GET", "/subscriptions", "Microsoft.Resources", self._subscriptions)
 
@@ -181,11 +181,11 @@ class Arm:
         subscription = names.get("subscription")
         if subscription is None:
             return
-        if subscription.lower() not in self.estate.subscriptions():
+        if subscription.lower() not in self.resources.subscriptions():
             message = f"The subscription '{subscription}' could not be found."
             raise ArmError(404, "SubscriptionNotFound", message)
         group = names.get("group")
-        if group is not None and group.lower() not in self.estate.groups(subscription):
+        if group is not None and group.lower() not in self.resources.groups(subscription):
             message = f"Resource group '{group}' could not be found."
             raise ArmError(404, "ResourceGroupNotFound", message)
 
@@ -201,7 +201,7 @@ class Arm:
                 "authorizationSource": "RoleBased",
                 "managedByTenants": [],
             }
-            for subscription in sorted(self.estate.subscriptions())
+            for subscription in sorted(self.resources.subscriptions())
         ]
         return self._pager.page(request, listed)
 
@@ -239,10 +239,10 @@ class Arm:
         )
 
     def status(self) -> dict[str, Any]:
-        """The estate and its operations, for the control API."""
+        """The resources and their operations, for the control API."""
         wall = self._world.clock.wall
         return {
-            "scale_sets": self.estate.record(),
+            "scale_sets": self.resources.record(),
             "operations": [
                 {"kind": operation.kind, "target": operation.target, **operation.body(wall, iso)}
                 for operation in self.operations.all()

@@ -9,9 +9,9 @@ import copy
 from . import versions
 from .documents import show_availability_set
 from .errors import ArmError, conflict
-from .estate import AvailabilitySet, Estate, merge, plain_location
-from .ownership import Who
+from .ownership import ResourceLookup
 from .policies import check_policy
+from .resources import AvailabilitySet, ComputeResources, merge, plain_location
 from .routing import ArmAnswer, ArmRequest, Pager, Router
 
 PROVIDER = "Microsoft.Compute"
@@ -27,10 +27,10 @@ _KEPT = ("platformUpdateDomainCount", "platformFaultDomainCount")
 class AvailabilitySets:
     """The handlers."""
 
-    def __init__(self, estate: Estate, pager: Pager) -> None:
-        self._estate = estate
+    def __init__(self, resources: ComputeResources, pager: Pager) -> None:
+        self._resources = resources
         self._pager = pager
-        self._who = Who(estate)
+        self._lookup = ResourceLookup(resources)
 
     def routes(self, router: Router) -> None:
         """Make them known."""
@@ -44,23 +44,23 @@ class AvailabilitySets:
     def list_all(self, request: ArmRequest) -> ArmAnswer:
         """All of a subscription."""
         subscription = request.names["subscription"].lower()
-        found = [a for a in self._estate.availability_sets.values() if a.subscription.lower() == subscription]
+        found = [a for a in self._resources.availability_sets.values() if a.subscription.lower() == subscription]
         return self._list(request, found)
 
     def list_group(self, request: ArmRequest) -> ArmAnswer:
         """All of a resource group."""
         owner = (request.names["subscription"].lower(), request.names["group"].lower())
         found = [
-            a for a in self._estate.availability_sets.values() if (a.subscription.lower(), a.group.lower()) == owner
+            a for a in self._resources.availability_sets.values() if (a.subscription.lower(), a.group.lower()) == owner
         ]
         return self._list(request, found)
 
     def _list(self, request: ArmRequest, found: list[AvailabilitySet]) -> ArmAnswer:
-        return self._pager.page(request, [show_availability_set(a, self._estate, request.version) for a in found])
+        return self._pager.page(request, [show_availability_set(a, self._resources, request.version) for a in found])
 
     def get(self, request: ArmRequest) -> ArmAnswer:
         """One of them."""
-        return self._show(request, self._who.availability_set(request))
+        return self._show(request, self._lookup.availability_set(request))
 
     def put(self, request: ArmRequest) -> ArmAnswer:
         """Replace one, or create it."""
@@ -68,14 +68,14 @@ class AvailabilitySets:
         if not isinstance(location, str):
             message = "The location property is required for this definition."
             raise ArmError(400, "LocationRequired", message, "location")
-        key = self._who.availability_set_id(request)
-        found = self._estate.availability_sets.get(key)
+        key = self._lookup.availability_set_id(request)
+        found = self._resources.availability_sets.get(key)
         if found is None:
             names = request.names
             found = AvailabilitySet(names["subscription"], names["group"], names["name"], plain_location(location))
             found.sku = {"name": "Classic"}
             self._change(request, found, replace=True)
-            self._estate.availability_sets[key] = found
+            self._resources.availability_sets[key] = found
         elif plain_location(found.location) != plain_location(location):
             message = f"The resource '{found.name}' already exists in location '{found.location}'."
             raise ArmError(409, "InvalidResourceLocation", message)
@@ -85,26 +85,26 @@ class AvailabilitySets:
 
     def patch(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into one."""
-        found = self._who.availability_set(request)
+        found = self._lookup.availability_set(request)
         self._change(request, found, replace=False)
         return self._show(request, found)
 
     def delete(self, request: ArmRequest) -> ArmAnswer:
         """Delete one that is empty."""
-        key = self._who.availability_set_id(request)
-        found = self._estate.availability_sets.get(key)
+        key = self._lookup.availability_set_id(request)
+        found = self._resources.availability_sets.get(key)
         if found is None:
             return ArmAnswer(204)
-        if self._estate.members_of(found):
+        if self._resources.members_of(found):
             raise conflict(
                 f"Availability Set '{found.name}' cannot be deleted. Before deleting an Availability Set please ensure "
                 "that it does not contain any VM."
             )
-        del self._estate.availability_sets[key]
+        del self._resources.availability_sets[key]
         return ArmAnswer(200)
 
     def _show(self, request: ArmRequest, found: AvailabilitySet) -> ArmAnswer:
-        return ArmAnswer(200, show_availability_set(found, self._estate, request.version))
+        return ArmAnswer(200, show_availability_set(found, self._resources, request.version))
 
     @staticmethod
     def _change(request: ArmRequest, found: AvailabilitySet, replace: bool) -> None:

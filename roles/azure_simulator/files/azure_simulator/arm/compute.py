@@ -14,11 +14,11 @@ from .actions import refuse_flexible
 from .config import NOBODY, ScaleSetConfig, duration
 from .documents import show_instance, show_member, show_set, show_status, show_vm
 from .errors import ArmError, invalid, linked_forbidden, precondition_failed
-from .estate import Estate, Machine, ScaleSet, enabled, iso, merge, plain_location
 from .lifecycle import check_hooks, complete_hooks
 from .operations import Operation
-from .ownership import Who
+from .ownership import ResourceLookup
 from .policies import check_policy, check_switch
+from .resources import ComputeResources, Machine, ScaleSet, enabled, iso, merge, plain_location
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 
 PROVIDER = "Microsoft.Compute"
@@ -42,11 +42,11 @@ _MISSING = object()
 class Compute:
     """The handlers of the provider."""
 
-    def __init__(self, estate: Estate, links: Links, pager: Pager) -> None:
-        self._estate = estate
+    def __init__(self, resources: ComputeResources, links: Links, pager: Pager) -> None:
+        self._resources = resources
         self._links = links
         self._pager = pager
-        self._who = Who(estate)
+        self._lookup = ResourceLookup(resources)
 
     def routes(self, router: Router) -> None:
         """Make them known."""
@@ -80,13 +80,13 @@ class Compute:
     def list_all_sets(self, request: ArmRequest) -> ArmAnswer:
         """All sets of a subscription."""
         subscription = request.names["subscription"].lower()
-        sets = [s for s in self._estate.sets.values() if s.subscription.lower() == subscription]
+        sets = [s for s in self._resources.sets.values() if s.subscription.lower() == subscription]
         return self._pager.page(request, [show_set(s, request.version) for s in sets])
 
     def list_sets(self, request: ArmRequest) -> ArmAnswer:
         """All sets of a resource group."""
         owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        sets = [s for s in self._estate.sets.values() if (s.subscription.lower(), s.group.lower()) == owner]
+        sets = [s for s in self._resources.sets.values() if (s.subscription.lower(), s.group.lower()) == owner]
         return self._pager.page(request, [show_set(s, request.version) for s in sets])
 
     def list_sets_at(self, request: ArmRequest) -> ArmAnswer:
@@ -94,19 +94,19 @@ class Compute:
         subscription, location = request.names["subscription"].lower(), plain_location(request.names["location"])
         sets = [
             s
-            for s in self._estate.sets.values()
+            for s in self._resources.sets.values()
             if (s.subscription.lower(), plain_location(s.location)) == (subscription, location)
         ]
         return self._pager.page(request, [show_set(s, request.version) for s in sets])
 
     def get_set(self, request: ArmRequest) -> ArmAnswer:
         """One set."""
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         return ArmAnswer(200, show_set(scale_set, request.version), self._etag(scale_set, request))
 
     def patch_set(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into a set."""
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         document = request.document()
         properties = document.get("properties", {})
         versions.check_members(
@@ -123,7 +123,7 @@ class Compute:
         document = request.document()
         properties = document.get("properties") or {}
         versions.check_members(properties, "VirtualMachineScaleSetProperties", versions.SET, request.version)
-        existing = self._estate.sets.get(self._who.set_id(request))
+        existing = self._resources.sets.get(self._lookup.set_id(request))
         _check_set(properties, existing.properties if existing is not None else {})
         if not isinstance(document.get("location"), str):
             message = "The location property is required for this definition."
@@ -158,7 +158,7 @@ class Compute:
         """Refuse an image of another tenant, changed or not, as Azure's check of linked resources does."""
         image = str(_image_of(properties).get("id", ""))
         match = _SUBSCRIPTION.match(image)
-        if match is not None and match[1].lower() not in self._estate.subscriptions():
+        if match is not None and match[1].lower() not in self._resources.subscriptions():
             raise linked_forbidden(
                 request.caller,
                 "Microsoft.Compute/virtualMachineScaleSets/write",
@@ -181,7 +181,7 @@ class Compute:
             if "sku" in document:
                 merge(scale_set.sku, document["sku"] or {})
 
-        operation = self._estate.change_set(scale_set, change, request.wanted)
+        operation = self._resources.change_set(scale_set, change, request.wanted)
         return self._under_way(request, scale_set, operation, 200)
 
     def _create_set(self, request: ArmRequest, document: dict[str, Any]) -> ArmAnswer:
@@ -207,12 +207,12 @@ class Compute:
         properties.setdefault("upgradePolicy", {"mode": "Manual"})
         properties.setdefault("singlePlacementGroup", not config.flexible)
         _complete(properties)
-        world = self._estate.world
+        world = self._resources.world
         properties["timeCreated"] = iso(world.clock.wall(world.now))
         properties["uniqueId"] = NOBODY
         scale_set = ScaleSet(config, properties, world.now)
         merge(scale_set.sku, sku)
-        operation = self._estate.create_set(scale_set, int(sku.get("capacity", 0)), request.wanted)
+        operation = self._resources.create_set(scale_set, int(sku.get("capacity", 0)), request.wanted)
         return self._under_way(request, scale_set, operation, 201)
 
     def _under_way(self, request: ArmRequest, scale_set: ScaleSet, operation: Operation, status: int) -> ArmAnswer:
@@ -222,30 +222,30 @@ class Compute:
 
     def delete_set(self, request: ArmRequest) -> ArmAnswer:
         """Delete a set and all its instances."""
-        scale_set = self._estate.sets.get(self._who.set_id(request))
+        scale_set = self._resources.sets.get(self._lookup.set_id(request))
         if scale_set is None:
             return ArmAnswer(204)
-        operation = self._estate.delete_set(scale_set, request.wanted)
+        operation = self._resources.delete_set(scale_set, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def upgrade(self, request: ArmRequest) -> ArmAnswer:
         """Bring instances to the latest model."""
-        scale_set = self._who.scale_set(request)
-        operation = self._estate.upgrade(scale_set, _instance_ids(request, required=True), request.wanted)
+        scale_set = self._lookup.scale_set(request)
+        operation = self._resources.upgrade(scale_set, _instance_ids(request, required=True), request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def delete_instances(self, request: ArmRequest) -> ArmAnswer:
         """Delete several instances."""
-        scale_set = self._who.scale_set(request)
-        machines = self._estate.instances(scale_set, _instance_ids(request, required=True))
-        operation = self._estate.delete(machines, scale_set.resource_id, scale_set.location, request.wanted)
+        scale_set = self._lookup.scale_set(request)
+        machines = self._resources.instances(scale_set, _instance_ids(request, required=True))
+        operation = self._resources.delete(machines, scale_set.resource_id, scale_set.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     # -- instances ----------------------------------------------------------------------------------
 
     def list_instances(self, request: ArmRequest) -> ArmAnswer:
         """All instances of a set; of a flexible one there is little to see here: its members are VMs."""
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         if scale_set.flexible:
             if "$expand" in request.query:
                 refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.GET")
@@ -253,20 +253,21 @@ class Compute:
             return self._pager.page(request, bare)
         with_view = _wants_view(request)
         shown = [
-            show_instance(scale_set, m, self._estate, request.version, with_view) for m in scale_set.machines.values()
+            show_instance(scale_set, m, self._resources, request.version, with_view)
+            for m in scale_set.machines.values()
         ]
         return self._pager.page(request, shown)
 
     def get_instance(self, request: ArmRequest) -> ArmAnswer:
         """One instance."""
-        scale_set, machine = self._who.instance(request)
+        scale_set, machine = self._lookup.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.GET")
-        shown = show_instance(scale_set, machine, self._estate, request.version, _wants_view(request))
+        shown = show_instance(scale_set, machine, self._resources, request.version, _wants_view(request))
         return ArmAnswer(200, shown, self._etag(machine, request))
 
     def put_instance(self, request: ArmRequest) -> ArmAnswer:
         """Change an instance's network or protection, without its set. What is left out stays, but for the tags."""
-        scale_set, machine = self._who.instance(request)
+        scale_set, machine = self._lookup.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.PUT")
         document = request.document()
         self._match(request, machine)
@@ -278,19 +279,19 @@ class Compute:
         machine.tags = dict(document.get("tags") or {})
         operation = self._change_machine(request, machine, scale_set.location)
         headers = self._links.asynchronous(request, operation, scale_set.subscription)
-        body = show_instance(scale_set, machine, self._estate, request.version)
+        body = show_instance(scale_set, machine, self._resources, request.version)
         return ArmAnswer(200, body, {**headers, **self._etag(machine, request)})
 
     def delete_instance(self, request: ArmRequest) -> ArmAnswer:
         """Delete one instance."""
-        scale_set, machine = self._who.instance(request)
-        operation = self._estate.delete([machine], scale_set.resource_id, scale_set.location, request.wanted)
+        scale_set, machine = self._lookup.instance(request)
+        operation = self._resources.delete([machine], scale_set.resource_id, scale_set.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def evict_instance(self, request: ArmRequest) -> ArmAnswer:
         """Evict a Spot instance."""
-        _unused, machine = self._who.instance(request)
-        self._estate.evict(machine)
+        _unused, machine = self._lookup.instance(request)
+        self._resources.evict(machine)
         return ArmAnswer(204)
 
     # -- VMs ------------------------------------------------------------------------------------------
@@ -298,21 +299,21 @@ class Compute:
     def list_all_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a subscription; instances of uniform sets are none."""
         subscription = request.names["subscription"].lower()
-        return self._list_vms(request, [m for m in self._who.vms() if m.vm.subscription_id.lower() == subscription])
+        return self._list_vms(request, [m for m in self._lookup.vms() if m.vm.subscription_id.lower() == subscription])
 
     def list_vms_at(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a subscription in one location."""
         subscription, location = request.names["subscription"].lower(), plain_location(request.names["location"])
         machines = [
             m
-            for m in self._who.vms()
+            for m in self._lookup.vms()
             if (m.vm.subscription_id.lower(), plain_location(m.vm.location)) == (subscription, location)
         ]
         return self._list_vms(request, machines)
 
     def list_vms(self, request: ArmRequest) -> ArmAnswer:
         """All VMs of a resource group."""
-        return self._list_vms(request, [m for m in self._who.vms() if self._who.is_here(m, request)])
+        return self._list_vms(request, [m for m in self._lookup.vms() if self._lookup.is_here(m, request)])
 
     def _list_vms(self, request: ArmRequest, machines: list[Machine]) -> ArmAnswer:
         """The page that was asked for, of all of these or of a scale set's members among them."""
@@ -320,28 +321,28 @@ class Compute:
         if _says(request, "statusOnly") is not None:
             if _says(request, "statusOnly") != "true" or text is not None or "$expand" in request.query:
                 raise invalid("statusOnly", "The value of parameter statusOnly is invalid: it is 'true', and alone.")
-            return self._pager.page(request, [show_status(m, self._estate) for m in machines])
+            return self._pager.page(request, [show_status(m, self._resources) for m in machines])
         if text is not None:
             match = _MEMBERS_OF.fullmatch(text.strip())
             if match is None:
                 raise invalid("$filter", f"The $filter '{text}' is invalid: allowed is {_MEMBERS_OF_EXAMPLE}.")
-            owner = self._estate.sets.get(match["id"].lower())
-            machines = [m for m in machines if owner is not None and self._estate.set_of(m) is owner]
+            owner = self._resources.sets.get(match["id"].lower())
+            machines = [m for m in machines if owner is not None and self._resources.set_of(m) is owner]
         elif "$expand" in request.query:
             raise invalid("$expand", f"$expand needs a $filter here, which is {_MEMBERS_OF_EXAMPLE}.")
         with_view = _wants_view(request)
-        return self._pager.page(request, [show_vm(m, self._estate, request.version, with_view) for m in machines])
+        return self._pager.page(request, [show_vm(m, self._resources, request.version, with_view) for m in machines])
 
     def get_vm(self, request: ArmRequest) -> ArmAnswer:
         """One VM."""
-        machine = self._who.vm(request)
+        machine = self._lookup.vm(request)
         return ArmAnswer(
-            200, show_vm(machine, self._estate, request.version, _wants_view(request)), self._etag(machine, request)
+            200, show_vm(machine, self._resources, request.version, _wants_view(request)), self._etag(machine, request)
         )
 
     def patch_vm(self, request: ArmRequest) -> ArmAnswer:
         """Merge a few members into a VM."""
-        machine = self._who.vm(request)
+        machine = self._lookup.vm(request)
         document = request.document()
         patch = dict(document.get("properties") or {})
         versions.check_members(patch, "Properties", versions.MACHINE, request.version)
@@ -362,20 +363,20 @@ class Compute:
         operation = self._change_machine(request, machine, machine.vm.location)
         headers = self._links.asynchronous(request, operation, machine.vm.subscription_id)
         return ArmAnswer(
-            200, show_vm(machine, self._estate, request.version), {**headers, **self._etag(machine, request)}
+            200, show_vm(machine, self._resources, request.version), {**headers, **self._etag(machine, request)}
         )
 
     def delete_vm(self, request: ArmRequest) -> ArmAnswer:
         """Delete a VM."""
-        machine = self._estate.machine_at(self._who.place(request))
+        machine = self._resources.machine_at(self._lookup.place(request))
         if machine is None:
             return ArmAnswer(204)
-        operation = self._estate.delete([machine], machine.vm.resource_id, machine.vm.location, request.wanted)
+        operation = self._resources.delete([machine], machine.vm.resource_id, machine.vm.location, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, machine.vm.subscription_id))
 
     def evict_vm(self, request: ArmRequest) -> ArmAnswer:
         """Evict a Spot VM."""
-        self._estate.evict(self._who.vm(request))
+        self._resources.evict(self._lookup.vm(request))
         return ArmAnswer(204)
 
     def _change_machine(self, request: ArmRequest, machine: Machine, location: str) -> Operation:
@@ -386,14 +387,14 @@ class Compute:
             if machine.provisioning_state == "Updating":
                 machine.provisioning_state = status
 
-        estate = self._estate
-        return estate.operations.begin(
+        resources = self._resources
+        return resources.operations.begin(
             "update",
             machine.vm.resource_id,
             PROVIDER,
             location,
             done,
-            estate.config.operation_seconds,
+            resources.config.operation_seconds,
             wanted=request.wanted,
         )
 

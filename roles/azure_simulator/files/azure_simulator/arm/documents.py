@@ -8,7 +8,7 @@ import copy
 from typing import Any
 
 from . import versions
-from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id, iso, network_id
+from .resources import AvailabilitySet, ComputeResources, Machine, ScaleSet, compute_id, iso, network_id
 from .views import instance_view
 
 
@@ -33,11 +33,11 @@ def show_set(scale_set: ScaleSet, version: str) -> dict[str, Any]:
 
 
 def show_instance(
-    scale_set: ScaleSet, machine: Machine, estate: Estate, version: str, with_view: bool = False
+    scale_set: ScaleSet, machine: Machine, resources: ComputeResources, version: str, with_view: bool = False
 ) -> dict[str, Any]:
     """An instance of a uniform set, or of a flexible one as its set shows it."""
     vm = machine.vm
-    world = estate.world
+    world = resources.world
     nic = _nic_id(scale_set, machine)
     properties: dict[str, Any] = {
         "latestModelApplied": scale_set.latest(machine),
@@ -55,7 +55,7 @@ def show_instance(
     if vm.spot:
         properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
     if with_view:
-        properties["instanceView"] = instance_view(machine, estate)
+        properties["instanceView"] = instance_view(machine, resources)
     shown: dict[str, Any] = {
         "name": vm.name,
         "id": f"{scale_set.resource_id}/virtualMachines/{machine.instance_id}",
@@ -83,10 +83,10 @@ def show_member(machine: Machine) -> dict[str, Any]:
     }
 
 
-def show_vm(machine: Machine, estate: Estate, version: str, with_view: bool = False) -> dict[str, Any]:
+def show_vm(machine: Machine, resources: ComputeResources, version: str, with_view: bool = False) -> dict[str, Any]:
     """A VM of its own."""
     vm = machine.vm
-    world = estate.world
+    world = resources.world
     group = (vm.subscription_id, vm.resource_group)
     properties: dict[str, Any] = {
         "hardwareProfile": {"vmSize": vm.vm_size},
@@ -110,7 +110,7 @@ def show_vm(machine: Machine, estate: Estate, version: str, with_view: bool = Fa
     if vm.spot:
         properties |= {"priority": "Spot", "evictionPolicy": "Delete"}
     if with_view:
-        properties["instanceView"] = instance_view(machine, estate)
+        properties["instanceView"] = instance_view(machine, resources)
     shown: dict[str, Any] = {
         "name": vm.name,
         "id": compute_id(*group, "virtualMachines", vm.name),
@@ -126,7 +126,7 @@ def show_vm(machine: Machine, estate: Estate, version: str, with_view: bool = Fa
     return shown
 
 
-def show_status(machine: Machine, estate: Estate) -> dict[str, Any]:
+def show_status(machine: Machine, resources: ComputeResources) -> dict[str, Any]:
     """A VM with what it is doing, and little else."""
     vm = machine.vm
     return {
@@ -137,14 +137,14 @@ def show_status(machine: Machine, estate: Estate) -> dict[str, Any]:
         "properties": {
             "vmId": vm.vm_id,
             "provisioningState": machine.provisioning_state,
-            "instanceView": instance_view(machine, estate),
+            "instanceView": instance_view(machine, resources),
         },
     }
 
 
-def show_availability_set(found: AvailabilitySet, estate: Estate, version: str) -> dict[str, Any]:
+def show_availability_set(found: AvailabilitySet, resources: ComputeResources, version: str) -> dict[str, Any]:
     """An availability set, and who is in it."""
-    members = [{"id": m.vm.resource_id.upper()} for m in estate.members_of(found)]
+    members = [{"id": m.vm.resource_id.upper()} for m in resources.members_of(found)]
     properties = versions.hide_members(copy.deepcopy(found.properties), versions.AVAILABILITY_SET, version)
     return {
         "name": found.name,

@@ -17,10 +17,10 @@ from . import versions
 from .config import ArmConfig, LimitConfig
 from .documents import show_availability_set, show_instance, show_set, show_vm
 from .errors import ArmError
-from .estate import Estate, enabled
 from .kusto import QueryError, run
-from .ownership import Who
+from .ownership import ResourceLookup
 from .policies import PUBLISHED
+from .resources import ComputeResources, enabled
 from .rights import Rights
 from .routing import ArmAnswer, ArmRequest, Router
 from .throttle import Bucket
@@ -44,8 +44,8 @@ _COLUMNS = {str: "string", bool: "boolean", int: "integer", dict: "object", list
 class Publisher:
     """Keeps a row of every event whose resource publishes its events, as it was told of last."""
 
-    def __init__(self, estate: Estate, world: World, config: ArmConfig) -> None:
-        self._estate = estate
+    def __init__(self, compute: ComputeResources, world: World, config: ArmConfig) -> None:
+        self._compute = compute
         self._world = world
         self._tenant = config.tenant_id
         self._lag = config.graph_lag
@@ -73,7 +73,7 @@ class Publisher:
             versions_of.append((self._world.now, {**versions_of[-1][1], "properties": self._properties(event)}))
             return
         vm = self._world.vms[event.resources[0]].config
-        kind, name, properties = self._estate.policy_owner(vm)
+        kind, name, properties = self._compute.policy_owner(vm)
         if not _publishes(properties, event):
             return
         self._rows[event.event_id] = [(self._world.now, self._row(event, kind, name))]
@@ -135,10 +135,15 @@ class Graph:
     """The handler of queries."""
 
     def __init__(
-        self, publisher: Publisher, estate: Estate, config: ArmConfig, rights: Rights, real: Callable[[], float]
+        self,
+        publisher: Publisher,
+        compute: ComputeResources,
+        config: ArmConfig,
+        rights: Rights,
+        real: Callable[[], float],
     ) -> None:
         self._publisher = publisher
-        self._estate = estate
+        self._compute = compute
         self._tenant = config.tenant_id
         self._management_groups = config.management_groups
         self._page_size = config.graph_page_size
@@ -200,24 +205,24 @@ class Graph:
     def _resources(self) -> Iterator[dict[str, Any]]:
         """VMs, scale sets and availability sets. Instances of uniform sets are not in this table."""
         newest = versions.COMPUTE[-1]
-        for scale_set in self._estate.sets.values():
+        for scale_set in self._compute.sets.values():
             yield self._resource(show_set(scale_set, newest))
-        for found in self._estate.availability_sets.values():
-            yield self._resource(show_availability_set(found, self._estate, newest))
-        for machine in Who(self._estate).vms():
-            shown = show_vm(machine, self._estate, newest)
-            shown["properties"]["extended"] = {"instanceView": {"powerState": power_state(machine, self._estate)}}
+        for found in self._compute.availability_sets.values():
+            yield self._resource(show_availability_set(found, self._compute, newest))
+        for machine in ResourceLookup(self._compute).vms():
+            shown = show_vm(machine, self._compute, newest)
+            shown["properties"]["extended"] = {"instanceView": {"powerState": power_state(machine, self._compute)}}
             yield self._resource(shown)
 
     def _instances(self) -> Iterator[dict[str, Any]]:
         """The instances of uniform scale sets, which have a table of their own."""
-        for scale_set in self._estate.sets.values():
+        for scale_set in self._compute.sets.values():
             for machine in () if scale_set.flexible else scale_set.machines.values():
-                yield self._resource(show_instance(scale_set, machine, self._estate, versions.COMPUTE[-1]))
+                yield self._resource(show_instance(scale_set, machine, self._compute, versions.COMPUTE[-1]))
 
     def _subscriptions(self) -> Iterator[dict[str, Any]]:
         """The subscriptions themselves. Of the resource groups and management groups nothing is known here."""
-        for subscription in sorted(self._estate.subscriptions()):
+        for subscription in sorted(self._compute.subscriptions()):
             yield {
                 "id": f"/subscriptions/{subscription}",
                 "name": f"Simulated {subscription}",

@@ -17,9 +17,9 @@ from typing import Any, Callable
 from . import versions
 from .config import HookEventConfig
 from .errors import ArmError, invalid
-from .estate import Estate, ScaleSet
 from .lifecycle import SCHEDULING, WAITS, hooks_of, seconds_of
-from .ownership import Who
+from .ownership import ResourceLookup
+from .resources import ComputeResources, ScaleSet
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 
 PROVIDER = "Microsoft.Compute"
@@ -63,17 +63,17 @@ class HookEvents:
     """The handlers."""
 
     def __init__(
-        self, estate: Estate, links: Links, pager: Pager, events: tuple[HookEventConfig, ...], seed: int
+        self, resources: ComputeResources, links: Links, pager: Pager, events: tuple[HookEventConfig, ...], seed: int
     ) -> None:
-        self._estate = estate
+        self._resources = resources
         self._links = links
         self._pager = pager
-        self._who = Who(estate)
+        self._lookup = ResourceLookup(resources)
         self._ids = random.Random(f"{seed}/hook events")
         self._events: dict[str, list[HookEvent]] = {}
         """By the id of the set, in lower case."""
         for config in events:
-            scale_set = estate.sets[config.scale_set_id.lower()]
+            scale_set = resources.sets[config.scale_set_id.lower()]
             targets = [scale_set.resource_id]
             if config.kind != SCHEDULING:
                 asked = [m for m in scale_set.machines.values() if not config.vms or m.vm.handle in config.vms]
@@ -101,7 +101,7 @@ class HookEvents:
         name: str = "",
     ) -> HookEvent:
         (hook,) = [one for one in hooks_of(scale_set.properties) if one.get("type") == kind] or [{}]
-        now = self._estate.world.now
+        now = self._resources.world.now
         event = HookEvent(
             name or str(uuid.UUID(int=self._ids.getrandbits(128), version=4)),
             kind,
@@ -117,7 +117,7 @@ class HookEvents:
 
     def _look(self, event: HookEvent) -> None:
         """Tell who waits for an event if it is over; else look again when its time is."""
-        world = self._estate.world
+        world = self._resources.world
         event.pass_time(world.now)
         if not event.is_over:
             world.at(event.wait_until, lambda: self._look(event))
@@ -151,13 +151,13 @@ class HookEvents:
                 event.wait_until = event.wait_until if wait_until is None else wait_until
                 self._look(event)
 
-        operation = self._estate.operations.begin(
+        operation = self._resources.operations.begin(
             "updateLifecycleHookEvent",
             scale_set.resource_id,
             PROVIDER,
             scale_set.location,
             done,
-            self._estate.config.operation_seconds,
+            self._resources.config.operation_seconds,
             wanted=request.wanted,
         )
         return ArmAnswer(202, None, self._links.asynchronous(request, operation, scale_set.subscription))
@@ -166,7 +166,7 @@ class HookEvents:
         text = properties.get("waitUntil")
         if text is None:
             return None
-        clock = self._estate.world.clock
+        clock = self._resources.world.clock
         try:
             wall = datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
         except ValueError:
@@ -179,12 +179,12 @@ class HookEvents:
     def _set_of(self, request: ArmRequest) -> ScaleSet:
         if request.version < versions.HOOKS_SINCE:
             raise ArmError(404, "InvalidResourceType", "The resource type 'lifecycleHookEvents' could not be found.")
-        return self._who.scale_set(request)
+        return self._lookup.scale_set(request)
 
     def _of(self, scale_set: ScaleSet) -> Sequence[HookEvent]:
         events = self._events.get(scale_set.resource_id.lower(), [])
         for one in events:
-            one.pass_time(self._estate.world.now)
+            one.pass_time(self._resources.world.now)
         return events
 
     def _find(self, scale_set: ScaleSet, request: ArmRequest) -> HookEvent:
@@ -194,7 +194,7 @@ class HookEvents:
         raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
 
     def _show(self, scale_set: ScaleSet, event: HookEvent) -> dict[str, Any]:
-        wall = self._estate.world.clock.wall
+        wall = self._resources.world.clock.wall
         properties: dict[str, Any] = {
             "type": event.kind,
             "state": "Completed" if event.is_over else "Active",

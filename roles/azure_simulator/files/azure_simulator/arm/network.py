@@ -18,10 +18,10 @@ from .actions import refuse_flexible
 from .compute import PROVIDER as COMPUTE
 from .config import ArmConfig, PoolsConfig
 from .errors import ArmError, etag_mismatch, not_found, superseded
-from .estate import Estate, Machine, ScaleSet, compute_id, network_id
 from .operations import Operation, Operations
 from .outcomes import CANCELED
-from .ownership import Who
+from .ownership import ResourceLookup
+from .resources import ComputeResources, Machine, ScaleSet, compute_id, network_id
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 
 PROVIDER = "Microsoft.Network"
@@ -102,29 +102,29 @@ class Network:
     def __init__(
         self,
         config: ArmConfig,
-        estate: Estate,
+        compute: ComputeResources,
         vms: Mapping[str, VmConfig],
         operations: Operations,
         links: Links,
         pager: Pager,
     ) -> None:
         self._config = config
-        self._estate = estate
-        self._who = Who(estate)
-        self._world: World = estate.world
+        self._compute = compute
+        self._lookup = ResourceLookup(compute)
+        self._world: World = compute.world
         self._operations = operations
         self._links = links
         self._pager = pager
         self._resources: dict[str, Resource] = {}
         self._addresses = {vm.address: vm.handle for vm in vms.values()}
-        for machine in estate.machines.values():
+        for machine in compute.machines.values():
             if machine.vm.instance_number is None:
                 self._add_nic(machine)
         for balancer in config.load_balancers:
             self._add(BALANCERS, balancer, _balancer(balancer))
         for gateway in config.application_gateways:
             self._add(GATEWAYS, gateway, _gateway(gateway, vms))
-        estate.appeared.append(self._add_nic)
+        compute.appeared.append(self._add_nic)
         self._world.listen(self._heard)
 
     def routes(self, router: Router) -> None:
@@ -158,7 +158,7 @@ class Network:
         if vm.instance_number is not None:
             return
         owner = (vm.subscription_id, vm.resource_group)
-        scale_set = self._estate.set_of(machine)
+        scale_set = self._compute.set_of(machine)
         pools = pools_of(self._config, [vm.handle] if scale_set is None else list(_handles(scale_set)))
         properties: Document = {
             "ipConfigurations": [
@@ -357,8 +357,8 @@ class Network:
     def _members(self, pool: str, where: str = ON_BALANCERS) -> Iterator[tuple[str, str]]:
         """The name and the IP configuration of everybody who is in a pool by an interface."""
         pool = pool.lower()
-        for machine in self._estate.machines.values():
-            scale_set = self._estate.set_of(machine)
+        for machine in self._compute.machines.values():
+            scale_set = self._compute.set_of(machine)
             if scale_set is None or scale_set.flexible:
                 continue
             for interface, configuration, pools in _configurations(machine.network, where):
@@ -388,7 +388,7 @@ class Network:
             if resource.kind == GATEWAYS:
                 states.update(dict.fromkeys(self._behind(pool_id_, properties), "None"))
                 continue
-            for machine in self._estate.machines.values():
+            for machine in self._compute.machines.values():
                 if pool_id_ in self._pools_in_effect(machine):
                     state = admin_states.get(f"{pool.lower()}/{machine.name}", "None")
                     states[machine.vm.handle] = state
@@ -406,7 +406,7 @@ class Network:
             handle = self._handle(address)
             if handle is not None and pool.endswith(f"/{name}".lower()):
                 yield handle
-        for machine in self._estate.machines.values():
+        for machine in self._compute.machines.values():
             if pool in self._pools_in_effect(machine, ON_GATEWAYS):
                 yield machine.vm.handle
 
@@ -517,7 +517,7 @@ class Network:
 
     def list_set_nics(self, request: ArmRequest) -> ArmAnswer:
         """The interfaces of all instances of a uniform set: to be read only."""
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.networkInterfaces.GET")
         nics = [nic for machine in scale_set.machines.values() for nic in _instance_nics(scale_set, machine)]
         return self._pager.page(request, nics)
@@ -536,7 +536,7 @@ class Network:
         raise not_found("Microsoft.Network/networkInterfaces", request.names["nic"], request.names["group"])
 
     def _uniform(self, request: ArmRequest) -> tuple[ScaleSet, Machine]:
-        scale_set, machine = self._who.instance(request)
+        scale_set, machine = self._lookup.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.networkInterfaces.GET")
         return scale_set, machine
 

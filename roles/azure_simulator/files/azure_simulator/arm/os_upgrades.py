@@ -17,10 +17,20 @@ from typing import Any, Callable
 
 from .config import duration
 from .errors import ArmError, conflict, invalid
-from .estate import BATCH_PERCENT, DELETING, UNHEALTHY_PERCENT, UPDATING, Estate, Machine, Rolling, ScaleSet, enabled
 from .hook_events import APPROVED, HookEvents
 from .lifecycle import BATCH, SCHEDULING, hooks_of
-from .ownership import Who
+from .ownership import ResourceLookup
+from .resources import (
+    BATCH_PERCENT,
+    DELETING,
+    UNHEALTHY_PERCENT,
+    UPDATING,
+    ComputeResources,
+    Machine,
+    Rolling,
+    ScaleSet,
+    enabled,
+)
 from .routing import ArmAnswer, ArmRequest, Links, Router
 
 PROVIDER = "Microsoft.Compute"
@@ -35,13 +45,15 @@ _IMAGE = ("publisher", "offer", "sku", "version")
 class OsUpgrades:
     """The handler, and the upgrades that it has begun."""
 
-    def __init__(self, estate: Estate, links: Links, hooks: HookEvents, is_healthy: Callable[[str], bool]) -> None:
-        self._estate = estate
-        self._world = estate.world
+    def __init__(
+        self, resources: ComputeResources, links: Links, hooks: HookEvents, is_healthy: Callable[[str], bool]
+    ) -> None:
+        self._resources = resources
+        self._world = resources.world
         self._links = links
         self._hooks = hooks
         self._is_healthy = is_healthy
-        self._who = Who(estate)
+        self._lookup = ResourceLookup(resources)
 
     def routes(self, router: Router) -> None:
         """Make it known."""
@@ -52,7 +64,7 @@ class OsUpgrades:
 
         What Azure answers to it, and what it refuses, is not published.
         """
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         image = request.document().get("platformImageReference")
         if not isinstance(image, Mapping) or not all(isinstance(image.get(key), str) for key in _IMAGE):
             raise invalid("platformImageReference", f"platformImageReference must have {', '.join(_IMAGE)}.")
@@ -72,13 +84,13 @@ class OsUpgrades:
                 self._begin(scale_set, wanted)
 
         self._ask(scale_set, SCHEDULING, [scale_set.resource_id], scheduled)
-        operation = self._estate.operations.begin(
+        operation = self._resources.operations.begin(
             "seekAutoOSUpgradeApproval",
             scale_set.resource_id,
             PROVIDER,
             scale_set.location,
             lambda _status: None,
-            self._estate.config.operation_seconds,
+            self._resources.config.operation_seconds,
             wanted=request.wanted,
         )
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
@@ -106,7 +118,7 @@ class OsUpgrades:
         here = scale_set.unprotected
         rolling.pending = [machine for machine in rolling.pending if machine in here]
         if not rolling.pending:
-            self._estate.end_rolling(rolling, "Completed")
+            self._resources.end_rolling(rolling, "Completed")
             return
         size = max(1, math.floor(rolling.total * rolling.policy.get("maxBatchInstancePercent", BATCH_PERCENT) / 100))
         batch = {scale_set.id_of(machine): machine for machine in rolling.pending[:size]}
@@ -135,10 +147,10 @@ class OsUpgrades:
             machine.provisioning_state = UPDATING
             self._world.replace_disk(
                 machine.handle,
-                self._estate.config.instance_seconds,
+                self._resources.config.instance_seconds,
                 partial(self._has_disk, scale_set, rolling, machine),
             )
-        seconds = self._estate.config.instance_seconds
+        seconds = self._resources.config.instance_seconds
         # After the disks, whose end was put on the agenda before.
         self._world.at(
             self._world.now + seconds,
@@ -146,7 +158,7 @@ class OsUpgrades:
         )
 
     def _has_disk(self, scale_set: ScaleSet, rolling: Rolling, machine: Machine) -> None:
-        if self._estate.updated(scale_set, machine) and rolling.image is not None:
+        if self._resources.updated(scale_set, machine) and rolling.image is not None:
             machine.image = dict(rolling.image)
             machine.disks += 1
 
@@ -176,4 +188,4 @@ class OsUpgrades:
 
     def _fail(self, rolling: Rolling, code: str, message: str) -> None:
         rolling.error = ArmError(409, code, message)
-        self._estate.end_rolling(rolling, "Faulted")
+        self._resources.end_rolling(rolling, "Faulted")

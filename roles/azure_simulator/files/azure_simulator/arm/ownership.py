@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 from .errors import ArmError, not_found
-from .estate import AvailabilitySet, Estate, Machine, ScaleSet, compute_id
+from .resources import AvailabilitySet, ComputeResources, Machine, ScaleSet, compute_id
 from .routing import ArmRequest
 
 
-class Who:
+class ResourceLookup:
     """Finds what the names in a request's path stand for."""
 
-    def __init__(self, estate: Estate) -> None:
-        self._estate = estate
+    def __init__(self, resources: ComputeResources) -> None:
+        self._resources = resources
 
     @staticmethod
     def set_id(request: ArmRequest) -> str:
@@ -23,7 +23,7 @@ class Who:
 
     def scale_set(self, request: ArmRequest) -> ScaleSet:
         """The scale set."""
-        scale_set = self._estate.sets.get(self.set_id(request))
+        scale_set = self._resources.sets.get(self.set_id(request))
         if scale_set is None:
             names = request.names
             raise not_found("Microsoft.Compute/virtualMachineScaleSets", names["set"], names["group"])
@@ -44,7 +44,7 @@ class Who:
 
     def vms(self) -> list[Machine]:
         """All VMs of their own: instances of uniform sets are none."""
-        return [m for m in self._estate.machines.values() if m.vm.instance_number is None]
+        return [m for m in self._resources.machines.values() if m.vm.instance_number is None]
 
     @staticmethod
     def is_here(machine: Machine, request: ArmRequest) -> bool:
@@ -59,7 +59,7 @@ class Who:
 
     def vm(self, request: ArmRequest) -> Machine:
         """The VM."""
-        machine = self._estate.machine_at(self.place(request))
+        machine = self._resources.machine_at(self.place(request))
         if machine is None:
             raise not_found("Microsoft.Compute/virtualMachines", request.names["vm"], request.names["group"])
         return machine
@@ -72,7 +72,7 @@ class Who:
 
     def availability_set(self, request: ArmRequest) -> AvailabilitySet:
         """The availability set."""
-        found = self._estate.availability_sets.get(self.availability_set_id(request))
+        found = self._resources.availability_sets.get(self.availability_set_id(request))
         if found is None:
             raise not_found("Microsoft.Compute/availabilitySets", request.names["name"], request.names["group"])
         return found

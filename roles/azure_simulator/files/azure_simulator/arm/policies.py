@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import invalid
-from .estate import enabled
+from .resources import enabled
 
 PUBLISHED = ("2020-07-01", "2024-07-09")
 """The versions in which events are published."""

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Callable, NamedTuple
 
-from ..events import CANCELED, COMPLETED, SCHEDULED, STARTED, Event, Wish
+from ..events import CANCELED, COMPLETED, SCHEDULED, STARTED, Event, EventSpec
 from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
 from .errors import ArmError, conflict
-from .estate import COMPLETED_MAINTENANCE, DELETING, UPDATING, Estate, Machine, enabled
 from .operations import Operation
 from .outcomes import CANCELED as OPERATION_CANCELED
 from .outcomes import SUCCEEDED, Ending
+from .resources import COMPLETED_MAINTENANCE, DELETING, UPDATING, ComputeResources, Machine, enabled
 
 RESTART = "restart"
 REDEPLOY = "redeploy"
@@ -58,10 +58,10 @@ def _nothing(_status: str) -> None:
 class Power:
     """Runs the actions."""
 
-    def __init__(self, estate: Estate) -> None:
-        self._estate = estate
+    def __init__(self, resources: ComputeResources) -> None:
+        self._resources = resources
         self._moves: dict[str, tuple[str, Machine]] = {}  # action and machine, by the id of the event
-        estate.world.listen(self._heard)
+        resources.world.listen(self._heard)
 
     def act(
         self, action: str, machines: Sequence[Machine], target: str, location: str, wanted: Ending | None
@@ -73,7 +73,7 @@ class Power:
             events = [self._announce(action, machine) for machine in machines]
             operation = self._begin(action, target, location, wanted, None, [event for event in events if event])
             if not operation.waits_for:
-                self._estate.operations.end(operation)
+                self._resources.operations.end(operation)
             return operation
         return self._switch(action, machines, target, location, wanted)
 
@@ -82,10 +82,10 @@ class Power:
             raise conflict(
                 f"Operation '{action}' is not allowed on VM '{machine.name}' since it is marked for deletion."
             )
-        state = self._estate.world.vms[machine.handle].power
+        state = self._resources.world.vms[machine.handle].power
         if action in _NEEDS_A_HOST and state == DEALLOCATED:
             raise conflict(f"Operation '{action}' is not allowed on VM '{machine.name}' since it is deallocated.")
-        if action == MAINTAIN and not (machine.window and machine.window.is_open(self._estate.world.now)):
+        if action == MAINTAIN and not (machine.window and machine.window.is_open(self._resources.world.now)):
             raise conflict(
                 f"Operation 'performMaintenance' is not allowed on VM '{machine.name}' since the Subscription of this "
                 "VM is not eligible."
@@ -93,14 +93,14 @@ class Power:
 
     def _announce(self, action: str, machine: Machine) -> str:
         """Schedule the event; begun already where nobody has to agree. Returns its id."""
-        world = self._estate.world
+        world = self._resources.world
         told = _EVENTS[action]
         life = world.lives[told.event_type]._replace(source="User", description=told.description)
         vm = world.vms[machine.handle]
-        _kind, _name, properties = self._estate.policy_owner(machine.vm)
+        _kind, _name, properties = self._resources.policy_owner(machine.vm)
         policy = (properties.get("scheduledEventsPolicy") or {}).get(told.policy) or {}
         at_once = vm.scope.state == DISABLED or vm.power in OFF or enabled(policy.get("automaticallyApprove"))
-        event = world.create(Wish(told.event_type, (machine.handle,), life, born_started=at_once))
+        event = world.create(EventSpec(told.event_type, (machine.handle,), life, born_started=at_once))
         if vm.power in OFF:
             world.switch(machine.handle, RUNNING)
         # Without an impact there is nothing to wait for once it has begun.
@@ -115,19 +115,19 @@ class Power:
         """A machine is on another host: what was to happen to it on the old one will not."""
         if action == MAINTAIN and machine.window is not None:
             machine.window.result = COMPLETED_MAINTENANCE
-        world = self._estate.world
+        world = self._resources.world
         for event in world.events.values():
             if (event.event_type, event.life.source, event.resources) == ("Redeploy", "Platform", (machine.handle,)):
                 world.at(world.now, partial(self._withdraw, event))
 
     def _withdraw(self, event: Event) -> None:
         if event.status == SCHEDULED:
-            self._estate.world.withdraw(event.event_id)
+            self._resources.world.withdraw(event.event_id)
 
     def _switch(
         self, action: str, machines: Sequence[Machine], target: str, location: str, wanted: Ending | None
     ) -> Operation:
-        world = self._estate.world
+        world = self._resources.world
         ran = [world.vms[machine.handle].power for machine in machines]
         for machine in machines:
             machine.provisioning_state = UPDATING
@@ -142,11 +142,13 @@ class Power:
                 machine.provisioning_state = status
                 if status == SUCCEEDED:
                     world.switch(machine.handle, _POWER_AFTER.get(action, before))
-                scale_set = self._estate.set_of(machine)
+                scale_set = self._resources.set_of(machine)
                 if status == SUCCEEDED and action == REIMAGE and scale_set is not None and not scale_set.flexible:
                     scale_set.give_latest(machine)
 
-        seconds = self._estate.config.instance_seconds if action == REIMAGE else self._estate.config.operation_seconds
+        seconds = (
+            self._resources.config.instance_seconds if action == REIMAGE else self._resources.config.operation_seconds
+        )
         return self._begin(action, target, location, wanted, seconds, (), done)
 
     def _begin(
@@ -159,7 +161,7 @@ class Power:
         waits_for: Iterable[str],
         done: Callable[[str], None] = _nothing,
     ) -> Operation:
-        return self._estate.operations.begin(
+        return self._resources.operations.begin(
             action, target, "Microsoft.Compute", location, done, seconds, waits_for, wanted
         )
 
@@ -168,7 +170,7 @@ class Power:
         event = change.event
         if event is None:
             return
-        operations = self._estate.operations
+        operations = self._resources.operations
         hits_nobody = change.kind == "event" and change.what == STARTED and not event.life.impact
         if hits_nobody or (change.kind == "impact" and change.what == "end"):
             if event.event_id in self._moves:

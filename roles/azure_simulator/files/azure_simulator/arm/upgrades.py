@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import ArmError
-from .estate import Estate, Rolling, ScaleSet, iso
-from .ownership import Who
+from .ownership import ResourceLookup
+from .resources import ComputeResources, Rolling, ScaleSet, iso
 from .routing import ArmAnswer, ArmRequest, Handler, Links, Pager, Router
 
 PROVIDER = "Microsoft.Compute"
@@ -20,11 +20,11 @@ _TYPE = "Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades"
 class Upgrades:
     """The handlers."""
 
-    def __init__(self, estate: Estate, links: Links, pager: Pager) -> None:
-        self._estate = estate
+    def __init__(self, resources: ComputeResources, links: Links, pager: Pager) -> None:
+        self._resources = resources
         self._links = links
         self._pager = pager
-        self._who = Who(estate)
+        self._lookup = ResourceLookup(resources)
 
     def routes(self, router: Router) -> None:
         """Make them known."""
@@ -36,25 +36,25 @@ class Upgrades:
 
     def _start(self, of_image: bool) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
-            scale_set = self._who.scale_set(request)
-            operation = self._estate.start_rolling(scale_set, of_image, request.wanted)
+            scale_set = self._lookup.scale_set(request)
+            operation = self._resources.start_rolling(scale_set, of_image, request.wanted)
             return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
         return handle
 
     def cancel(self, request: ArmRequest) -> ArmAnswer:
         """Cancel the rolling upgrade."""
-        scale_set = self._who.scale_set(request)
-        operation = self._estate.cancel_rolling(scale_set, request.wanted)
+        scale_set = self._lookup.scale_set(request)
+        operation = self._resources.cancel_rolling(scale_set, request.wanted)
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
     def latest(self, request: ArmRequest) -> ArmAnswer:
         """The progress of the latest rolling upgrade. It has no id, in Azure neither."""
-        scale_set = self._who.scale_set(request)
+        scale_set = self._lookup.scale_set(request)
         rolling = scale_set.rolling
         if rolling is None:
             raise ArmError(404, "NotFound", "The entity was not found in this Azure location.")
-        when = self._estate.world.clock.wall
+        when = self._resources.world.clock.wall
         status = {
             "code": rolling.code,
             "startTime": iso(when(rolling.started)),
@@ -67,8 +67,8 @@ class Upgrades:
 
     def history(self, request: ArmRequest) -> ArmAnswer:
         """The upgrades of the image: here all that were started by the owner, the newest first."""
-        scale_set = self._who.scale_set(request)
-        when = self._estate.world.clock.wall
+        scale_set = self._lookup.scale_set(request)
+        when = self._resources.world.clock.wall
         rows = []
         for rolling in reversed(scale_set.os_upgrades):
             status = {"code": rolling.code, "startTime": iso(when(rolling.started))}

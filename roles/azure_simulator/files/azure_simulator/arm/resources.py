@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The estate: scale sets, their instances, VMs and availability sets, and what their owner may do to them.
+"""The resources of Compute: scale sets, their instances, VMs, availability sets, and what their owner may do to them.
 
 A model without HTTP. It acts on the world (a deletion raises Terminate, an eviction Preempt) and
 hears from it when machines are gone.
@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from typing import Any, Callable
 
 from ..events import CANCELED as WITHDRAWN
-from ..events import Wish
+from ..events import EventSpec
 from ..faults import FaultQueue
 from ..machines import VmConfig
 from ..world import DELETED, Change, World
@@ -266,7 +266,7 @@ def network_id(subscription: str, group: str, kind: str, name: str) -> str:
     return f"/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network/{kind}/{name}"
 
 
-class Estate:
+class ComputeResources:
     """Everything the subscriptions hold of Compute."""
 
     def __init__(
@@ -807,7 +807,7 @@ class Estate:
             self.world.at(self.world.now + self.config.operation_seconds, lambda: self.world.remove_vm(machine.handle))
         else:
             life = self.world.lives["Terminate"]._replace(notice=notice)
-            self.world.create(Wish("Terminate", (machine.handle,), life))
+            self.world.create(EventSpec("Terminate", (machine.handle,), life))
 
     def evict(self, machine: Machine) -> None:
         """Really evict a Spot machine."""
@@ -817,7 +817,7 @@ class Estate:
             )
         if machine.provisioning_state == DELETING:
             raise conflict(f"VM '{machine.name}' is being deleted.")
-        self.world.create(Wish("Preempt", (machine.handle,), self.world.lives["Preempt"]))
+        self.world.create(EventSpec("Preempt", (machine.handle,), self.world.lives["Preempt"]))
 
     def _heard(self, change: Change) -> None:
         """A machine is gone, whoever wanted it to, or stays after all because its Terminate was withdrawn."""
