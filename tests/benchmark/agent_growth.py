@@ -43,7 +43,7 @@ PATIENCE = 60.0
 LAUNCHER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from foghorn_agent.compiled import compile_elsewhere, forget
+from foghorn_agent.precompile import compile_elsewhere, forget
 assert compile_elsewhere()
 import foghorn_agent.cli
 import json

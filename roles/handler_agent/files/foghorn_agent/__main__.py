@@ -12,7 +12,7 @@ def start() -> int:
     """
     if "run" in sys.argv[1:]:
         # For as long as the machine runs. The other commands are over before it would have been worth it.
-        from foghorn_agent.compiled import compile_elsewhere
+        from foghorn_agent.precompile import compile_elsewhere
 
         compile_elsewhere()
     from foghorn_agent.cli import main

@@ -210,7 +210,7 @@ _OPTIONS: Dict[str, Tuple[str, Callable[[str], Any]]] = {
 
 def _run(asked: Arguments, _output: TextIO) -> int:
     # Only here: the other commands need none of it, and start faster.
-    from .compiled import forget
+    from .precompile import forget
     from .service import serve
 
     forget()

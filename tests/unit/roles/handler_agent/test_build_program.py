@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import List
 
 from edge_helpers import AGENT, PATIENCE
-from foghorn_agent.compiled import compile_elsewhere
+from foghorn_agent.precompile import compile_elsewhere
 from real_agent import build
 
 BUILDER = AGENT / "build_program.py"
@@ -75,7 +75,7 @@ if %r:
     def fork():
         raise OSError("no more processes")
     os.fork = fork
-from foghorn_agent.compiled import compile_elsewhere, forget
+from foghorn_agent.precompile import compile_elsewhere, forget
 print(compile_elsewhere())
 import foghorn_agent.service as service, foghorn_core.scheduled_events.client as client
 forget()
@@ -106,7 +106,7 @@ def test_given_the_program_when_a_child_compiles_it_then_its_modules_are_as_if_t
 REPLACED = """
 import sys
 sys.path.insert(0, %r)
-from foghorn_agent.compiled import compile_elsewhere, forget
+from foghorn_agent.precompile import compile_elsewhere, forget
 assert compile_elsewhere()
 import foghorn_agent.service
 from foghorn_agent.config import parse_config
