@@ -12,7 +12,7 @@ from typing import Any, Dict, Tuple
 from ansible.module_utils.basic import AnsibleModule
 
 from . import claims
-from .claims import ClaimError, Leased, Run, State, Wish
+from .claims import ClaimError, ClaimRequest, Leased, Run, State
 from .units import unknown_units
 
 READ = "read"
@@ -99,7 +99,7 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
         after = _lease(params, before, run, now)
     if not params["owner"]:
         return after
-    wish = Wish(
+    request = ClaimRequest(
         params["owner"],
         params["reason"],
         params["is_final"],
@@ -108,7 +108,7 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
         params["left_out"],
         params["seen"],
     )
-    return claims.claim(after, run, wish, now)
+    return claims.claim(after, run, request, now)
 
 
 def _lease(params: Dict[str, Any], before: State, run: Run, now: float) -> State:

@@ -56,7 +56,7 @@ class Run(NamedTuple):
     """What its controller needs to find out whether it is alive."""
 
 
-class Wish(NamedTuple):
+class ClaimRequest(NamedTuple):
     """What an owner says of its claim."""
 
     owner: str
@@ -190,22 +190,22 @@ def renew(state: State, run: Run, seconds: float, now: float, is_returning: bool
     return lease(state, run, seconds, now, is_returning=is_returning)
 
 
-def claim(state: State, run: Run, wish: Wish, now: float) -> State:
+def claim(state: State, run: Run, request: ClaimRequest, now: float) -> State:
     """Note that an owner wants the machine out of rotation, or what has become of its claim."""
-    before = state.claims.get(wish.owner, {})
+    before = state.claims.get(request.owner, {})
     after = {
         "since": before.get("since", now),
         "noted_at": now,
         "by": harmless_line(run.by, _LONGEST_TEXT),
-        "reason": harmless_line(wish.reason, _LONGEST_TEXT),
+        "reason": harmless_line(request.reason, _LONGEST_TEXT),
         "boot_id": boot_id(),
-        "is_final": wish.is_final,
-        "starts_at": wish.starts_at,
-        "approving": [harmless_line(event_id, _LONGEST_TEXT) for event_id in wish.approving][:_MOST_IDS],
-        "left_out_at": now if wish.left_out else None,
-        "seen": _seen(before.get("seen") or {}, wish.seen, now),
+        "is_final": request.is_final,
+        "starts_at": request.starts_at,
+        "approving": [harmless_line(event_id, _LONGEST_TEXT) for event_id in request.approving][:_MOST_IDS],
+        "left_out_at": now if request.left_out else None,
+        "seen": _seen(before.get("seen") or {}, request.seen, now),
     }
-    return state._replace(claims=dict(state.claims, **{wish.owner: after}))
+    return state._replace(claims=dict(state.claims, **{request.owner: after}))
 
 
 def _seen(before: Mapping[str, float], event_ids: Optional[Sequence[str]], now: float) -> Dict[str, float]:

@@ -176,13 +176,13 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = policy.read_desired_state(options)
+    desired = policy.read_desired_state(options)
     option = next(kind for kind in policy.KINDS if options[kind] is not None)
     group, name = read_name(options, "resource_group"), read_name(options, option)
 
     def work(client: ArmClient) -> dict[str, Any]:
         kind = policy.KINDS[option]
-        outcome = policy.set_policy(client, kind, group, name, wish, options["wait"], module.check_mode)
+        outcome = policy.set_policy(client, kind, group, name, desired, options["wait"], module.check_mode)
         warn(module, outcome.warnings)
         return {
             "changed": outcome.changed,

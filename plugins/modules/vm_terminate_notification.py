@@ -146,11 +146,11 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = read_desired_state(options)
+    desired = read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
     def work(client: ArmClient) -> dict[str, Any]:
-        outcome = virtual_machine.notify(client, group, name, wish, options["wait"], module.check_mode)
+        outcome = virtual_machine.notify(client, group, name, desired, options["wait"], module.check_mode)
         warn(module, outcome.warnings)
         return {
             "changed": outcome.changed,

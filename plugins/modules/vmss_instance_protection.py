@@ -161,13 +161,13 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = protection.read_desired_state(options)
+    desired = protection.read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "scale_set")
     instances = protection.read_instances(name, options["instances"])
 
     def work(client: ArmClient) -> dict[str, Any]:
         try:
-            outcome = protection.protect(client, group, name, instances, wish, module.check_mode)
+            outcome = protection.protect(client, group, name, instances, desired, module.check_mode)
         except Unfinished as error:
             module.fail_json(msg=str(error), **sign_in_of(client), **_report_protection(module, error.outcome))
         return _report_protection(module, outcome)

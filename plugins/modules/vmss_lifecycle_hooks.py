@@ -208,11 +208,11 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = lifecycle_hooks.read_desired_state(options)
+    desired = lifecycle_hooks.read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
     def work(client: ArmClient) -> dict[str, Any]:
-        outcome = lifecycle_hooks.set_hooks(client, group, name, wish, module.check_mode)
+        outcome = lifecycle_hooks.set_hooks(client, group, name, desired, module.check_mode)
         if outcome.obstacles and outcome.after:
             module.warn("No hook of %s will ever ask: %s" % (name, "; ".join(outcome.obstacles)))
         return {

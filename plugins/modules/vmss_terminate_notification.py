@@ -260,7 +260,7 @@ def main() -> None:
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     options = module.params
-    wish = read_desired_state(options)
+    desired = read_desired_state(options)
     rollout = scale_set.Rollout(options["update_instances"], read_limits(options), options["update_protected"])
     if rollout.which != NONE and not options["wait"]:
         raise OptionError(
@@ -271,7 +271,7 @@ def prepare(module: AnsibleModule) -> Work:
 
     def work(client: ArmClient) -> dict[str, Any]:
         try:
-            outcome = scale_set.notify(client, group, name, wish, rollout, options["wait"], module.check_mode)
+            outcome = scale_set.notify(client, group, name, desired, rollout, options["wait"], module.check_mode)
         except Unfinished as error:
             module.fail_json(msg=str(error), **sign_in_of(client), **_report_scale_set(module, group, error.outcome))
         return _report_scale_set(module, group, outcome)

@@ -97,7 +97,7 @@ def read_desired_state(options: Mapping[str, Any]) -> DesiredHooks:
 
 
 def set_hooks(
-    client: ArmClient, resource_group: str, name: str, wish: DesiredHooks, dry_run: bool = False
+    client: ArmClient, resource_group: str, name: str, desired: DesiredHooks, dry_run: bool = False
 ) -> HooksChange:
     """Set the lifecycle hooks of a scale set.
 
@@ -109,7 +109,7 @@ def set_hooks(
 
     def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, list[Json]], Write]:
         current = hooks_of(resource)
-        wanted = settle(wish, current)
+        wanted = settle(desired, current)
         if wanted == current or dry_run:
             return (resource, wanted), None
         if etag is None:
@@ -136,7 +136,7 @@ def set_hooks(
         content = answer.content
         shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ_SCALE_SETS)
         after = hooks_of(shown)
-        if settle(wish, after) != after:
+        if settle(desired, after) != after:
             raise ArmError(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
                 % (name, describe(after), describe(wanted))
@@ -166,13 +166,13 @@ def hooks_of(resource: Mapping[str, Any]) -> list[Json]:
     return [hook for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
 
 
-def settle(wish: DesiredHooks, current: Sequence[Json]) -> list[Json]:
+def settle(desired: DesiredHooks, current: Sequence[Json]) -> list[Json]:
     """The hooks that will be there: in the order in which they were read, new ones behind them.
 
     What differs in its spelling alone stays as it is, and so does what is not asked for.
     """
-    named = {hook["type"].lower(): hook for hook in wish.hooks}
-    removed = None if wish.remove is None else {one.lower() for one in wish.remove}
+    named = {hook["type"].lower(): hook for hook in desired.hooks}
+    removed = None if desired.remove is None else {one.lower() for one in desired.remove}
     wanted = []
     for hook in current:
         kind = str(hook.get("type")).lower()

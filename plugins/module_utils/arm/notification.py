@@ -116,14 +116,14 @@ def differ(shown: Notifications, wanted: Notifications) -> bool:
     return in_effect(shown) != in_effect(wanted)
 
 
-def settle(wish: DesiredState, current: Notifications) -> Notifications:
-    """What the notifications are to be: the wish, and where it says nothing, what is there."""
+def settle(desired: DesiredState, current: Notifications) -> Notifications:
+    """What the notifications are to be: what is desired, and where nothing is said, what is there."""
     return Notifications(
-        terminate=_settle(wish.terminate, current.terminate, wish.timeout, DEFAULT_TIMEOUT),
+        terminate=_settle(desired.terminate, current.terminate, desired.timeout, DEFAULT_TIMEOUT),
         os_image=(
             current.os_image
-            if wish.os_image is None
-            else _settle(wish.os_image, current.os_image, OS_IMAGE_TIMEOUT, OS_IMAGE_TIMEOUT)
+            if desired.os_image is None
+            else _settle(desired.os_image, current.os_image, OS_IMAGE_TIMEOUT, OS_IMAGE_TIMEOUT)
         ),
     )
 

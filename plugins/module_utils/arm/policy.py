@@ -101,12 +101,12 @@ def read_desired_state(options: Mapping[str, Any]) -> DesiredPolicy:
     version = options.get("publish_api_version")
     if version is not None and not _VERSION.match(version):
         raise OptionError("publish_api_version: %r is not a date like %s" % (version, DEFAULT_EVENTS_VERSION))
-    wish = DesiredPolicy(
+    desired = DesiredPolicy(
         {name: options[name] for name in APPROVALS if options.get(name) is not None}, options.get(PUBLISH), version
     )
-    if not wish.approvals and wish.publish is None:
+    if not desired.approvals and desired.publish is None:
         raise OptionError("nothing is asked for: set one of %s" % ", ".join([*APPROVALS, PUBLISH]))
-    return wish
+    return desired
 
 
 def set_policy(
@@ -114,7 +114,7 @@ def set_policy(
     kind: Kind,
     resource_group: str,
     name: str,
-    wish: DesiredPolicy,
+    desired: DesiredPolicy,
     wait: bool = True,
     dry_run: bool = False,
 ) -> PolicyChange:
@@ -124,7 +124,7 @@ def set_policy(
     :param dry_run: decide, but change nothing
     :raises ArmError: if that fails
     """
-    if wish.publish is None:
+    if desired.publish is None:
         client.need_compute(SINCE, "policies of scheduled events")
     else:
         client.need_compute(PUBLISHED_SINCE, "policies that publish scheduled events")
@@ -132,7 +132,7 @@ def set_policy(
 
     def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Json, Json], Write]:
         current = policy_of(resource)
-        differing = parts_to_send(wish, current)
+        differing = parts_to_send(desired, current)
         owner = _scale_set_of(resource) if kind is KINDS[VIRTUAL_MACHINE] else None
         if differing and owner is not None:
             raise ArmError(
@@ -162,7 +162,7 @@ def set_policy(
         raise ArmError(
             "publish_api_version: this cloud does not publish events in the version %s. Set one that it has, as %s, in"
             " which no SpotRebalanceRecommendation is published. %s"
-            % (wish.events_version or DEFAULT_EVENTS_VERSION, DEFAULT_EVENTS_VERSION, error),
+            % (desired.events_version or DEFAULT_EVENTS_VERSION, DEFAULT_EVENTS_VERSION, error),
             error.status,
             error.code,
         ) from None
@@ -213,22 +213,22 @@ def policy_of(resource: Mapping[str, Any]) -> Json:
     return policy if isinstance(policy, dict) else {}
 
 
-def parts_to_send(wish: DesiredPolicy, current: Mapping[str, Any]) -> Json:
-    """The parts of a policy that differ from the wish, each of them whole. Empty if none does."""
+def parts_to_send(desired: DesiredPolicy, current: Mapping[str, Any]) -> Json:
+    """The parts of a policy that differ from what is desired, each of them whole. Empty if none does."""
     parts: Json = {}
     for option, part in APPROVALS.items():
-        wanted = wish.approvals.get(option)
+        wanted = desired.approvals.get(option)
         if wanted is not None and wanted != _approves(current, part):
             parts[part] = {"automaticallyApprove": wanted}
-    if wish.publish is not None:
+    if desired.publish is not None:
         enabled, version = _publishes(current)
-        if wish.publish:
-            wanted_version = wish.events_version or version or DEFAULT_EVENTS_VERSION
+        if desired.publish:
+            wanted_version = desired.events_version or version or DEFAULT_EVENTS_VERSION
         else:
             # A version means nothing while nothing is published.
             wanted_version = version or DEFAULT_EVENTS_VERSION
-        if wish.publish != enabled or (wish.publish and wanted_version != version):
-            parts[TARGETS] = {TARGET: {"enable": wish.publish, "scheduledEventsApiVersion": wanted_version}}
+        if desired.publish != enabled or (desired.publish and wanted_version != version):
+            parts[TARGETS] = {TARGET: {"enable": desired.publish, "scheduledEventsApiVersion": wanted_version}}
     return parts
 
 

@@ -52,10 +52,10 @@ def read_desired_state(options: Mapping[str, Any]) -> dict[str, bool]:
 
     :raises OptionError: if none is
     """
-    wish = {option: bool(options[option]) for option in PARTS if options.get(option) is not None}
-    if not wish:
+    desired = {option: bool(options[option]) for option in PARTS if options.get(option) is not None}
+    if not desired:
         raise OptionError("nothing is asked for: set one of %s" % ", ".join(PARTS))
-    return wish
+    return desired
 
 
 def read_instances(scale_set: str, instances: Sequence[Any]) -> list[str]:
@@ -84,13 +84,13 @@ def protect(
     resource_group: str,
     scale_set: str,
     instances: Sequence[str],
-    wish: Mapping[str, bool],
+    desired: Mapping[str, bool],
     dry_run: bool = False,
 ) -> ProtectionChange:
     """Set the protection of some instances of a uniform scale set, one after the other.
 
     :param instances: ids
-    :param wish: by the names in `PARTS`
+    :param desired: by the names in `PARTS`
     :param dry_run: decide, but change nothing
     :raises Unfinished: if one failed after others were changed
     :raises ArmError: if that fails before anything was changed
@@ -101,7 +101,7 @@ def protect(
     for key in instances:
         path = "%s/virtualMachines/%s" % (set_id, quote(key, safe=""))
         try:
-            done.append({"instance_id": key, **_protect_one(client, path, wish, dry_run)})
+            done.append({"instance_id": key, **_protect_one(client, path, desired, dry_run)})
         except ArmError as error:
             so_far = ProtectionChange(set_id, tuple(done))
             if so_far.changed:
@@ -110,12 +110,12 @@ def protect(
     return ProtectionChange(set_id, tuple(done))
 
 
-def _protect_one(client: ArmClient, path: str, wish: Mapping[str, bool], dry_run: bool) -> Json:
+def _protect_one(client: ArmClient, path: str, desired: Mapping[str, bool], dry_run: bool) -> Json:
     def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Json], Write]:
         if "properties" not in resource:
             raise ArmError("%s has no properties of its own. %s" % (path.rsplit("/", 1)[-1], _FLEXIBLE))
         before = _protection_of(resource)
-        after = {**before, **wish}
+        after = {**before, **desired}
         if after == before or dry_run:
             return (before, after), None
         body: Json = {"properties": {"protectionPolicy": {PARTS[option]: value for option, value in after.items()}}}
@@ -130,7 +130,7 @@ def _protect_one(client: ArmClient, path: str, wish: Mapping[str, bool], dry_run
         content = answer.content
         shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ_INSTANCES)
         now = _protection_of(shown)
-        if any(now[option] != value for option, value in wish.items()):
+        if any(now[option] != value for option, value in desired.items()):
             raise ArmError(
                 "Azure accepted the change of instance %s, but then shows %s in place of %s. Did somebody else change"
                 " it?" % (path.rsplit("/", 1)[-1], now, after)

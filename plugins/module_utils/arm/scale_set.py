@@ -118,7 +118,7 @@ def notify(
     client: ArmClient,
     resource_group: str,
     name: str,
-    wish: DesiredState,
+    desired: DesiredState,
     rollout: Rollout = Rollout(),
     wait: bool = True,
     dry_run: bool = False,
@@ -137,7 +137,7 @@ def notify(
     def plan(resource: Json, etag: str | None) -> tuple[tuple[ScaleSet, Notifications], Write]:
         scale_set = parse_scale_set(resource)
         _check_has_model(scale_set)
-        wanted = settle(wish, scale_set.notifications)
+        wanted = settle(desired, scale_set.notifications)
         profile = profile_to_send(scale_set.notifications, wanted)
         if not profile or dry_run:
             return (scale_set, wanted), None
@@ -152,7 +152,7 @@ def notify(
     if answer is not None and wait:
         after = _read_back(client, path, answer, wanted)
     outcome = ScaleSetChange(
-        model_changes, scale_set, scale_set.notifications, after, (), (), (), (), _warnings(scale_set, wish)
+        model_changes, scale_set, scale_set.notifications, after, (), (), (), (), _warnings(scale_set, desired)
     )
     if rollout.which == NONE:
         return outcome
@@ -468,8 +468,8 @@ def _start_of(upgrade: rolling_upgrade.Upgrade | None) -> str | None:
     return upgrade.start_time if upgrade is not None else None
 
 
-def _warnings(scale_set: ScaleSet, wish: DesiredState) -> tuple[str, ...]:
-    if scale_set.spot and wish.terminate:
+def _warnings(scale_set: ScaleSet, desired: DesiredState) -> tuple[str, ...]:
+    if scale_set.spot and desired.terminate:
         return (
             "%s are Spot, for which Azure has no terminate notification: an eviction announces itself as Preempt, 30"
             " seconds before" % ("Some instances of %s" if scale_set.mixes else "The instances of %s") % scale_set.name,

@@ -37,7 +37,7 @@ class MachineChange(NamedTuple):
 
 
 def notify(
-    client: ArmClient, resource_group: str, name: str, wish: DesiredState, wait: bool = True, dry_run: bool = False
+    client: ArmClient, resource_group: str, name: str, desired: DesiredState, wait: bool = True, dry_run: bool = False
 ) -> MachineChange:
     """Set the notifications of one VM.
 
@@ -50,7 +50,7 @@ def notify(
 
     def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Notifications, Notifications], Write]:
         before = _parse(resource)
-        wanted = settle(wish, before)
+        wanted = settle(desired, before)
         profile = profile_to_send(before, wanted)
         if not profile or dry_run:
             return (resource, before, wanted), None
@@ -76,7 +76,7 @@ def notify(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
                 % (name, as_dict(after), as_dict(wanted))
             )
-    return MachineChange(wanted != before, resource, before, after, _warnings(resource, wish))
+    return MachineChange(wanted != before, resource, before, after, _warnings(resource, desired))
 
 
 def describe(resource: Json) -> Json:
@@ -89,8 +89,8 @@ def _parse(resource: Json) -> Notifications:
     return parse_profile((resource.get("properties") or {}).get("scheduledEventsProfile"))
 
 
-def _warnings(resource: Json, wish: DesiredState) -> tuple[str, ...]:
-    if wish.terminate and is_spot(resource.get("properties") or {}):
+def _warnings(resource: Json, desired: DesiredState) -> tuple[str, ...]:
+    if desired.terminate and is_spot(resource.get("properties") or {}):
         return (
             "%s is a Spot VM, for which Azure has no terminate notification: an eviction announces itself as Preempt,"
             " 30 seconds before" % resource.get("name"),

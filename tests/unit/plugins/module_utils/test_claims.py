@@ -15,10 +15,10 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 from ansible_collections.foghorn.azure_events.plugins.module_utils.claims import (
     ClaimError,
+    ClaimRequest,
     Leased,
     Run,
     State,
-    Wish,
 )
 
 NOW = 1_789_840_800.0
@@ -60,7 +60,7 @@ def test_given_the_directory_is_locked_by_any_user_when_claimed_then_that_blocks
 
 
 def test_given_a_claim_then_everybody_may_read_it_and_nobody_else_may_open_its_lock(directory: Path) -> None:
-    keep(directory, lambda state: claims.claim(state, FIRST, Wish("by_hand"), NOW))
+    keep(directory, lambda state: claims.claim(state, FIRST, ClaimRequest("by_hand"), NOW))
 
     modes = {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
     assert modes == {"claims.json": 0o644, ".claims.lock": 0o600}
@@ -70,8 +70,8 @@ def test_given_a_claim_for_events_when_it_is_said_again_then_it_is_kept_when_eac
     directory: Path,
 ) -> None:
     def say(event_ids: list[str] | None, seconds: float) -> None:
-        wish = Wish("handle_events", seen=event_ids)
-        keep(directory, lambda state: claims.claim(state, FIRST, wish, NOW + seconds))
+        request = ClaimRequest("handle_events", seen=event_ids)
+        keep(directory, lambda state: claims.claim(state, FIRST, request, NOW + seconds))
 
     say(["A"], 0.0)
     say(["a", "B"], 60.0)
@@ -136,7 +136,7 @@ def test_given_a_run_that_has_the_machine_out_then_somebody_else_may_count_on_th
     leased = claims.lease(State(), FIRST, 60, NOW)
     assert not claims.is_out(leased, "by_hand", NOW), "nobody has claimed it"
 
-    out = claims.claim(leased, FIRST, Wish("handle_events"), NOW)
+    out = claims.claim(leased, FIRST, ClaimRequest("handle_events"), NOW)
     assert claims.is_out(out, "by_hand", NOW)
     assert not claims.is_out(out, "handle_events", NOW), "that is another run for the same"
     assert not claims.is_out(out, "by_hand", NOW + 60), "its lease has ended: nobody takes care"
@@ -172,8 +172,11 @@ def test_given_a_lease_that_ended_and_nobody_took_when_renewed_then_it_goes_on()
 
 
 def test_given_two_owners_when_one_gives_up_then_the_other_still_claims_it(directory: Path) -> None:
-    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand", "disk"), NOW))
-    keep(directory, lambda state: claims.claim(state, FIRST, Wish("handle_events"), NOW))
+    keep(
+        directory,
+        lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand", "disk"), NOW),
+    )
+    keep(directory, lambda state: claims.claim(state, FIRST, ClaimRequest("handle_events"), NOW))
     (directory / "services.json").touch()
 
     after = keep(directory, lambda state: claims.release(state, FIRST, "handle_events"))
@@ -183,7 +186,7 @@ def test_given_two_owners_when_one_gives_up_then_the_other_still_claims_it(direc
 
 
 def test_given_the_last_claim_when_given_up_then_nothing_is_left(directory: Path) -> None:
-    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
 
     keep(directory, lambda state: claims.release(state, FIRST, "by_hand"))
 
@@ -192,7 +195,7 @@ def test_given_the_last_claim_when_given_up_then_nothing_is_left(directory: Path
 
 
 def test_given_a_record_that_is_still_there_when_the_last_claim_is_given_up_then_it_is_kept(directory: Path) -> None:
-    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
     (directory / "services.json").touch()
 
     with pytest.raises(ClaimError, match=r"still holds services\.json: not all was restored"):
@@ -204,7 +207,7 @@ def test_given_a_record_that_is_still_there_when_the_last_claim_is_given_up_then
 def test_given_somebody_elses_files_when_the_last_claim_is_given_up_then_they_stay(directory: Path) -> None:
     directory.mkdir(parents=True)
     (directory / "precious").touch()
-    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
 
     keep(directory, lambda state: claims.release(state, FIRST, "by_hand"), "services.json")
 
@@ -212,9 +215,9 @@ def test_given_somebody_elses_files_when_the_last_claim_is_given_up_then_they_st
 
 
 def test_given_a_claim_when_said_again_then_it_is_as_old_as_it_was() -> None:
-    first = claims.claim(State(), FIRST, Wish("handle_events", "Reboot A"), NOW)
+    first = claims.claim(State(), FIRST, ClaimRequest("handle_events", "Reboot A"), NOW)
 
-    after = claims.claim(first, SECOND, Wish("handle_events", "Reboot B", approving=["B"]), NOW + 5)
+    after = claims.claim(first, SECOND, ClaimRequest("handle_events", "Reboot B", approving=["B"]), NOW + 5)
 
     claim = after.claims["handle_events"]
     assert (claim["since"], claim["noted_at"], claim["reason"]) == (NOW, NOW + 5, "Reboot B")
@@ -224,9 +227,9 @@ def test_given_a_claim_when_said_again_then_it_is_as_old_as_it_was() -> None:
 
 
 def test_given_somebody_elses_text_when_claimed_then_it_is_one_short_harmless_line() -> None:
-    wish = Wish("handle_events", "Reboot \x1b[31m\n" + "A" * 9999, approving=["\x07"] * 9999)
+    request = ClaimRequest("handle_events", "Reboot \x1b[31m\n" + "A" * 9999, approving=["\x07"] * 9999)
 
-    claim = claims.claim(State(), FIRST, wish, NOW).claims["handle_events"]
+    claim = claims.claim(State(), FIRST, request, NOW).claims["handle_events"]
 
     assert claim["reason"].startswith("Reboot \ufffd[31m")
     assert len(claim["reason"]) < 300
@@ -236,7 +239,7 @@ def test_given_somebody_elses_text_when_claimed_then_it_is_one_short_harmless_li
 def test_given_an_event_that_was_tried_in_vain_then_that_outlasts_the_claim_until_it_is_forgotten(
     directory: Path,
 ) -> None:
-    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
 
     keep(
         directory,
@@ -281,7 +284,7 @@ def test_given_a_damaged_file_when_read_then_it_is_named_and_not_taken_for_no_cl
 
 
 def test_given_a_write_that_was_cut_short_when_read_and_given_up_then_it_is_as_before(directory: Path) -> None:
-    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, Wish("by_hand"), NOW))
+    keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
     (directory / ".claims.json.new").write_text('{"lease": nul')
 
     assert list(claims.read(str(directory)).claims) == ["by_hand"]
@@ -321,7 +324,7 @@ def _take(directory: str, number: int) -> None:
         with claims.locked(directory):
             state = claims.read(directory)
             run = Run(str(number))
-            taken = claims.claim(claims.lease(state, run, 60, NOW, "any"), run, Wish(f"owner{number}"), NOW)
+            taken = claims.claim(claims.lease(state, run, 60, NOW, "any"), run, ClaimRequest(f"owner{number}"), NOW)
             claims.write(directory, taken)
         with claims.locked(directory):
             state = claims.read(directory)._replace(lease=None)
@@ -334,7 +337,7 @@ def test_given_many_at_once_when_they_claim_and_give_up_then_none_undoes_what_an
     for other in others:
         other.start()
     for _turn in range(20):
-        keep(directory, lambda state: claims.claim(state._replace(lease=None), FIRST, Wish("mine"), NOW))
+        keep(directory, lambda state: claims.claim(state._replace(lease=None), FIRST, ClaimRequest("mine"), NOW))
         assert "mine" in json.loads((directory / claims.FILE).read_text())["claims"]
     for other in others:
         other.join()

@@ -57,7 +57,7 @@ def options(state: str = "present", **more: Any) -> dict[str, Any]:
     return {"state": state, "hooks": None, "exclusive": False, "types": None, **more}
 
 
-def wish(*hooks: dict[str, Any], **more: Any) -> DesiredHooks:
+def desired(*hooks: dict[str, Any], **more: Any) -> DesiredHooks:
     return read_desired_state(options(hooks=list(hooks), **more))
 
 
@@ -79,7 +79,7 @@ class TestPresent:
     def test_given_no_hook_when_one_is_wanted_then_what_was_given_is_sent_and_what_azure_fills_in_is_returned(
         self,
     ) -> None:
-        arm, change = run(web(), web(hook()), wanted=wish({"type": BATCH}))
+        arm, change = run(web(), web(hook()), wanted=desired({"type": BATCH}))
         assert arm.lines == [READ, PATCH]
         assert arm.requests[1].headers["if-match"] == '"1"'
         assert sent(arm) == [{"type": BATCH}]
@@ -88,13 +88,13 @@ class TestPresent:
 
     @pytest.mark.parametrize("wait", ["PT30M", "PT0.5H", "PT1800S", "pt30m", "P0DT30M", None])
     def test_given_the_hook_is_there_in_any_spelling_then_nothing_is_sent(self, wait: str | None) -> None:
-        arm, change = run(web(hook()), wanted=wish({"type": BATCH, "wait_duration": wait}))
+        arm, change = run(web(hook()), wanted=desired({"type": BATCH, "wait_duration": wait}))
         assert (arm.lines, change.changed) == ([READ], False)
 
     def test_given_another_wait_then_it_alone_changes_and_unknown_members_stay(self) -> None:
         found = hook(action="Reject", audience="x")
         after = {**found, "waitDuration": "PT1H"}
-        arm, change = run(web(found), web(after), wanted=wish({"type": BATCH, "wait_duration": "PT1H"}))
+        arm, change = run(web(found), web(after), wanted=desired({"type": BATCH, "wait_duration": "PT1H"}))
         assert sent(arm) == [after]
         assert change.after[0]["default_action"] == "Reject"
 
@@ -102,30 +102,30 @@ class TestPresent:
         arm, change = run(
             web(NEWER, hook(SCHEDULING, "PT8H")),
             web(NEWER, hook(SCHEDULING, "PT8H"), hook()),
-            wanted=wish({"type": BATCH}),
+            wanted=desired({"type": BATCH}),
         )
         assert sent(arm) == [NEWER, hook(SCHEDULING, "PT8H"), {"type": BATCH}]
         assert [one["type"] for one in change.after] == [NEWER["type"], SCHEDULING, BATCH]
 
     def test_given_exclusive_then_the_others_go(self) -> None:
-        arm, change = run(web(NEWER, hook()), web(hook()), wanted=wish({"type": BATCH}, exclusive=True))
+        arm, change = run(web(NEWER, hook()), web(hook()), wanted=desired({"type": BATCH}, exclusive=True))
         assert sent(arm) == [hook()]
         assert change.changed
 
     def test_given_check_mode_then_nothing_is_sent_and_what_the_service_decides_is_none(self) -> None:
-        arm, change = run(web(), wanted=wish({"type": BATCH, "wait_duration": "PT2H"}), dry_run=True)
+        arm, change = run(web(), wanted=desired({"type": BATCH, "wait_duration": "PT2H"}), dry_run=True)
         assert (arm.lines, change.changed) == ([READ], True)
         assert change.after == [{"type": BATCH, "wait_duration": "PT2H", "default_action": None}]
 
     def test_given_an_operation_then_its_end_is_waited_for_and_the_set_is_read_twice_in_all(self) -> None:
         accepted = Step(200, web().content, {"Azure-AsyncOperation": "{base}/operations/1"})
-        arm, change = run(web(), accepted, ok({"status": "Succeeded"}), web(hook()), wanted=wish({"type": BATCH}))
+        arm, change = run(web(), accepted, ok({"status": "Succeeded"}), web(hook()), wanted=desired({"type": BATCH}))
         assert arm.lines == [READ, PATCH, "GET /operations/1", READ]
         assert change.after[0]["wait_duration"] == "PT30M"
 
     def test_given_somebody_else_was_faster_then_it_is_read_again_and_his_hook_stays(self) -> None:
         arm, _change = run(
-            web(), refused(412, "PreconditionFailed"), web(NEWER), web(NEWER, hook()), wanted=wish({"type": BATCH})
+            web(), refused(412, "PreconditionFailed"), web(NEWER), web(NEWER, hook()), wanted=desired({"type": BATCH})
         )
         assert json.loads(arm.sent("PATCH")[1])["properties"]["lifecycleHooksProfile"]["lifecycleHooks"] == [
             NEWER,
@@ -134,25 +134,25 @@ class TestPresent:
 
     def test_given_no_etag_then_nothing_is_written(self) -> None:
         with pytest.raises(ArmError, match="shows no etag"):
-            run(web(etag=None), wanted=wish({"type": BATCH}))
+            run(web(etag=None), wanted=desired({"type": BATCH}))
 
     def test_given_azure_then_shows_another_hook_then_that_is_an_error(self) -> None:
         with pytest.raises(ArmError, match=r"then shows .*PT30M"):
-            run(web(), web(hook()), wanted=wish({"type": BATCH, "wait_duration": "PT1H"}))
+            run(web(), web(hook()), wanted=desired({"type": BATCH, "wait_duration": "PT1H"}))
 
     def test_given_a_cloud_that_takes_no_reject_then_the_error_names_the_option(self) -> None:
         refusal = refused(400, "InvalidParameter", "The value 'Reject' of parameter 'defaultAction' is invalid.")
         with pytest.raises(ArmError, match=r"^default_action: this cloud does not take Reject yet"):
-            run(web(), refusal, wanted=wish({"type": BATCH, "default_action": "Reject"}))
+            run(web(), refusal, wanted=desired({"type": BATCH, "default_action": "Reject"}))
 
     def test_given_another_refusal_then_azures_words_are_told(self) -> None:
         with pytest.raises(ArmError, match=r"was refused: 400 BadRequest: so it is"):
-            run(web(), refused(400, "BadRequest"), wanted=wish({"type": BATCH}))
+            run(web(), refused(400, "BadRequest"), wanted=desired({"type": BATCH}))
 
     def test_given_a_cloud_that_is_too_old_then_the_error_says_since_when(self) -> None:
         message = "No registered resource provider found. The supported api-versions are '2024-03-01, 2025-04-01'."
         with pytest.raises(ArmError, match=r"lifecycle hooks of scale sets need Microsoft\.Compute 2025-11-01"):
-            run(refused(400, "NoRegisteredProviderFound", message), wanted=wish({"type": BATCH}))
+            run(refused(400, "NoRegisteredProviderFound", message), wanted=desired({"type": BATCH}))
 
 
 class TestAbsent:

@@ -29,10 +29,10 @@ def profile(enable: Any, timeout: Any = "PT5M") -> dict[str, Any]:
     return {"terminateNotificationProfile": {"enable": enable, "notBeforeTimeout": timeout}}
 
 
-def sent(wish: DesiredState, current: Any) -> bytes:
-    """The profile that brings a resource with the profile `current` to the wish, as it goes over the wire."""
+def sent(desired: DesiredState, current: Any) -> bytes:
+    """The profile that brings a resource with the profile `current` to what is desired, as it goes over the wire."""
     before = parse_profile(current)
-    return encode(profile_to_send(before, settle(wish, before)))
+    return encode(profile_to_send(before, settle(desired, before)))
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_given_notifications_then_they_are_returned_in_words_of_ansible() -> Non
 def test_given_any_state_and_wish_then_what_was_sent_settles_it_for_good(
     terminate: bool, timeout: int | None, os_image: bool | None, is_on: bool, has: int | None, os_is_on: bool
 ) -> None:
-    wish = DesiredState(terminate, timeout, os_image)
+    desired = DesiredState(terminate, timeout, os_image)
     before = Notifications(Notification(is_on, has), Notification(os_is_on, 900 if os_is_on else None))
-    wanted = settle(wish, before)
-    assert settle(wish, wanted) == wanted
+    wanted = settle(desired, before)
+    assert settle(desired, wanted) == wanted
     assert profile_to_send(wanted, wanted) == {}
     assert wanted.terminate.enable == terminate

@@ -63,13 +63,13 @@ def resource(kind: Any, policy: Any = None, **properties: Any) -> dict[str, Any]
 def run(
     *script: Step,
     kind: Any = VM,
-    wish: DesiredPolicy = PUBLISH,
+    desired: DesiredPolicy = PUBLISH,
     timeout: float = 600,
     time: FakeTime | None = None,
     **options: Any,
 ) -> tuple[ScriptedArm, PolicyChange]:
     with ScriptedArm(*script) as arm, client_of(arm, time or FakeTime(), timeout) as client:
-        return arm, set_policy(client, kind, "shop", "it", wish, **options)
+        return arm, set_policy(client, kind, "shop", "it", desired, **options)
 
 
 @pytest.mark.parametrize("kind", [VM, AVSET])
@@ -85,7 +85,7 @@ def test_given_a_vm_or_availability_set_then_only_the_policy_is_patched(kind: An
 
 
 def test_given_approvals_are_wanted_then_those_that_differ_are_sent_as_documented() -> None:
-    wish = DesiredPolicy(
+    desired = DesiredPolicy(
         {
             "approve_user_initiated_reboot": True,
             "approve_user_initiated_redeploy": True,
@@ -101,7 +101,7 @@ def test_given_approvals_are_wanted_then_those_that_differ_are_sent_as_documente
         "userInitiatedRedeploy": {"automaticallyApprove": True},
         "allInstancesDown": {"automaticallyApprove": False},
     }
-    arm, _unused = run(ok(resource(VM, current)), ok(resource(VM, after)), wish=wish)
+    arm, _unused = run(ok(resource(VM, current)), ok(resource(VM, after)), desired=desired)
     (body,) = arm.sent("PATCH")
     assert body == (
         b'{"properties":{"scheduledEventsPolicy":{"userInitiatedRedeploy":{"automaticallyApprove":true},'
@@ -117,7 +117,7 @@ DOWN = "approve_all_instances_down"
 )
 def test_given_azures_default_when_all_instances_down_shall_wait_then_that_is_written(current: Any) -> None:
     off = {"allInstancesDown": {"automaticallyApprove": False}}
-    arm, outcome = run(ok(resource(VM, current)), ok(resource(VM, off)), wish=DesiredPolicy({DOWN: False}))
+    arm, outcome = run(ok(resource(VM, current)), ok(resource(VM, off)), desired=DesiredPolicy({DOWN: False}))
     assert arm.sent("PATCH") == [
         b'{"properties":{"scheduledEventsPolicy":{"allInstancesDown":{"automaticallyApprove":false}}}}'
     ]
@@ -126,19 +126,19 @@ def test_given_azures_default_when_all_instances_down_shall_wait_then_that_is_wr
 
 @pytest.mark.parametrize("current", [None, {"allInstancesDown": {"automaticallyApprove": True}}])
 def test_given_azure_approves_all_instances_down_when_that_is_wanted_then_nothing_is_sent(current: Any) -> None:
-    _arm, outcome = run(ok(resource(VM, current)), wish=DesiredPolicy({DOWN: True}))
+    _arm, outcome = run(ok(resource(VM, current)), desired=DesiredPolicy({DOWN: True}))
     assert not outcome.changed
     assert outcome.after[DOWN] is True
 
 
 def test_given_azures_default_when_user_initiated_ones_shall_wait_then_nothing_is_sent() -> None:
-    wish = DesiredPolicy({"approve_user_initiated_reboot": False, "approve_user_initiated_redeploy": False})
-    assert not run(ok(resource(VM)), wish=wish)[1].changed
+    desired = DesiredPolicy({"approve_user_initiated_reboot": False, "approve_user_initiated_redeploy": False})
+    assert not run(ok(resource(VM)), desired=desired)[1].changed
 
 
 def test_given_azure_does_not_say_what_was_asked_for_then_that_is_an_error() -> None:
     with pytest.raises(ArmError, match="then shows"):
-        run(ok(resource(VM)), ok(resource(VM)), wish=DesiredPolicy({DOWN: False}))
+        run(ok(resource(VM)), ok(resource(VM)), desired=DesiredPolicy({DOWN: False}))
 
 
 def test_given_a_scale_set_then_it_is_written_back_as_it_was_but_for_the_policy() -> None:
@@ -207,19 +207,19 @@ def test_given_another_version_is_published_then_it_stays_unless_one_is_wanted()
     arm, _unused = run(
         ok(resource(VM, current)),
         ok(resource(VM, PUBLISHED)),
-        wish=DesiredPolicy(publish=True, events_version="2020-07-01"),
+        desired=DesiredPolicy(publish=True, events_version="2020-07-01"),
     )
     assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS]
 
 
 @pytest.mark.parametrize("current", [None, {}, {"scheduledEventsAdditionalPublishingTargets": None}])
 def test_given_nothing_is_published_when_that_is_wanted_then_nothing_is_sent(current: Any) -> None:
-    assert not run(ok(resource(VM, current)), wish=DesiredPolicy(publish=False))[1].changed
+    assert not run(ok(resource(VM, current)), desired=DesiredPolicy(publish=False))[1].changed
 
 
 def test_given_it_is_published_when_that_is_not_wanted_then_it_is_switched_off() -> None:
     off = json.loads(json.dumps(PUBLISHED).replace("true", "false"))
-    arm, outcome = run(ok(resource(VM, PUBLISHED)), ok(resource(VM, off)), wish=DesiredPolicy(publish=False))
+    arm, outcome = run(ok(resource(VM, PUBLISHED)), ok(resource(VM, off)), desired=DesiredPolicy(publish=False))
     assert arm.sent("PATCH") == [b'{"properties":{"scheduledEventsPolicy":{%s}}}' % TARGETS.replace(b"true", b"false")]
     assert outcome.changed
 
@@ -254,7 +254,7 @@ def test_given_the_version_with_rebalance_recommendations_then_it_is_sent_and_re
     arm, outcome = run(
         ok(resource(VM, PUBLISHED)),
         ok(resource(VM, wanted)),
-        wish=DesiredPolicy(publish=True, events_version="2024-07-09"),
+        desired=DesiredPolicy(publish=True, events_version="2024-07-09"),
     )
     assert b'"scheduledEventsApiVersion":"2024-07-09"' in arm.sent("PATCH")[0]
     assert outcome.after["publish_api_version"] == "2024-07-09"
@@ -265,7 +265,7 @@ def test_given_a_cloud_that_refuses_the_version_then_the_error_names_the_option_
 ):
     refusal = refused(400, "InvalidParameter", "The value '2024-07-09' of scheduledEventsApiVersion is invalid.")
     with pytest.raises(ArmError) as error:
-        run(ok(resource(VM)), refusal, wish=DesiredPolicy(publish=True, events_version="2024-07-09"))
+        run(ok(resource(VM)), refusal, desired=DesiredPolicy(publish=True, events_version="2024-07-09"))
     said = str(error.value)
     assert said.startswith("publish_api_version: this cloud does not publish events in the version 2024-07-09. Set")
     assert "2020-07-01" in said

@@ -40,10 +40,10 @@ def instance(scale_in: bool | None = None, actions: bool | None = None, **more: 
 
 
 def run(
-    *script: Step, instances: Sequence[str] = ("1",), wish: Mapping[str, bool] | None = None, dry_run: bool = False
+    *script: Step, instances: Sequence[str] = ("1",), desired: Mapping[str, bool] | None = None, dry_run: bool = False
 ) -> tuple[ProtectionChange, ScriptedArm]:
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
-        return protect(client, "shop", "web", instances, ACTIONS if wish is None else wish, dry_run), arm
+        return protect(client, "shop", "web", instances, ACTIONS if desired is None else desired, dry_run), arm
 
 
 def test_given_an_instance_when_it_is_protected_then_only_the_documented_body_is_put_if_nobody_was_faster() -> None:
@@ -67,17 +67,17 @@ def test_given_an_instance_when_it_is_protected_then_only_the_documented_body_is
 
 
 def test_given_a_part_that_is_not_asked_for_then_it_stays() -> None:
-    _change, arm = run(instance(True, True), instance(True, False), wish={"scale_set_actions": False})
+    _change, arm = run(instance(True, True), instance(True, False), desired={"scale_set_actions": False})
     policy = json.loads(arm.sent("PUT")[0])["properties"]["protectionPolicy"]
     assert policy == {"protectFromScaleIn": True, "protectFromScaleSetActions": False}
 
 
 @pytest.mark.parametrize(
-    ("found", "wish"),
+    ("found", "desired"),
     [(instance(False, True), ACTIONS), (instance(), {"scale_in": False}), (instance(True), {"scale_in": True})],
 )
-def test_given_it_is_as_wanted_then_nothing_is_sent(found: Step, wish: Mapping[str, bool]) -> None:
-    change, arm = run(found, wish=wish)
+def test_given_it_is_as_wanted_then_nothing_is_sent(found: Step, desired: Mapping[str, bool]) -> None:
+    change, arm = run(found, desired=desired)
     assert (len(arm.requests), change.changed) == (1, False)
 
 

@@ -148,10 +148,10 @@ def dialogue(*script: Step, timeout: float = 600) -> Iterator[tuple[ScriptedArm,
 
 
 def run(
-    script: Sequence[Step], wish: DesiredState = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
+    script: Sequence[Step], desired: DesiredState = TEN_MINUTES, rollout: Rollout = Rollout(), **options: Any
 ) -> tuple[ScriptedArm, ScaleSetChange]:
     with dialogue(*script) as (arm, client, _unused):
-        return arm, notify(client, "shop", "web", wish, rollout, **options)
+        return arm, notify(client, "shop", "web", desired, rollout, **options)
 
 
 def test_given_no_profile_when_enabling_then_it_is_patched_alone_polled_and_read_back() -> None:

@@ -62,14 +62,14 @@ def updating() -> Step:
 
 def run(
     *script: Step,
-    wish: DesiredState = DesiredState(True, 300),
+    desired: DesiredState = DesiredState(True, 300),
     timeout: float = 600,
     time: FakeTime | None = None,
     **options: Any,
 ) -> tuple[ScriptedArm, MachineChange]:
     time = time or FakeTime()
     with ScriptedArm(*script) as arm, client_of(arm, time, timeout) as client:
-        return arm, notify(client, "shop", "db", wish, **options)
+        return arm, notify(client, "shop", "db", desired, **options)
 
 
 def test_given_no_profile_when_enabling_then_it_is_patched_alone_and_read_back() -> None:
@@ -99,12 +99,12 @@ def test_given_it_is_so_already_then_one_read_is_all() -> None:
 
 
 def test_given_an_enabled_one_when_disabling_then_it_is_patched() -> None:
-    arm, _unused = run(ok(vm(True)), ok(vm(False)), wish=DesiredState(False))
+    arm, _unused = run(ok(vm(True)), ok(vm(False)), desired=DesiredState(False))
     assert arm.sent("PATCH") == [DISABLE]
 
 
 def test_given_azure_drops_what_was_disabled_then_that_is_what_was_wanted() -> None:
-    arm, outcome = run(ok(vm(True)), ok(vm(scheduledEventsProfile={})), wish=DesiredState(False, os_image=False))
+    arm, outcome = run(ok(vm(True)), ok(vm(scheduledEventsProfile={})), desired=DesiredState(False, os_image=False))
     assert arm.sent("PATCH") == [DISABLE]
     assert (outcome.changed, outcome.after.terminate) == (True, Notification())
 
