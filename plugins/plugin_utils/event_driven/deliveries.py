@@ -40,8 +40,8 @@ from .announcement import (
     only_words_again,
     word,
 )
+from .dedup import DEFAULT_CAPACITY, Deduplicator
 from .hosts import HostMap, group_of, read_host_map
-from .memory import DEFAULT_CAPACITY, Memory
 
 # Where the sources put what they received: Service Bus and Event Hubs, webhooks and event streams.
 _WRAPPERS = ("body", "payload")
@@ -90,7 +90,7 @@ class Translator:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: Deduplicator,
         hosts: HostMap | None,
         log: Callable[[str], None],
         utc_now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
@@ -172,7 +172,7 @@ def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> T
     capacity = options.get("remember", DEFAULT_CAPACITY)
     if not isinstance(capacity, int) or isinstance(capacity, bool) or not 1 <= capacity <= _MOST_REMEMBERED:
         raise OptionError("remember: %r is not a number from 1 to %d" % (capacity, _MOST_REMEMBERED))
-    return Translator(Memory(capacity), read_host_map(options, log), log)
+    return Translator(Deduplicator(capacity), read_host_map(options, log), log)
 
 
 def _unpacked(content: Any) -> Any:

@@ -20,8 +20,8 @@ from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_u
 from ...module_utils.scheduled_events.text import plain
 from ..approval_times import is_open
 from .announcement import Json, of_event
+from .dedup import Deduplicator
 from .hosts import HostMap
-from .memory import Memory
 from .options import Options, Remind
 from .readers import Found, Reader, Reading, open_reader
 
@@ -86,14 +86,14 @@ async def repeat(
         or not: whatever was not done about it last night is to be done tonight, and no restart can lose it
     :param remind: when an event that has not begun is told again; None: never
     """
-    memory = Memory()
+    memory = Deduplicator()
     reminders = None if remind is None else Reminders(remind)
     problems = Problems(tell)
     failures = 0
     while True:
         began = clock()
         if not is_open(announce_between, utc_now().timestamp()):
-            memory = Memory()
+            memory = Deduplicator()
             await sleep(interval)
             continue
         try:
@@ -113,7 +113,11 @@ async def repeat(
 
 
 def news(
-    found: Iterable[Found], memory: Memory, hosts: HostMap | None, now: datetime, reminders: Reminders | None = None
+    found: Iterable[Found],
+    memory: Deduplicator,
+    hosts: HostMap | None,
+    now: datetime,
+    reminders: Reminders | None = None,
 ) -> list[Json]:
     """Announce what was not told before: the most urgent event first, and each in the order of its statuses."""
     fresh: dict[NameKey, list[Found]] = {}

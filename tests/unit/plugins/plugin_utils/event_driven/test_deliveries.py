@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.dedup import Deduplicator
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.deliveries import (
     Translator,
     open_translator,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -442,6 +442,6 @@ def test_given_a_template_for_an_option_when_the_filter_opens_then_it_says_that_
 
 def test_given_the_time_when_an_event_is_announced_then_it_says_how_long_is_left() -> None:
     now = datetime(2026, 11, 22, 12, 14, tzinfo=UTC)
-    one = Translator(Memory(), None, print, utc_now=lambda: now)
+    one = Translator(Deduplicator(), None, print, utc_now=lambda: now)
 
     assert only(one.translate({"body": scheduled()}))["seconds_until_start"] == 60

@@ -24,7 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     secret_of_question,
     sign_answer,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.dedup import Deduplicator
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import (
     Options,
     Remind,
@@ -349,7 +349,7 @@ class TestOtherSources:
                     ("Redeploy", False),
                     ("SpotRebalanceRecommendation", False),
                 ]
-                told = [one["azure_maintenance"] for one in news(found[2:], Memory(), None, datetime.now(UTC))]
+                told = [one["azure_maintenance"] for one in news(found[2:], Deduplicator(), None, datetime.now(UTC))]
                 assert [(one["event_type"], one["resources"], one["not_before"]) for one in told] == [
                     ("SpotRebalanceRecommendation", ["cheap"], None)
                 ]
@@ -388,7 +388,7 @@ class TestOtherSources:
                 "tenant": TENANT,
                 "subscription_id": SUBSCRIPTION,
             }
-            memory, reminders = Memory(), Reminders(Remind(300, 7200))
+            memory, reminders = Deduplicator(), Reminders(Remind(300, 7200))
 
             async def check() -> None:
                 reader = open_reader(read_options(given, print))
@@ -415,7 +415,7 @@ class TestOtherSources:
                 assert await told(900) == []
                 # Who has not heard of its beginning is not told of its end.
                 found = (await reader.read()).found
-                assert news(found, Memory(), None, datetime.now(UTC)) == []
+                assert news(found, Deduplicator(), None, datetime.now(UTC)) == []
 
             run(check())
 

@@ -15,7 +15,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     parse_event,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_times import read_times
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.dedup import Deduplicator
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Remind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Problems, news, repeat
@@ -44,7 +44,7 @@ def told(announcements: list[Any]) -> list[tuple[str, str]]:
 
 class TestNews:
     def test_given_many_tell_of_the_same_event_then_it_is_announced_once(self) -> None:
-        memory = Memory()
+        memory = Deduplicator()
 
         assert told(news([found("A"), found("a"), found("A")], memory, None, NOW)) == [("A", "Scheduled")]
         assert news([found("A")], memory, None, NOW) == []
@@ -52,17 +52,17 @@ class TestNews:
     def test_given_several_events_then_the_most_urgent_comes_first(self) -> None:
         listed = [found("late", minutes=50), found("soon", minutes=10), found("on", "Started")]
 
-        assert [one for one, _status in told(news(listed, Memory(), None, NOW))] == ["on", "soon", "late"]
+        assert [one for one, _status in told(news(listed, Deduplicator(), None, NOW))] == ["on", "soon", "late"]
 
     def test_given_some_are_behind_others_then_an_event_goes_forward_only(self) -> None:
-        assert told(news([found("A"), found("A", "Started"), found("A")], Memory(), None, NOW)) == [
+        assert told(news([found("A"), found("A", "Started"), found("A")], Deduplicator(), None, NOW)) == [
             ("A", "Scheduled"),
             ("A", "Started"),
         ]
-        assert told(news([found("A", "Started"), found("A")], Memory(), None, NOW)) == [("A", "Started")]
+        assert told(news([found("A", "Started"), found("A")], Deduplicator(), None, NOW)) == [("A", "Started")]
 
     def test_given_history_then_only_the_end_of_what_was_announced_is(self) -> None:
-        memory = Memory()
+        memory = Deduplicator()
         news([found("A")], memory, None, NOW)
 
         listed = [found("A", "Completed", is_finished=True), found("B", "Completed", is_finished=True)]
@@ -70,7 +70,7 @@ class TestNews:
         assert told(news(listed, memory, None, NOW)) == [("A", "Completed")]
 
     def test_given_a_map_of_hosts_then_it_says_where_the_rules_run(self) -> None:
-        (one,) = news([found("A")], Memory(), lambda names, _group: ["host of %s" % name for name in names], NOW)
+        (one,) = news([found("A")], Deduplicator(), lambda names, _group: ["host of %s" % name for name in names], NOW)
 
         assert one["meta"]["hosts"] == ["host of web_0"]
 

@@ -24,7 +24,7 @@ _ORDER = {"scheduled": 0, "active": 0, "started": 1, "completed": 2, "canceled":
 _MOST_STATUSES = 8
 
 
-class Memory:
+class Deduplicator:
     """The furthest that was told of each event. Of too many, those go that were heard of least lately.
 
     What was forgotten would be told again; the receiver knows it by its UUID.

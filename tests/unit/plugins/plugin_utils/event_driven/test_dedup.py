@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.memory import Memory
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.dedup import Deduplicator
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ STATUSES = ["Scheduled", "Started", "Completed", "Canceled"]
 
 
 def test_given_an_event_in_a_status_when_it_comes_again_in_another_case_then_it_is_no_news() -> None:
-    memory = Memory()
+    memory = Deduplicator()
 
     assert memory.is_news("Scheduled", "AA-1")
     assert not memory.is_news("SCHEDULED", "aa-1")
@@ -20,7 +20,7 @@ def test_given_an_event_in_a_status_when_it_comes_again_in_another_case_then_it_
 
 
 def test_given_a_later_status_was_told_when_an_earlier_one_comes_late_then_it_is_no_news() -> None:
-    memory = Memory()
+    memory = Deduplicator()
     memory.is_news("Started", "AA-1")
 
     assert not memory.is_news("Scheduled", "AA-1")
@@ -29,7 +29,7 @@ def test_given_a_later_status_was_told_when_an_earlier_one_comes_late_then_it_is
 
 
 def test_given_a_status_that_azure_may_add_when_it_comes_then_it_is_told_once() -> None:
-    memory = Memory()
+    memory = Deduplicator()
     memory.is_news("Started", "AA-1")
 
     assert memory.is_news("Paused", "AA-1")
@@ -37,14 +37,14 @@ def test_given_a_status_that_azure_may_add_when_it_comes_then_it_is_told_once() 
 
 
 def test_given_statuses_without_end_when_they_come_then_they_are_not_all_remembered() -> None:
-    memory = Memory()
+    memory = Deduplicator()
 
     assert sum(memory.is_news("s%d" % number, "AA-1") for number in range(100)) == 8
     assert memory.is_news("Started", "AA-1")
 
 
 def test_given_more_events_than_it_holds_when_they_come_then_those_heard_of_least_lately_are_forgotten() -> None:
-    memory = Memory(capacity=3)
+    memory = Deduplicator(capacity=3)
     for name in ("1", "2", "3", "1", "4"):
         memory.is_news("Scheduled", name)
 
@@ -57,7 +57,7 @@ def test_given_more_events_than_it_holds_when_they_come_then_those_heard_of_leas
 def test_given_any_deliveries_when_they_are_told_then_each_event_goes_forward_only(
     deliveries: list[tuple[str, str]],
 ) -> None:
-    memory = Memory()
+    memory = Deduplicator()
     told: dict[str, list[int]] = {}
     for name, status in deliveries:
         if memory.is_news(status, name):
