@@ -39,6 +39,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders 
     read_reports,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Plan, PlanError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import check_alike, read_host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
@@ -57,7 +58,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
     write,
     write_run,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
 ARGUMENTS = {

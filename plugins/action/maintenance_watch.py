@@ -17,16 +17,16 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.imds_module import connection_arguments
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import read_reading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.silence import words_of
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PolicyError, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (
-    Bell,
-    Look,
-    Round,
+    BatchSignal,
+    Poll,
     Waiting,
+    WatchLimits,
     wait,
-    wait_for_turn,
+    wait_for_batch,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
@@ -44,17 +44,17 @@ ARGUMENTS = {
 
 
 class ActionModule(ActionBase):
-    """Waits on the controller, and has the host look again and again."""
+    """Waits on the controller and polls the host."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Wait for the end of the host's events, or for its turn; until there are news of any host at the latest."""
+        """Wait for the end of the host's events, or for its batch; at the latest until another host has news."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
-        # Told apart by the task, which each round has one of its own.
-        bell = Bell(os.path.join(constants.DEFAULT_LOCAL_TMP, "foghorn_news_%s" % self._task._uuid))
+        # Each batch has a task of its own, so the task's id keeps their signals apart.
+        signal = BatchSignal(os.path.join(constants.DEFAULT_LOCAL_TMP, "foghorn_news_%s" % self._task._uuid))
         connection = {name: self._task.args[name] for name in connection_arguments() if name in self._task.args}
         _validated, arguments = self.validate_argument_spec(
             argument_spec={**connection_arguments(), **ARGUMENTS},
@@ -64,37 +64,37 @@ class ActionModule(ActionBase):
         host = str(variables.get("inventory_hostname", ""))
         limit = float(arguments["poll_timeout"])
         try:
-            turn = Round(
+            limits = WatchLimits(
                 policy=read_policy(arguments["policy"]),
                 poll_interval=arguments["poll_interval"],
                 until=arguments["until"],
                 is_crowded=arguments["is_crowded"],
             )
             world = Waiting(
-                look=lambda: self._look(dict(connection, affecting="this_vm"), variables, limit),
-                bell=bell,
+                poll=lambda: self._poll(dict(connection, affecting="this_vm"), variables, limit),
+                signal=signal,
                 clock=time.time,
                 sleep=time.sleep,
             )
             if arguments["progress"] is None:
-                wait_for_turn(read_reading({"events": arguments["known"]}) or (), turn, world)
+                wait_for_batch(read_reading({"events": arguments["known"]}) or (), limits, world)
                 return result
             result["progress"] = untrusted(wait)(
                 arguments["progress"],
-                turn,
+                limits,
                 world,
                 renew=lambda: self._renew(arguments["lease"], variables, limit),
-                tell=lambda line: Display().display(plain("[%s]: %s" % (host, line)), stderr=True),
+                notify=lambda line: Display().display(plain("[%s]: %s" % (host, line)), stderr=True),
             )
         except (DocumentError, PolicyError) as error:
             raise AnsibleActionFail("maintenance_watch: %s" % plain(str(error))) from error
         return result
 
-    def _look(self, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> Look:
+    def _poll(self, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> Poll:
         """Ask the host for its events."""
         answer = self._ask("scheduled_events_info", arguments, variables, limit)
         events = read_reading(answer)
-        return Look(events, words_of(answer.get("msg") or "") if events is None else "")
+        return Poll(events, words_of(answer.get("msg") or "") if events is None else "")
 
     def _renew(self, lease: dict[str, Any] | None, variables: dict[str, Any], limit: float) -> str:
         """Prolong the lease; return who has taken it over, or an empty text. One that does not answer is left to it."""

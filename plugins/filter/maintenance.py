@@ -13,15 +13,15 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import (
     BY_EVENT,
     describe_run,
-    standing,
+    lease_view,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgrades import (
     Member,
     UpgradeOptions,
     decide,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PREFIX
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.status import describe_status
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import PREFIX
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import ROLES, mistakes
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.tags import mistakes_in_tags
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
@@ -35,11 +35,11 @@ def maintenance_claims(
     left_out_for: float = 600.0,
 ) -> dict[str, Any]:
     """Say who wants a host out of rotation, and how this run stands to it."""
-    stands = standing(found, owner, run, break_lease, float(left_out_for))
-    tried = [dict(one._asdict(), event_id=plain(one.event_id), reason=plain(one.reason)) for one in stands.tried]
+    view = lease_view(found, owner, run, break_lease, float(left_out_for))
+    tried = [dict(one._asdict(), event_id=plain(one.event_id), reason=plain(one.reason)) for one in view.tried]
     told = {
         name: plain(value) if isinstance(value, str) else [plain(one) for one in value] if name == "claimed" else value
-        for name, value in stands._asdict().items()
+        for name, value in view._asdict().items()
     }
     return dict(told, tried=tried)
 

@@ -27,7 +27,7 @@ Found = Mapping[str, Any]
 _LONGEST_NAME = 100  # characters
 
 
-class Standing(NamedTuple):
+class LeaseView(NamedTuple):
     """How this run stands to a host."""
 
     leased: str = ""
@@ -106,13 +106,13 @@ def _as_number(value: object) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
-def standing(
+def lease_view(
     found: Found,
     owner: str = BY_EVENT,
     run: Mapping[str, Any] | None = None,
     break_lease: bool = False,
     left_out_for: float = 600.0,
-) -> Standing:
+) -> LeaseView:
     """Say how a run stands to a host.
 
     :param owner: for whom it acts
@@ -135,7 +135,7 @@ def standing(
                 "out %s; %s. Whether that run is alive cannot be seen from here: run again then, or now with"
                 " handle_events_break_leases=true if it has certainly ended" % (_describe_claim(owner, mine), leased)
             )
-    return Standing(
+    return LeaseView(
         leased=leased,
         take_over=take_over,
         abandoned=abandoned,

@@ -80,7 +80,7 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
         noted = describe_reading(
             name,
             answer={"vm_name": vm_name, "resource_id": vm_id} if vm_name else {},
-            standing={},
+            lease_view={},
             traces=(),
             is_marked=False,
             agent={},

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from .balancers import few
 from .plan import GroupState, count_groups
+from .policy import start_of
 from .run import HostRun, Run, Step
-from .treatment import start_of
 
 
 def changes(before: Run, after: Run, now: float) -> list[str]:
@@ -81,7 +81,7 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
 def _ahead(host: HostRun, now: float) -> str:
     """What is ahead of a host, and in how long."""
     told = []
-    for event in host.entry.events if host.entry else ():
+    for event in host.host_plan.events if host.host_plan else ():
         start = start_of(event) if event.is_scheduled else None
         told.append(event.event_type if start is None else "%s in %d s" % (event.event_type, max(0, start - now)))
     return ", ".join(told) or "nothing is ahead any more"
@@ -98,11 +98,11 @@ def _counted(host: HostRun, groups: Mapping[str, GroupState]) -> str:
 
 def _limits(host: HostRun) -> dict[str, str]:
     """Until when a host may take for what it does."""
-    entry = host.entry
+    host_plan = host.host_plan
     return {
         "until": _time(host.until),
-        "drained_by": _time(entry.drained_by if entry else None),
-        "stopped_by": _time(entry.stopped_by if entry else None),
+        "drained_by": _time(host_plan.drained_by if host_plan else None),
+        "stopped_by": _time(host_plan.stopped_by if host_plan else None),
     }
 
 

@@ -15,9 +15,9 @@ from ...module_utils.scheduled_events.document import event_as_dict
 from ...module_utils.scheduled_events.event import Event
 from .balancers import Balancers, of_host
 from .plan import Host
+from .policy import start_of
 from .reading import UNREADABLE, note_host, read_host, read_reading
 from .run import Order, OrderReport, Run, Step
-from .treatment import start_of
 
 _FILES = {Step.WAIT: Step.WATCH.value}
 """Which file carries out an order whose name is another one: who waits and who watches does it side by side."""
@@ -40,22 +40,22 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
 
     :param now: seconds since the epoch
     """
-    entry = order.entry
-    events = entry.events if entry else ()
+    host_plan = order.host_plan
+    events = host_plan.events if host_plan else ()
     starts = [start for event in events if event.is_scheduled for start in [start_of(event)] if start is not None]
     return {
         "do": _FILES.get(order.do, order.do.value),
         "number": order.number,
         "is_ours": order.is_ours,
         "was_silent": order.was_silent,
-        "vm_name": entry.vm_name if entry else None,
+        "vm_name": host_plan.vm_name if host_plan else None,
         "reason": ", ".join("%s %s" % (event.event_type, event.event_id) for event in events),
-        "removes": bool(entry and entry.remove),
-        "drained_by": entry.drained_by if entry else now,
-        "stopped_by": entry.stopped_by if entry else now,
-        "is_final": bool(entry and entry.final),
+        "removes": bool(host_plan and host_plan.remove),
+        "drained_by": host_plan.drained_by if host_plan else now,
+        "stopped_by": host_plan.stopped_by if host_plan else now,
+        "is_final": bool(host_plan and host_plan.final),
         "starts_at": max([now, *starts]),
-        "approving": list(dict.fromkeys([*(entry.approving if entry else ()), *order.event_ids])),
+        "approving": list(dict.fromkeys([*(host_plan.approving if host_plan else ()), *order.event_ids])),
         "seen": [event.event_id for event in events],
         "event_ids": list(order.event_ids),
         "as_seen": [_event_as_dict(event, event.leader or "", now) for event in order.as_seen],
@@ -113,7 +113,7 @@ def note_asked(name: str, asked: Raw) -> dict[str, Any]:
     reading = note_host(
         name,
         answer=answer,
-        standing=asked.get("standing") or {},
+        lease_view=asked.get("lease_view") or {},
         traces=tuple(asked.get("traces") or ()),
         is_marked=bool(asked.get("is_marked")),
         agent=asked.get("agent") or {},

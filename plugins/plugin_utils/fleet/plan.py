@@ -16,7 +16,7 @@ from ...module_utils.scheduled_events.approval import UNKNOWN_VMS
 from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .clocks import ClockReading, as_utc, why_controller_is_wrong, why_wrong
-from .treatment import (
+from .policy import (
     Policy,
     Rule,
     deadline_of,
@@ -129,7 +129,7 @@ class Host(NamedTuple):
         return self.vm_name is not None and not is_away
 
 
-class Case(NamedTuple):
+class EventPlan(NamedTuple):
     """An event, and what it means for these hosts."""
 
     event: Event
@@ -151,7 +151,7 @@ class Case(NamedTuple):
     """Whether the VMs that it also hits may be hosts that have not answered yet, with whom it could be approved."""
 
 
-class Entry(NamedTuple):
+class HostPlan(NamedTuple):
     """What is done with a host in a batch. Instants are seconds since the epoch."""
 
     vm_name: str
@@ -182,9 +182,9 @@ class Plan(NamedTuple):
 
     batches: Sequence[Sequence[str]]
     """Host names in order."""
-    hosts: Mapping[str, Entry]
+    hosts: Mapping[str, HostPlan]
     """What is done with each host in a batch, by its name."""
-    cases: Sequence[Case]
+    event_plans: Sequence[EventPlan]
     """All events, in order of urgency."""
     unanswered: Sequence[str]
     """The hosts that nothing is known of."""
@@ -197,7 +197,7 @@ class Plan(NamedTuple):
     lately, by their names."""
     turns: Sequence[Sequence[str]] = ()
     """The batches, and with them, or in a turn of their own, the hosts that nothing is known of."""
-    patient: Mapping[str, float] = {}
+    deferred: Mapping[str, float] = {}
     """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
     epoch: they were brought forward, because their event would start before a turn of their own."""
     remarks: Sequence[str] = ()
@@ -218,7 +218,7 @@ class Plan(NamedTuple):
 
     def events_of_hosts(self) -> dict[str, Sequence[Event]]:
         """What is ahead of each host in a batch, by its name."""
-        return {name: entry.events for name, entry in self.hosts.items()}
+        return {name: host_plan.events for name, host_plan in self.hosts.items()}
 
 
 def make_plan(
@@ -226,7 +226,7 @@ def make_plan(
     policy: Policy,
     now: float,
     rest: Sequence[Host] | None = None,
-    patient: Mapping[str, float] | None = None,
+    deferred: Mapping[str, float] | None = None,
     planned: Mapping[str, Sequence[Event]] | None = None,
 ) -> Plan:
     """Decide about all hosts at once, or about those of one batch.
@@ -235,8 +235,8 @@ def make_plan(
     :param now: seconds since the epoch
     :param rest: if `hosts` are a batch, all others of the play as they are now; then the batch is taken as it is, but
         for what would leave fewer in service than the minimum. Without it, batches are made
-    :param patient: hosts of the batch that wait in it until there is room, and until when at most, in seconds since
-        the epoch: what an earlier plan says in its `patient`
+    :param deferred: hosts of the batch that wait in it until there is room, and until when at most, in seconds since
+        the epoch: what an earlier plan says in its `deferred`
     :param planned: the events that were planned for the hosts of a batch before its turn came, by their names
     :raises PlanError: if the controller's clock is wrong, or the minimum in service makes no sense
     """
@@ -247,10 +247,10 @@ def make_plan(
     doubted = _hold_doubtful([*hosts, *(rest or ())])
     hosts, others = doubted[: len(hosts)], doubted[len(hosts) :]
     groups = count_groups(doubted, policy)
-    cases = _cases(hosts, policy, now, None if rest is None else others)
-    ahead = [case for case in cases if not case.left_alone]
+    event_plans = _event_plans(hosts, policy, now, None if rest is None else others)
+    ahead = [event_plan for event_plan in event_plans if not event_plan.left_alone]
     by_name = {host.name: host for host in hosts}
-    units = _units(hosts, ahead, policy, now, patient or {})
+    units = _units(hosts, ahead, policy, now, deferred or {})
     blocked = {name: why for unit in units for name, why in _why_blocked(by_name, unit).items()}
     units = [unit for unit in units if unit.hosts[0] not in blocked]
     waiting: dict[str, str] = {}
@@ -258,34 +258,37 @@ def make_plan(
         batches, held, brought_forward, together = _batches(by_name, units, blocked, groups, policy, now)
         until = brought_forward
     else:
-        batches, held, waiting = _this_batch(by_name, units, blocked, groups, policy, others, patient or {}, now)
+        batches, held, waiting = _this_batch(by_name, units, blocked, groups, policy, others, deferred or {}, now)
         brought_forward, together = {}, None
         until = {name: unit.begins_by for unit in units for name in unit.hosts if name in waiting}
         stop = _why_stopped(others, policy)
-        cases = [case._replace(withheld=case.withheld or stop) for case in cases]
+        event_plans = [event_plan._replace(withheld=event_plan.withheld or stop) for event_plan in event_plans]
     absent = dict.fromkeys(waiting, "waits for its batch") | held
-    cases = [case if case.left_alone else case._replace(left_alone=absent.get(case.hosts[0], "")) for case in cases]
-    ahead = [case for case in cases if not case.left_alone]
-    mine: dict[str, list[Case]] = {name: [] for batch in batches for name in batch}
-    for case in ahead:
-        for name in case.hosts:
-            mine[name].append(case)
-    entries = {name: _entry(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
+    event_plans = [
+        event_plan if event_plan.left_alone else event_plan._replace(left_alone=absent.get(event_plan.hosts[0], ""))
+        for event_plan in event_plans
+    ]
+    ahead = [event_plan for event_plan in event_plans if not event_plan.left_alone]
+    mine: dict[str, list[EventPlan]] = {name: [] for batch in batches for name in batch}
+    for event_plan in ahead:
+        for name in event_plan.hosts:
+            mine[name].append(event_plan)
+    host_plans = {name: _host_plan(by_name[name], of_host, policy, now) for name, of_host in mine.items()}
     for batch in batches:
-        _keep_pace([name for name in batch if name not in brought_forward], entries)
-    _make_way(by_name, entries, until if waiting else {}, policy, now)
-    missed = _missed(hosts, planned or {}, {*entries, *held, *waiting}, now)
+        _keep_pace([name for name in batch if name not in brought_forward], host_plans)
+    _make_way(by_name, host_plans, until if waiting else {}, policy, now)
+    missed = _missed(hosts, planned or {}, {*host_plans, *held, *waiting}, now)
     unanswered = [host.name for host in hosts if host.vm_name is None and not host.leased]
     return Plan(
         batches=batches,
-        hosts=entries,
-        cases=cases,
+        hosts=host_plans,
+        event_plans=event_plans,
         unanswered=unanswered,
         held=held,
-        shortfalls=_shortfalls(by_name, batches, entries, groups, brought_forward),
-        patient=until,
+        shortfalls=_shortfalls(by_name, batches, host_plans, groups, brought_forward),
+        deferred=until,
         passed_over=_passed_over(
-            hosts, cases, {*entries, *held, *waiting, *unanswered, *missed}, is_turn=rest is not None
+            hosts, event_plans, {*host_plans, *held, *waiting, *unanswered, *missed}, is_turn=rest is not None
         ),
         turns=_turns(batches, unanswered, together),
         remarks=(
@@ -373,16 +376,18 @@ def _missed(
     return found
 
 
-def _passed_over(hosts: Sequence[Host], cases: Sequence[Case], named: Container[str], is_turn: bool) -> dict[str, str]:
+def _passed_over(
+    hosts: Sequence[Host], event_plans: Sequence[EventPlan], named: Container[str], is_turn: bool
+) -> dict[str, str]:
     """Why hosts are left alone, but for those whose event says it already.
 
     :param is_turn: whether the turn of these hosts has come: then there is something to be said of each
     """
     reasons = {
-        name: case.left_alone
-        for case in reversed(cases)
-        for name in case.hosts
-        if case.was_in_vain or (is_turn and case.left_alone)
+        name: event_plan.left_alone
+        for event_plan in reversed(event_plans)
+        for name in event_plan.hosts
+        if event_plan.was_in_vain or (is_turn and event_plan.left_alone)
     }
     if is_turn:
         reasons = {host.name: "nothing is ahead any more" for host in hosts} | reasons
@@ -416,9 +421,14 @@ def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
     """
     are_ready = set(ready)
     chosen: dict[str, list[str]] = {}
-    for case in plan.cases:
-        if not case.withheld and not case.left_alone and case.approver and are_ready.issuperset(case.hosts):
-            chosen.setdefault(case.approver, []).append(case.event.event_id)
+    for event_plan in plan.event_plans:
+        if (
+            not event_plan.withheld
+            and not event_plan.left_alone
+            and event_plan.approver
+            and are_ready.issuperset(event_plan.hosts)
+        ):
+            chosen.setdefault(event_plan.approver, []).append(event_plan.event.event_id)
     return chosen
 
 
@@ -432,13 +442,13 @@ def attempts(plan: Plan, failures: Mapping[str, Sequence[str]], approved: Iterab
     """
     may_begin = set(map(name_key, approved))
     found: dict[str, dict[str, str]] = {}
-    for case in plan.cases:
-        if case.left_alone:
+    for event_plan in plan.event_plans:
+        if event_plan.left_alone:
             continue
-        wrong = ["%s: %s" % (name, failures[name][-1]) for name in case.hosts if failures.get(name)]
-        in_vain = not case.withheld and name_key(case.event.event_id) not in may_begin
-        for name in case.hosts:
-            found.setdefault(name, {})[case.event.event_id] = "; ".join(wrong) if in_vain else ""
+        wrong = ["%s: %s" % (name, failures[name][-1]) for name in event_plan.hosts if failures.get(name)]
+        in_vain = not event_plan.withheld and name_key(event_plan.event.event_id) not in may_begin
+        for name in event_plan.hosts:
+            found.setdefault(name, {})[event_plan.event.event_id] = "; ".join(wrong) if in_vain else ""
     return found
 
 
@@ -544,7 +554,7 @@ def _minimum_in_service(text: str, count: int, is_part: bool) -> int:
     return min(number, count - 1) if is_part else number
 
 
-def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None) -> list[Case]:
+def _event_plans(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None) -> list[EventPlan]:
     """All events of all hosts, each once, the most urgent first."""
     others = _Others(
         busy={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased},
@@ -564,7 +574,7 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Hos
             known = events.get(name_key(event.event_id))
             if known is None or known.is_scheduled:
                 events[name_key(event.event_id)] = event
-    cases = []
+    event_plans = []
     for event in in_order_of_urgency(events.values()):
         names = {name_key(name): name for name in event.resources}
         hit = [host for key in names for host in _hit_of(by_vm_name.get(key, []), event)]
@@ -574,8 +584,8 @@ def _cases(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Hos
         members = sorted(hit, key=lambda member: order[member.name])
         if members:
             outsiders = {key: name for key, name in sorted(names.items()) if key not in by_vm_name}
-            cases.append(_case(event, members, outsiders, others, policy, now))
-    return cases
+            event_plans.append(_case(event, members, outsiders, others, policy, now))
+    return event_plans
 
 
 def _hit_of(same_name: Sequence[Host], event: Event) -> Sequence[Host]:
@@ -605,7 +615,7 @@ def _case(
     others: _Others,
     policy: Policy,
     now: float,
-) -> Case:
+) -> EventPlan:
     agents = {member.name: member.agent for member in members if member.agent is not None}
     rule = rule_for(event, policy, now, max(member.seen.get(event.event_id.lower(), 0.0) for member in members))
     withheld = _why_withheld(event, outsiders, others, tuple(agents), rule, now) or _why_unprepared(members, rule)
@@ -623,7 +633,7 @@ def _case(
     )
     left_alone = "" if waits_for_answers else left_alone
     not_again = "" if is_under_way or left_alone else _why_not_again(event, members, policy, now)
-    return Case(
+    return EventPlan(
         event=event,
         hosts=tuple(member.name for member in members),
         outsiders=tuple(outsiders.values()),
@@ -714,7 +724,7 @@ class _Unit(NamedTuple):
     """Hosts that must go together, and why they must."""
 
     hosts: list[str]
-    cases: list[Case]
+    event_plans: list[EventPlan]
     does_not_wait: bool
     """Whether the platform, or an agent, takes one of them before a turn could come."""
     is_quick: bool
@@ -727,16 +737,22 @@ class _Unit(NamedTuple):
     @property
     def waits_for_answers(self) -> bool:
         """Whether it is to be planned together with those that have not answered yet, and may be."""
-        return not self.does_not_wait and any(case.waits_for_answers for case in self.cases)
+        return not self.does_not_wait and any(event_plan.waits_for_answers for event_plan in self.event_plans)
 
     def begins_anyway(self, policy: Policy, now: float) -> bool:
         """Whether one of its events begins soon, whoever approves it or not."""
-        starting = [notice_of(case.event, now) for case in self.cases if not case.event.is_advisory]
+        starting = [
+            notice_of(event_plan.event, now) for event_plan in self.event_plans if not event_plan.event.is_advisory
+        ]
         return any(notice is None or notice < policy.begin_within for notice in starting)
 
 
 def _units(
-    hosts: Sequence[Host], cases: Sequence[Case], policy: Policy, now: float, patient: Mapping[str, float] | None = None
+    hosts: Sequence[Host],
+    event_plans: Sequence[EventPlan],
+    policy: Policy,
+    now: float,
+    deferred: Mapping[str, float] | None = None,
 ) -> list[_Unit]:
     """Put together what shares events, directly or through others; the most urgent first."""
     leader_of = {host.name: host.name for host in hosts}
@@ -748,46 +764,53 @@ def _units(
         return name
 
     terminates: dict[float, str] = {}
-    for case in cases:
-        for name in case.hosts[1:]:
-            leader_of[find(name)] = find(case.hosts[0])
-        start = _start_of_terminate(case, now)
+    for event_plan in event_plans:
+        for name in event_plan.hosts[1:]:
+            leader_of[find(name)] = find(event_plan.hosts[0])
+        start = _start_of_terminate(event_plan, now)
         if start is not None:
             # Azure lets none of the Terminates of one instant begin early until all of them are approved.
-            leader_of[find(terminates.setdefault(start, case.hosts[0]))] = find(case.hosts[0])
-    of_unit: dict[str, list[Case]] = {}
-    for case in cases:
-        of_unit.setdefault(find(case.hosts[0]), []).append(case)
+            leader_of[find(terminates.setdefault(start, event_plan.hosts[0]))] = find(event_plan.hosts[0])
+    of_unit: dict[str, list[EventPlan]] = {}
+    for event_plan in event_plans:
+        of_unit.setdefault(find(event_plan.hosts[0]), []).append(event_plan)
     members: dict[str, list[str]] = {}
     for host in hosts:
         members.setdefault(find(host.name), []).append(host.name)
     # Cases are in order of urgency, and so are the units that they begin.
     by_name = {host.name: host for host in hosts}
     return [
-        _unit([by_name[name] for name in members[leader]], unit, policy, now, patient or {})
+        _unit([by_name[name] for name in members[leader]], unit, policy, now, deferred or {})
         for leader, unit in of_unit.items()
     ]
 
 
 def _unit(
-    members: Sequence[Host], cases: list[Case], policy: Policy, now: float, patient: Mapping[str, float]
+    members: Sequence[Host], event_plans: list[EventPlan], policy: Policy, now: float, deferred: Mapping[str, float]
 ) -> _Unit:
     least = max(member.settle_seconds + min(_for_ending(member), _LEAST_FOR_ENDING) for member in members)
-    deadline = min(deadline_of(case.event, policy, now) for case in cases)
+    deadline = min(deadline_of(event_plan.event, policy, now) for event_plan in event_plans)
     # A recommendation waits for its turn, however long that takes: nothing happens at a time that is known.
-    starting = [case.event for case in cases if not case.event.is_advisory]
+    starting = [event_plan.event for event_plan in event_plans if not event_plan.event.is_advisory]
     begins_by = min((deadline_of(event, policy, now) for event in starting), default=math.inf) - least
-    is_patient = all(member.name in patient for member in members)
-    if is_patient:
+    is_deferred = all(member.name in deferred for member in members)
+    if is_deferred:
         # The margin shrinks with the notice: what was said at first holds.
-        begins_by = min([begins_by] + [patient[member.name] for member in members])
-    forced = [case for case in cases if _cannot_wait(case.event, begins_by if is_patient else None, policy, now)]
+        begins_by = min([begins_by] + [deferred[member.name] for member in members])
+    forced = [
+        event_plan
+        for event_plan in event_plans
+        if _cannot_wait(event_plan.event, begins_by if is_deferred else None, policy, now)
+    ]
     return _Unit(
         hosts=[member.name for member in members],
-        cases=cases,
+        event_plans=event_plans,
         # Agents do not wait for a turn either, nor does what has been approved.
-        does_not_wait=bool(forced) or any(case.agents or case.may_begin for case in cases),
-        is_quick=any(case.event.is_scheduled and bool(set(case.hosts).difference(case.agents)) for case in forced),
+        does_not_wait=bool(forced) or any(event_plan.agents or event_plan.may_begin for event_plan in event_plans),
+        is_quick=any(
+            event_plan.event.is_scheduled and bool(set(event_plan.hosts).difference(event_plan.agents))
+            for event_plan in forced
+        ),
         deadline=deadline,
         begins_by=begins_by,
     )
@@ -807,13 +830,13 @@ def _for_ending(host: Host) -> float:
     return host.connection_seconds + host.stop_seconds
 
 
-def _start_of_terminate(case: Case, now: float) -> float | None:
-    if case.event.event_type != "Terminate" or notice_of(case.event, now) is None:
+def _start_of_terminate(event_plan: EventPlan, now: float) -> float | None:
+    if event_plan.event.event_type != "Terminate" or notice_of(event_plan.event, now) is None:
         return None
-    return start_of(case.event) or 0.0
+    return start_of(event_plan.event) or 0.0
 
 
-class _Room:
+class _Capacity:
     """How many more hosts of each group may be out, beside those that are."""
 
     def __init__(self, by_name: Mapping[str, Host], groups: Mapping[str, GroupState], away: Iterable[str]) -> None:
@@ -837,11 +860,11 @@ class _Room:
         """
         for name in sorted({name for host in unit.hosts for name in self._by_name[host].groups}):
             group = self._groups[name]
-            room = group.size - group.minimum
+            capacity = group.size - group.minimum
             mine = {host for host in unit.hosts if name in self._by_name[host].groups}
             others = len(self._out[name] - mine)
-            is_beyond_all_room = is_empty and len(mine) > room > 0 and others == 0
-            if not mine.issubset(self._out[name]) and others + len(mine) > room and not is_beyond_all_room:
+            is_beyond_all_capacity = is_empty and len(mine) > capacity > 0 and others == 0
+            if not mine.issubset(self._out[name]) and others + len(mine) > capacity and not is_beyond_all_capacity:
                 return group
         return None
 
@@ -873,28 +896,31 @@ def _batches(
     ]
     first = [unit for unit in units if unit.does_not_wait]
     batches = [first] if first or idle_again else []
-    room = _Room(by_name, groups, stay_away + idle_again + [name for unit in first for name in unit.hosts])
+    capacity = _Capacity(by_name, groups, stay_away + idle_again + [name for unit in first for name in unit.hosts])
     is_open = bool(batches) and not any(unit.is_quick for unit in first)
     held = dict(blocked)
     together = _together(by_name, units, groups, stay_away, now)
     if together:
         batches.append(together)
-        room, is_open = _Room(by_name, groups, stay_away + [name for unit in together for name in unit.hosts]), True
+        capacity, is_open = (
+            _Capacity(by_name, groups, stay_away + [name for unit in together for name in unit.hosts]),
+            True,
+        )
     for unit in units:
         if unit.does_not_wait or unit in together:
             continue
-        if is_open and room.shortage(unit, is_empty=False) is None:
+        if is_open and capacity.shortage(unit, is_empty=False) is None:
             batches[-1].append(unit)
-            room.take(unit.hosts)
+            capacity.take(unit.hosts)
             continue
-        alone = _Room(by_name, groups, stay_away)
+        alone = _Capacity(by_name, groups, stay_away)
         shortage = alone.shortage(unit, is_empty=policy.exceeds_minimum)
         if shortage is not None:
             held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
             continue
         batches.append([unit])
-        room, is_open = alone, True
-        room.take(unit.hosts)
+        capacity, is_open = alone, True
+        capacity.take(unit.hosts)
     brought_forward = _bring_forward(by_name, batches, idle_again, policy, now)
     named = [[name for unit in batch for name in unit.hosts] for batch in batches]
     if idle_again:
@@ -921,11 +947,11 @@ def _together(
     ):
         return []
     # If they answer they are in service.
-    room = _Room(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
+    capacity = _Capacity(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
     chosen: list[_Unit] = []
     for unit in units:
-        if unit.waits_for_answers and room.shortage(unit, is_empty=not chosen) is None:
-            room.take(unit.hosts)
+        if unit.waits_for_answers and capacity.shortage(unit, is_empty=not chosen) is None:
+            capacity.take(unit.hosts)
             chosen.append(unit)
     return chosen
 
@@ -982,10 +1008,10 @@ def _begins(
 def _end(by_name: Mapping[str, Host], unit: _Unit, begin: float, policy: Policy, now: float) -> float:
     """When the hosts of a unit are back in rotation, if all takes as long as it may."""
     hosts = [by_name[name] for name in unit.hosts]
-    limit = min(deadline_of(case.event, policy, now) for case in unit.cases)
+    limit = min(deadline_of(event_plan.event, policy, now) for event_plan in unit.event_plans)
     ready = min(begin + max(host.settle_seconds + _for_ending(host) for host in hosts), max(limit, begin))
     # What nobody approves begins when it was announced for.
-    starts = [now + (notice_of(case.event, now) or 0.0) for case in unit.cases if case.withheld]
+    starts = [now + (notice_of(event_plan.event, now) or 0.0) for event_plan in unit.event_plans if event_plan.withheld]
     return max([ready, *starts]) + policy.listed_for + max(host.return_seconds for host in hosts)
 
 
@@ -996,7 +1022,7 @@ def _this_batch(
     groups: Mapping[str, GroupState],
     policy: Policy,
     rest: Sequence[Host],
-    patient: Collection[str],
+    deferred: Collection[str],
     now: float,
 ) -> tuple[list[list[str]], dict[str, str], dict[str, str]]:
     """Take the batch as it is, but for what would now leave too few in service.
@@ -1006,32 +1032,33 @@ def _this_batch(
     :returns: the batch; why hosts are not in it although they are hit; and why others wait in it
     """
     everybody = dict(by_name, **{host.name: host for host in rest})
-    room = _Room(everybody, groups, [name for group in groups.values() for name in group.away])
+    capacity = _Capacity(everybody, groups, [name for group in groups.values() for name in group.away])
     # One whose time has come goes whatever the room, and must not take it from one that would be hit before it.
     pressing = max(
-        (unit.deadline for unit in units if unit.does_not_wait and set(unit.hosts).issubset(patient)), default=-math.inf
+        (unit.deadline for unit in units if unit.does_not_wait and set(unit.hosts).issubset(deferred)),
+        default=-math.inf,
     )
     first = [unit for unit in units if unit.does_not_wait or unit.deadline <= pressing]
     others = [unit for unit in units if not unit.does_not_wait and unit.deadline > pressing]
     for unit in first:
-        room.take(unit.hosts)
+        capacity.take(unit.hosts)
     stop = _why_stopped(rest, policy)
     held = dict(blocked)
     waiting: dict[str, str] = {}
     is_empty = not first
     is_hurried = any(unit.is_quick for unit in first)
     for unit in others:
-        is_patient = set(unit.hosts).issubset(patient)
-        shortage = room.shortage(unit, is_empty and policy.exceeds_minimum)
+        is_deferred = set(unit.hosts).issubset(deferred)
+        shortage = capacity.shortage(unit, is_empty and policy.exceeds_minimum)
         reason = shortage.describe() if shortage is not None else ""
         if stop and not unit.begins_anyway(policy, now):
             reason = stop
-        if is_patient and (reason or is_hurried):
+        if is_deferred and (reason or is_hurried):
             waiting.update(dict.fromkeys(unit.hosts, reason or "others of the batch have no time to wait for it"))
         elif reason:
             held.update(dict.fromkeys(unit.hosts, _why_held(reason, policy)))
         else:
-            room.take(unit.hosts)
+            capacity.take(unit.hosts)
             is_empty = False
     absent = {**held, **waiting}
     hit = {name for unit in units for name in unit.hosts}
@@ -1053,18 +1080,18 @@ def _why_held(reason: str, policy: Policy) -> str:
 def _shortfalls(
     by_name: Mapping[str, Host],
     batches: Sequence[Sequence[str]],
-    entries: Mapping[str, Entry],
+    host_plans: Mapping[str, HostPlan],
     groups: Mapping[str, GroupState],
     brought_forward: Collection[str],
 ) -> list[str]:
     told = []
     for number, batch in enumerate(batches, 1):
         for name, group in groups.items():
-            mine = [host for host in batch if name in by_name[host].groups and entries[host].events]
+            mine = [host for host in batch if name in by_name[host].groups and host_plans[host].events]
             at_once = [host for host in mine if host not in brought_forward]
             later = [host for host in mine if host in brought_forward]
             # What an earlier batch has out is thought to be back.
-            away = group.away.difference(entries)
+            away = group.away.difference(host_plans)
             of_group = " of %s" % name if name else ""
             left = group.size - len(away.union(at_once))
             if at_once and left < group.minimum:
@@ -1081,55 +1108,61 @@ def _shortfalls(
     return told
 
 
-def _entry(host: Host, cases: Sequence[Case], policy: Policy, now: float) -> Entry:
+def _host_plan(host: Host, event_plans: Sequence[EventPlan], policy: Policy, now: float) -> HostPlan:
     """What is done with a host, until when. Without cases it is restored."""
     is_ours = host.agent is None
-    stopping = [case.event for case in cases if is_ours and needs_stop(case.event)]
-    ready_by = min([deadline_of(case.event, policy, now) for case in cases] or [now])
+    stopping = [event_plan.event for event_plan in event_plans if is_ours and needs_stop(event_plan.event)]
+    ready_by = min([deadline_of(event_plan.event, policy, now) for event_plan in event_plans] or [now])
     stop_by = min([deadline_of(event, policy, now) for event in stopping] or [now])
     for_stopping = min(host.stop_seconds, (stop_by - now) / 2) if stopping else 0.0
-    return Entry(
+    return HostPlan(
         vm_name=host.vm_name or "",
-        events=tuple(case.event for case in cases),
+        events=tuple(event_plan.event for event_plan in event_plans),
         agent=not is_ours,
-        remove=is_ours and bool(cases),
+        remove=is_ours and bool(event_plans),
         stop=bool(stopping),
         drained_by=max(now, min(ready_by, stop_by - for_stopping) if stopping else ready_by),
         stopped_by=stop_by,
-        final=any(case.event.is_final for case in cases),
-        unprepared=is_ours and host.is_in_service and any(case.event.is_started for case in cases),
+        final=any(event_plan.event.is_final for event_plan in event_plans),
+        unprepared=is_ours and host.is_in_service and any(event_plan.event.is_started for event_plan in event_plans),
         idle_agent=host.idle_agent,
-        approving=tuple(case.event.event_id for case in cases if _is_among(case.event, host.approving)),
+        approving=tuple(
+            event_plan.event.event_id for event_plan in event_plans if _is_among(event_plan.event, host.approving)
+        ),
     )
 
 
-def _keep_pace(batch: Sequence[str], entries: dict[str, Entry]) -> None:
+def _keep_pace(batch: Sequence[str], host_plans: dict[str, HostPlan]) -> None:
     """Hosts of a batch move together: none waits for connections longer than the most urgent one can."""
     pace = min(
         [
-            entries[name].drained_by
+            host_plans[name].drained_by
             for name in batch
-            if entries[name].remove and all(event.is_scheduled for event in entries[name].events)
+            if host_plans[name].remove and all(event.is_scheduled for event in host_plans[name].events)
         ]
         or [math.inf]
     )
     for name in batch:
-        entries[name] = entries[name]._replace(drained_by=min(entries[name].drained_by, pace))
+        host_plans[name] = host_plans[name]._replace(drained_by=min(host_plans[name].drained_by, pace))
 
 
 def _make_way(
-    by_name: Mapping[str, Host], entries: dict[str, Entry], waiting: Mapping[str, float], policy: Policy, now: float
+    by_name: Mapping[str, Host],
+    host_plans: dict[str, HostPlan],
+    waiting: Mapping[str, float],
+    policy: Policy,
+    now: float,
 ) -> None:
     """Have hosts wait for connections no longer than lets them be back before others of their group must go.
 
     Where a short wait would not do either, they wait as if there were no others.
     """
-    for name, entry in entries.items():
+    for name, host_plan in host_plans.items():
         host = by_name[name]
         limits = [until for other, until in waiting.items() if set(by_name[other].groups).intersection(host.groups)]
-        if not limits or not entry.remove:
+        if not limits or not host_plan.remove:
             continue
         stopping = min(host.stop_seconds, _LEAST_FOR_ENDING / 2)
         latest = min(limits) - policy.listed_for - host.return_seconds - stopping
         if latest >= now + host.settle_seconds + min(host.connection_seconds, _LEAST_FOR_ENDING / 2):
-            entries[name] = entry._replace(drained_by=min(entry.drained_by, latest))
+            host_plans[name] = host_plan._replace(drained_by=min(host_plan.drained_by, latest))

@@ -12,36 +12,36 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils.scheduled_events.event import Event
-from .plan import Entry
+from .plan import HostPlan
+from .policy import Policy, does_not_wait, notice_of, start_of
 from .silence import remedy_for
-from .treatment import Policy, does_not_wait, notice_of, start_of
 
 Progress = dict[str, Any]
 
 
-def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Policy, now: float) -> Progress:
+def begin_watch(host_plan: HostPlan, approved: Iterable[str], failed: bool, policy: Policy, now: float) -> Progress:
     """Start to wait for the end of a host's events.
 
-    :param entry: what the plan says of the host
+    :param host_plan: what the plan says of the host
     :param approved: ids of all events that were approved, or may have been: an answer can be lost
     :param failed: whether a step failed on this host
     :returns: `over`; `restore`, whether the host may go back then; `outcome`, in words; and what `watch` needs
     """
-    were_approved = {event_id.lower() for event_id in (*approved, *entry.approving)}
+    were_approved = {event_id.lower() for event_id in (*approved, *host_plan.approving)}
     awaited = [
         event
-        for event in entry.events
+        for event in host_plan.events
         # An agent approves when it is ready, which may be at any moment.
-        if entry.agent or event.event_id.lower() in were_approved or _comes_soon(event, policy, now)
+        if host_plan.agent or event.event_id.lower() in were_approved or _comes_soon(event, policy, now)
     ]
     starts = [start for start in map(start_of, awaited) if start is not None]
     if awaited:
         outcome = ""
-    elif entry.withdrawn and not entry.events:
+    elif host_plan.withdrawn and not host_plan.events:
         outcome = "withdrawn while it was drained: no service was stopped"
     elif failed:
         outcome = "restored, because a step failed and the event is far off"
-    elif entry.events:
+    elif host_plan.events:
         outcome = "restored, because the event was not approved and is far off"
     else:
         outcome = "nothing is ahead any more"
@@ -52,9 +52,9 @@ def begin_watch(entry: Entry, approved: Iterable[str], failed: bool, policy: Pol
         "awaited": [event.event_id.lower() for event in awaited],
         "final": any(event.is_final for event in awaited),
         "deleted_from": _deleted_from(awaited, were_approved, now),
-        "by_agent": entry.agent,
+        "by_agent": host_plan.agent,
         "started": any(not event.is_scheduled for event in awaited),
-        "may_start_at": (now if entry.agent or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
+        "may_start_at": (now if host_plan.agent or were_approved.intersection(_ids(awaited)) else min(starts or [now])),
         "missing_since": None,
         "began_at": now,
         "gives_up_at": max(now, min(max(starts or [now]), now + policy.begin_within)) + policy.end_timeout,

@@ -51,7 +51,7 @@ UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErro
 def note_host(
     name: str,
     answer: Mapping[str, Any],
-    standing: Mapping[str, Any],
+    lease_view: Mapping[str, Any],
     traces: Sequence[str],
     is_marked: bool,
     agent: Mapping[str, Any],
@@ -64,7 +64,7 @@ def note_host(
     A host that was taken over may answer anything, and must not end the run for all others.
     """
     try:
-        noted = describe_reading(name, answer, standing, traces, is_marked, agent, policy, variables, found)
+        noted = describe_reading(name, answer, lease_view, traces, is_marked, agent, policy, variables, found)
         host = read_host(noted)
         is_at_work_on(host.agent or {}, "")
         if not isinstance(host.vm_name, str | None):
@@ -79,7 +79,7 @@ def note_host(
 def describe_reading(
     name: str,
     answer: Mapping[str, Any],
-    standing: Mapping[str, Any],
+    lease_view: Mapping[str, Any],
     traces: Sequence[str],
     is_marked: bool,
     agent: Mapping[str, Any],
@@ -90,7 +90,7 @@ def describe_reading(
     """Return a host as `read_host` reads it, with its policy.
 
     :param answer: what scheduled_events_info returned, or any failure
-    :param standing: who wants the host out, from `standing`; empty if that is not known
+    :param lease_view: who wants the host out, from `lease_view`; empty if that is not known
     :param traces: what was found of those who take it out by hand
     :param is_marked: whether its probe endpoint is told to be down
     :param agent: what its agent says, if it has one that takes care of the events
@@ -98,8 +98,8 @@ def describe_reading(
         load_balancer_removal without that prefix; None if not given
     :param found: what rotation_claim returned
     """
-    was_left = bool(standing.get("was_left"))
-    by_others = bool(standing.get("by_others")) or bool(traces)
+    was_left = bool(lease_view.get("was_left"))
+    by_others = bool(lease_view.get("by_others")) or bool(traces)
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
     idle_agent = _is_idle(agent, answer.get("events") or [])
     agent = {} if idle_agent else agent
@@ -110,7 +110,7 @@ def describe_reading(
         "events": answer.get("events") or [],
         "was_left": was_left,
         "is_drained": is_drained,
-        "kept_out_by": (standing.get("by_others") or "drained by hand") if is_drained else "",
+        "kept_out_by": (lease_view.get("by_others") or "drained by hand") if is_drained else "",
         "agent": agent,
         "idle_agent": idle_agent,
         "is_prepared": bool(
@@ -119,12 +119,12 @@ def describe_reading(
             or variables.get("health_probe_url")
             or any(method in _BALANCERS for method in removal["methods"])
         ),
-        "leased": standing.get("leased") or "",
-        "abandoned": standing.get("abandoned") or "",
-        "left_out": standing.get("left_out") or "",
-        "approving": standing.get("approving") or [],
-        "tried": standing.get("tried") or [],
-        "seen": standing.get("seen") or {},
+        "leased": lease_view.get("leased") or "",
+        "abandoned": lease_view.get("abandoned") or "",
+        "left_out": lease_view.get("left_out") or "",
+        "approving": lease_view.get("approving") or [],
+        "tried": lease_view.get("tried") or [],
+        "seen": lease_view.get("seen") or {},
         "group": variables.get("group") or "",
         # Unless a balancer says more.
         "pools": _pools(removal) or [answer.get("scale_set") or ""],

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.event import Event
 from .clocks import as_utc
-from .plan import Case, Entry, Plan
+from .plan import EventPlan, HostPlan, Plan
+from .policy import notice_of
 from .silence import explain
-from .treatment import notice_of
 
 
 class Result(NamedTuple):
@@ -67,11 +67,11 @@ _CUT_SHORT = (
 
 def describe_plan(plan: Plan, now: float) -> list[str]:
     """Tell what was announced, and in which order it will be met."""
-    lines = [_describe_case(case, now) for case in plan.cases]
+    lines = [_describe_event(event_plan, now) for event_plan in plan.event_plans]
     for number, batch in enumerate(plan.batches, 1):
         hosts = [_describe_host(name, plan.hosts[name]) for name in batch]
         lines.append("Batch %d of %d: %s" % (number, len(plan.batches), ", ".join(hosts)))
-        waiting = sorted((plan.patient[name], name) for name in batch if name in plan.patient)
+        waiting = sorted((plan.deferred[name], name) for name in batch if name in plan.deferred)
         for until, group in itertools.groupby(waiting, key=lambda one: one[0]):
             names = [name for _until, name in group]
             lines.append(
@@ -91,7 +91,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
         "%s: left alone: %s" % (name, why) for name, why in plan.passed_over.items() if name not in plan.abandoned
     ]
     lines += [
-        "Waiting: %s, until %s at most: %s" % (name, as_utc(plan.patient[name]), why)
+        "Waiting: %s, until %s at most: %s" % (name, as_utc(plan.deferred[name]), why)
         for name, why in plan.why_waiting.items()
     ]
     lines += ["Hit while in service: %s: %s" % (name, what) for name, what in plan.missed.items()]
@@ -177,25 +177,25 @@ def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str])
     }
 
 
-def _describe_host(name: str, entry: Entry) -> str:
-    if entry.agent:
+def _describe_host(name: str, host_plan: HostPlan) -> str:
+    if host_plan.agent:
         return "%s (left to its agent)" % name
-    if entry.idle_agent:
+    if host_plan.idle_agent:
         return "%s (not left to its agent, which has nothing configured for this)" % name
-    return name if entry.remove else "%s (to be restored)" % name
+    return name if host_plan.remove else "%s (to be restored)" % name
 
 
-def _describe_case(case: Case, now: float) -> str:
-    event = case.event
-    hosts = [*case.hosts] + ["the VM %s" % name for name in case.outsiders]
+def _describe_event(event_plan: EventPlan, now: float) -> str:
+    event = event_plan.event
+    hosts = [*event_plan.hosts] + ["the VM %s" % name for name in event_plan.outsiders]
     line = "%s %s: %s, %s" % (event.event_type, event.event_id, " and ".join(hosts), _describe_notice(event, now))
-    if case.left_alone:
-        return "%s: left alone, %s" % (line, case.left_alone)
-    if case.waits_for_answers:
+    if event_plan.left_alone:
+        return "%s: left alone, %s" % (line, event_plan.left_alone)
+    if event_plan.waits_for_answers:
         return "%s: will be approved if the hosts that have not answered yet answer and are ready" % line
-    if case.agents and notice_of(event, now) is not None:
-        return "%s: %s" % (line, case.withheld)
-    return "%s: will not be approved, %s" % (line, case.withheld) if case.withheld else line
+    if event_plan.agents and notice_of(event, now) is not None:
+        return "%s: %s" % (line, event_plan.withheld)
+    return "%s: will not be approved, %s" % (line, event_plan.withheld) if event_plan.withheld else line
 
 
 def _describe_notice(event: Event, now: float) -> str:
@@ -207,14 +207,14 @@ def _describe_notice(event: Event, now: float) -> str:
     return "may start at any moment" if event.not_before is None else "starts in %d s" % notice
 
 
-def _describe_return(entry: Entry) -> str:
-    return "in rotation, its agent says" if entry.agent else "restored"
+def _describe_return(host_plan: HostPlan) -> str:
+    return "in rotation, its agent says" if host_plan.agent else "restored"
 
 
-def _predict_return(entry: Entry) -> list[str]:
-    if entry.agent or entry.final:
+def _predict_return(host_plan: HostPlan) -> list[str]:
+    if host_plan.agent or host_plan.final:
         return []
-    return ["would be restored when it is over" if entry.events else "would be restored"]
+    return ["would be restored when it is over" if host_plan.events else "would be restored"]
 
 
 def _describe_approval(left: int | None, predicted: bool) -> str:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from ...module_utils.scheduled_events.event import Event
 from .completeness import check_complete
-from .plan import Entry, Host, Plan, approvals, attempts, make_plan
+from .plan import Host, HostPlan, Plan, approvals, attempts, make_plan
+from .policy import Policy
 from .progress import Progress, begin_watch
+from .recheck import recheck
 from .report import Report, Result, describe_results
-from .second_look import look_again
-from .treatment import Policy
 
 
 class Step(Enum):
@@ -91,7 +91,7 @@ class Order(NamedTuple):
     do: Step
     number: str = ""
     """Which round of orders it belongs to: a report names it."""
-    entry: Entry | None = None
+    host_plan: HostPlan | None = None
     """What is planned for it."""
     is_ours: bool = False
     """Whether this run works on the host, and not its agent."""
@@ -148,7 +148,7 @@ class HostRun(NamedTuple):
     step: Step = Step.IDLE
     is_given: bool = False
     """Whether the order of this step was given, and nothing was reported yet."""
-    entry: Entry | None = None
+    host_plan: HostPlan | None = None
     left_to: str = ""
     """Why it is left alone, in words: whatever is planned for it, it is not done."""
     is_ready: bool = False
@@ -176,7 +176,7 @@ class HostRun(NamedTuple):
     @property
     def is_ours(self) -> bool:
         """Whether this run works on it, and not its agent."""
-        return self.entry is not None and not self.left_to and (self.reading.was_left or not self.entry.agent)
+        return self.host_plan is not None and not self.left_to and (self.reading.was_left or not self.host_plan.agent)
 
     @property
     def is_silent(self) -> bool:
@@ -230,7 +230,9 @@ class Run(NamedTuple):
 
     def report(self) -> Report:
         """What became of each host that was planned for, that did not answer, or that somebody else has taken out."""
-        late = {name: host.entry for name, host in self.hosts.items() if host.entry and name in self.plan.unanswered}
+        late = {
+            name: host.host_plan for name, host in self.hosts.items() if host.host_plan and name in self.plan.unanswered
+        }
         return describe_results(self.plan._replace(hosts={**self.plan.hosts, **late}), self.results())
 
     def results(self) -> dict[str, Result]:
@@ -251,7 +253,7 @@ class Run(NamedTuple):
         else:
             steps = ("would be prepared" if self.predicts else "prepared",) if host.is_ready else ()
         failures = host.result.failures
-        if planned is None and not host.entry:
+        if planned is None and not host.host_plan:
             # A quiet run finds what would break at night.
             failures = (*failures, *("would fail if it were hit: %s" % what for what in host.reading.would_fail))
         return host.result._replace(
@@ -353,12 +355,14 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
         host=name,
         do=host.step,
         number=run.number,
-        entry=host.entry,
+        host_plan=host.host_plan,
         is_ours=host.is_ours,
         known=host.reading.events,
         was_silent=name in run.plan.unanswered,
         event_ids=host.event_ids,
-        as_seen=[case.event for case in run.batch.cases] if host.step is Step.APPROVE and run.batch else (),
+        as_seen=[event_plan.event for event_plan in run.batch.event_plans]
+        if host.step is Step.APPROVE and run.batch
+        else (),
         until=until,
         progress=host.progress,
         # What has come to its end is no attempt.
@@ -401,22 +405,22 @@ def _after_wait(host: HostRun, report: OrderReport) -> HostRun:
 
 
 def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
-    entry = _entry(host)
+    host_plan = _host_plan(host)
     if report.refused or report.failure:
         why = report.refused or report.failure
         return host._replace(left_to=why, reading=host.reading._replace(leased=why)).at(Step.DONE)
     # Until the contrary is seen: the next batches count on it.
     reading = host.reading._replace(is_out=True)
-    return host._replace(reading=reading, is_leased=True).at(Step.DRAIN if entry.remove else Step.PREPARED)
+    return host._replace(reading=reading, is_leased=True).at(Step.DRAIN if host_plan.remove else Step.PREPARED)
 
 
 def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
     """Connections take minutes to end, and services are not stopped for what is not ahead any more."""
-    entry = look_again(_entry(host), report.listed, policy, now)
-    is_ready = not report.failure and not entry.withdrawn
+    host_plan = recheck(_host_plan(host), report.listed, policy, now)
+    is_ready = not report.failure and not host_plan.withdrawn
     result = host.result._replace(remaining=report.remaining)
-    host = host._replace(entry=entry, is_ready=is_ready, result=result)
-    return host.at(Step.STOP if entry.stop and not report.failure else Step.PREPARED)
+    host = host._replace(host_plan=host_plan, is_ready=is_ready, result=result)
+    return host.at(Step.STOP if host_plan.stop and not report.failure else Step.PREPARED)
 
 
 def _after_stop(host: HostRun, report: OrderReport) -> HostRun:
@@ -512,10 +516,10 @@ _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
 }
 
 
-def _entry(host: HostRun) -> Entry:
-    if host.entry is None:
+def _host_plan(host: HostRun) -> HostPlan:
+    if host.host_plan is None:
         raise LookupError("%s: nothing is planned for it" % host.reading.name)
-    return host.entry
+    return host.host_plan
 
 
 def _go_on(run: Run, now: float) -> Run:
@@ -549,7 +553,7 @@ def _choose(run: Run, names: Sequence[str], now: float) -> Run:
         now,
         others,
         # Nothing is waited for in a prediction: what would go later goes now.
-        dict.fromkeys(run.plan.patient, 0.0) if run.predicts else run.plan.patient,
+        dict.fromkeys(run.plan.deferred, 0.0) if run.predicts else run.plan.deferred,
         run.plan.events_of_hosts(),
     )
     hosts = dict(run.hosts)
@@ -560,13 +564,13 @@ def _choose(run: Run, names: Sequence[str], now: float) -> Run:
 
 def _decided(host: HostRun, batch: Plan, predicts: bool) -> HostRun:
     name = host.reading.name
-    entry = batch.hosts.get(name)
-    if entry is not None:
-        result = host.result._replace(unprepared=entry.unprepared and not predicts)
-        host = host._replace(entry=entry, result=result)
+    host_plan = batch.hosts.get(name)
+    if host_plan is not None:
+        result = host.result._replace(unprepared=host_plan.unprepared and not predicts)
+        host = host._replace(host_plan=host_plan, result=result)
         return host.at(Step.LEASE if host.is_ours else Step.PREPARED)
-    if name in batch.patient:
-        return host._replace(until=batch.patient[name]).at(Step.WAIT)
+    if name in batch.deferred:
+        return host._replace(until=batch.deferred[name]).at(Step.WAIT)
     if name in batch.held:
         return host.failing("left in service: %s" % batch.held[name]).at(Step.DONE)
     if name in batch.missed:
@@ -596,10 +600,10 @@ def _approved_on(batch: Plan, chosen: Mapping[str, Collection[str]]) -> dict[str
     """By host, the events that hit it and are about to be approved, by whomever."""
     ids = {event_id for of_host in chosen.values() for event_id in of_host}
     found: dict[str, tuple[str, ...]] = {}
-    for case in batch.cases:
-        if case.event.event_id in ids:
-            for name in case.hosts:
-                found[name] = (*found.get(name, ()), case.event.event_id)
+    for event_plan in batch.event_plans:
+        if event_plan.event.event_id in ids:
+            for name in event_plan.hosts:
+                found[name] = (*found.get(name, ()), event_plan.event.event_id)
     return found
 
 
@@ -634,6 +638,6 @@ def _begin_to_watch(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
         if run.predicts:
             moved[name] = _predicted(host)
             continue
-        progress = begin_watch(_entry(host), approved, bool(host.result.failures), run.policy, now)
+        progress = begin_watch(_host_plan(host), approved, bool(host.result.failures), run.policy, now)
         moved[name] = _followed(host._replace(progress=progress, tried=tried.get(name, {})))
     return run._replace(hosts={**run.hosts, **moved}, taken=())

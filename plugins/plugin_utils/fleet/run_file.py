@@ -18,8 +18,8 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
 from .balancers import Balancers
+from .policy import Policy
 from .run import Run
-from .treatment import Policy
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...module_utils.scheduled_events.text import plain
 from .agent import has_taken_out
-from .claims import BY_EVENT, BY_HAND, Found, Standing, is_alive, standing
+from .claims import BY_EVENT, BY_HAND, Found, LeaseView, is_alive, lease_view
 from .plan import describe_attempt
 from .reading import UNREADABLE
 from .silence import explain
@@ -53,8 +53,8 @@ def _describe(
     answer: Mapping[str, Any] | None,
     inventory: Sequence[str],
 ) -> list[str]:
-    stands = standing(found)
-    lines = ["%s: out %s" % (name, claim) for claim in stands.claimed]
+    view = lease_view(found)
+    lines = ["%s: out %s" % (name, claim) for claim in view.claimed]
     if agent and has_taken_out(agent):
         events = ", ".join(str(event.get("event_id")) for event in agent.get("events") or ())
         lines.append("%s: out, its agent says%s" % (name, ": %s" % events if events else ""))
@@ -62,23 +62,23 @@ def _describe(
     if there and not lines:
         lines.append("%s: out, by somebody else: %s is there" % (name, " and ".join(there)))
     lines = lines or ["%s: in rotation, as far as these playbooks know" % name]
-    lines += ["%s: was taken out %s" % (name, describe_attempt(one)) for one in stands.tried]
-    lines += ["%s: %s" % (name, stands.leased)] if stands.leased else []
-    lines += ["%s: waits for: %s" % (name, what) for what in _waits_for(stands, answer)]
+    lines += ["%s: was taken out %s" % (name, describe_attempt(one)) for one in view.tried]
+    lines += ["%s: %s" % (name, view.leased)] if view.leased else []
+    lines += ["%s: waits for: %s" % (name, what) for what in _waits_for(view, answer)]
     return lines + ["%s: next: %s" % (name, what) for what in _next(name, found, agent, there, inventory)]
 
 
-def _waits_for(stands: Standing, answer: Mapping[str, Any] | None) -> list[str]:
-    if not stands.was_left:
+def _waits_for(view: LeaseView, answer: Mapping[str, Any] | None) -> list[str]:
+    if not view.was_left:
         return []
-    if stands.left_out:
-        return [stands.left_out]
+    if view.left_out:
+        return [view.left_out]
     if not answer or answer.get("events") is None:
         why = explain(str((answer or {}).get("msg") or "it was not asked"))
         return ["nobody knows what: its metadata service did not say which events are listed: %s" % why]
     if not answer["events"]:
         return ["a run that restores it: no event is listed for it any more"]
-    approving = {str(event_id).lower() for event_id in stands.approving}
+    approving = {str(event_id).lower() for event_id in view.approving}
     return [
         "%s %s, which has status %s%s"
         % (

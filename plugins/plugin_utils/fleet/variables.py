@@ -16,7 +16,7 @@ from ..approval_times import read_times
 from ..services import mistakes_in, read_services
 from .own_tasks import why_no_tasks
 from .plan import PlanError, read_minimum
-from .treatment import PREFIX, PolicyError, read_policy
+from .policy import PREFIX, PolicyError, read_policy
 
 ROLES = ("load_balancer_removal", "graceful_shutdown")
 

@@ -373,7 +373,7 @@ def test_given_an_azure_credential_when_deletions_are_announced_then_its_variabl
     """The credential comes in the variables that AWX sets for it, and the survey's minutes as text."""
     client, secret, tenant = ("%s-aaaa-4bbb-8ccc-777777777777" % (digit * 8) for digit in "c9d")
     trusted = certificate.make(tmp_path)
-    estate = {
+    resources = {
         "vms": [{"name": "web_0", "address": "127.0.79.96", "scale_set": "web", "resource_group": "shop"}],
         "arm": {
             "subscription_id": SUBSCRIPTION,
@@ -388,7 +388,7 @@ def test_given_an_azure_credential_when_deletions_are_announced_then_its_variabl
     inventory = tmp_path / "hosts.yml"
     variables = {"terminate_notifications_scale_sets": [{"name": "web", "resource_group": "shop"}]}
     inventory.write_text(yaml.safe_dump({"all": {"vars": variables}}), encoding="utf-8")
-    with Simulator(estate, tmp_path) as azure:
+    with Simulator(resources, tmp_path) as azure:
         job = Launcher(tmp_path).launch(
             "terminate_notifications",
             inventory,

@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     parse_event,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import (
     Policy,
     PolicyError,
     read_policy,

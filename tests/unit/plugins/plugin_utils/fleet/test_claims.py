@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import (
-    Standing,
+    LeaseView,
     describe_run,
     is_alive,
-    standing,
+    lease_view,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.plugin_utils.fleet.claimed import (
@@ -33,13 +33,13 @@ print(json.dumps(describe_run("handle_events")))
 
 
 def test_given_nothing_when_judged_then_nothing_stands_in_the_way() -> None:
-    assert standing(found()) == Standing()
+    assert lease_view(found()) == LeaseView()
 
 
 def test_given_a_lease_of_this_run_then_it_is_no_obstacle() -> None:
     run = describe_run("handle_events")
 
-    assert standing(found(lease_of(run)), run=run) == Standing()
+    assert lease_view(found(lease_of(run)), run=run) == LeaseView()
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_given_a_job_of_a_controller_then_the_run_is_named_like_it(job: dict[str
 
 
 def test_given_a_lease_of_a_run_that_is_alive_then_it_is_said_whose_and_until_when() -> None:
-    stands = standing(found(lease_of(describe_run("handle_events"))), run={"id": "another"})
+    view = lease_view(found(lease_of(describe_run("handle_events"))), run={"id": "another"})
 
-    assert stands.leased == (
+    assert view.leased == (
         "handle_events of root on ctl1 is at work on it, and leased it until 2026-09-19T18:01:00Z by its clock"
     )
-    assert stands.take_over == ""
+    assert view.take_over == ""
 
 
 def test_given_a_lease_of_a_run_that_has_ended_here_then_it_may_be_taken_over() -> None:
@@ -70,8 +70,8 @@ def test_given_a_lease_of_a_run_that_has_ended_here_then_it_may_be_taken_over() 
     run = json.loads(ended.stdout)
 
     assert is_alive({"process": run["process"]}) is False
-    assert standing(found(lease_of(run))).take_over == run["id"]
-    assert standing(found(lease_of(run))).leased == ""
+    assert lease_view(found(lease_of(run))).take_over == run["id"]
+    assert lease_view(found(lease_of(run))).leased == ""
 
 
 @pytest.mark.parametrize("other", [{"boot_id": "another"}, {"namespace": 1}])
@@ -118,7 +118,7 @@ def test_given_a_later_job_of_a_template_that_runs_alone_then_an_earlier_one_has
 
     assert (is_alive(lease, job(16)) is False) == is_dead
     assert is_alive(lease, describe_run("handle_events")) is None
-    assert (standing(found(lease), run=job(16)).take_over == theirs["id"]) == is_dead
+    assert (lease_view(found(lease), run=job(16)).take_over == theirs["id"]) == is_dead
 
 
 def test_given_a_host_that_is_out_when_nobody_knows_whether_the_run_that_leased_it_is_alive_then_that_is_said() -> None:
@@ -126,29 +126,29 @@ def test_given_a_host_that_is_out_when_nobody_knows_whether_the_run_that_leased_
     elsewhere = dict(here, process=dict(here["process"], boot_id="another"))
     out = {"handle_events": claim()}
 
-    assert standing(found(lease_of(elsewhere), **out)).abandoned == (
+    assert lease_view(found(lease_of(elsewhere), **out)).abandoned == (
         "out for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A; handle_events of root on ctl1 is at"
         " work on it, and leased it until 2026-09-19T18:01:00Z by its clock. Whether that run is alive cannot be seen"
         " from here: run again then, or now with handle_events_break_leases=true if it has certainly ended"
     )
-    assert standing(found(lease_of(here), **out)).abandoned == ""
-    assert standing(found(lease_of(elsewhere), by_hand=claim())).abandoned == ""
-    assert standing(found(lease_of(elsewhere), **out), break_lease=True).abandoned == ""
+    assert lease_view(found(lease_of(here), **out)).abandoned == ""
+    assert lease_view(found(lease_of(elsewhere), by_hand=claim())).abandoned == ""
+    assert lease_view(found(lease_of(elsewhere), **out), break_lease=True).abandoned == ""
 
 
 def test_given_a_lease_when_the_operator_says_that_no_run_is_alive_then_it_may_be_taken_over() -> None:
     run = describe_run("handle_events")
 
-    assert standing(found(lease_of(run)), break_lease=True).take_over == run["id"]
+    assert lease_view(found(lease_of(run)), break_lease=True).take_over == run["id"]
 
 
 def test_given_claims_of_two_owners_then_each_sees_the_other() -> None:
     both = found(handle_events=claim(approving=["A"]), by_hand=claim(by="alice on ctl2", reason=""))
 
-    by_event = standing(both)
+    by_event = lease_view(both)
     assert (by_event.was_left, by_event.approving) == (True, ("A",))
     assert by_event.by_others == "by hand since 2026-09-19T17:59:00Z, by alice on ctl2"
-    by_hand = standing(both, owner="by_hand")
+    by_hand = lease_view(both, owner="by_hand")
     assert by_hand.was_left
     assert by_hand.by_others == "for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A"
 
@@ -169,13 +169,13 @@ def test_given_claims_of_two_owners_then_each_sees_the_other() -> None:
 def test_given_a_deletion_that_is_no_longer_listed_then_its_host_stays_out_until_it_is_known_to_be_alive(
     details: dict[str, Any], stays_out: bool
 ) -> None:
-    stands = standing(found(handle_events=claim(is_final=True) | details))
+    view = lease_view(found(handle_events=claim(is_final=True) | details))
 
-    assert stands.was_left
-    assert bool(stands.left_out) == stays_out
+    assert view.was_left
+    assert bool(view.left_out) == stays_out
 
 
 def test_given_an_attempt_in_vain_then_it_is_told_how_long_ago_that_was() -> None:
     tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
 
-    assert standing(tried).tried == (Attempt("a", 300.0, "web2: web did not stop"),)
+    assert lease_view(tried).tried == (Attempt("a", 300.0, "web2: web did not stop"),)

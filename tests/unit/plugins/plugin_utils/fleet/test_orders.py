@@ -24,6 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders 
     read_reports,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Order,
     OrderReport,
@@ -32,7 +33,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     advance,
     begin,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,7 +114,9 @@ def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_i
     told: dict[str, Any] = {}
     event = make_event(resources=("vm_0",), event_id="E", notice=3000)
     for step in (Step.LEASE, Step.NOTE, Step.APPROVE):
-        order = Order("h0", step, "0.1", entry=run.hosts["h0"].entry, event_ids=("E",), as_seen=[event], is_ours=True)
+        order = Order(
+            "h0", step, "0.1", host_plan=run.hosts["h0"].host_plan, event_ids=("E",), as_seen=[event], is_ours=True
+        )
         told = json.loads(json.dumps(order_as_dict(order, NOW)))
 
     assert told["reason"] == "Reboot E"

@@ -17,6 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgr
     decide,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     OrderReport,
     Run,
@@ -24,7 +25,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     advance,
     begin,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import read_policy
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC).timestamp()
 BATCH, SCHEDULING = "UpgradeAutoOSRollingBatchStarting", "UpgradeAutoOSScheduling"
@@ -194,7 +194,7 @@ class Machines:
             f"h{number}",
             {
                 "answer": {"vm_name": f"web_{number}", "events": []},
-                "standing": {"was_left": self.claimed[number]},
+                "lease_view": {"was_left": self.claimed[number]},
                 "demand": decided["demands"][f"h{number}"],
             },
         )

@@ -24,7 +24,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     attempts,
     make_plan,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,13 +48,15 @@ def test_given_no_events_then_nothing_is_planned(now: float) -> None:
     plan = make_plan(fleet(), Policy(), now)
 
     groups = ("all: 4 of 4 in service, 2 must stay",)
-    assert plan == Plan(batches=[], hosts={}, cases=[], unanswered=[], held={}, shortfalls=[], turns=[], groups=groups)
+    assert plan == Plan(
+        batches=[], hosts={}, event_plans=[], unanswered=[], held={}, shortfalls=[], turns=[], groups=groups
+    )
 
 
 def test_given_events_that_hit_only_others_then_nothing_is_planned(event: MakeEvent, now: float) -> None:
     hosts = [Host("h0", "vm_1", (event(resources=("vm_10", "vm")),))]
 
-    assert make_plan(hosts, Policy(), now).cases == []
+    assert make_plan(hosts, Policy(), now).event_plans == []
 
 
 def test_given_room_for_one_when_two_are_hit_then_the_more_urgent_goes_first(event: MakeEvent, now: float) -> None:
@@ -122,8 +124,8 @@ def test_given_an_event_of_which_cannot_be_read_whom_it_hits_then_it_is_shown_an
     plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
 
     assert plan.batches == [["h1"]]
-    assert [case.event.event_type for case in plan.cases if not case.left_alone] == ["Reboot"]
-    assert [(case.hosts, case.left_alone) for case in plan.cases if case.left_alone] == [
+    assert [event_plan.event.event_type for event_plan in plan.event_plans if not event_plan.left_alone] == ["Reboot"]
+    assert [(event_plan.hosts, event_plan.left_alone) for event_plan in plan.event_plans if event_plan.left_alone] == [
         (("h0", "h1"), "which VMs it hits cannot be read")
     ]
     assert approvals(plan, ["h0", "h1"]) == {"h1": ["Reboot-vm_1"]}
@@ -140,7 +142,7 @@ def test_given_a_recommendation_that_no_policy_names_then_it_is_shown_and_left_a
     recommended = event("SpotRebalanceRecommendation", notice=None, status=status)._replace(event_source="Platform")
     plan = make_plan(fleet(recommended), read_policy({"policies": policies}), now)
 
-    assert [(case.event, case.left_alone) for case in plan.cases] == [
+    assert [(event_plan.event, event_plan.left_alone) for event_plan in plan.event_plans] == [
         (recommended, "advisory: no policy names the type")
     ]
     assert (plan.batches, approvals(plan, ["h0"])) == ([], {})
@@ -152,12 +154,12 @@ def test_given_a_policy_that_names_it_then_a_recommendation_is_drained_and_never
 ) -> None:
     hosts = fleet(event("SpotRebalanceRecommendation", notice=None, status=status), stop_seconds=60)
     plan = make_plan(hosts, read_policy({"policies": [NAMED]}), now)
-    entry = plan.hosts["h0"]
+    host_plan = plan.hosts["h0"]
 
     assert plan.batches == [["h0"]]
-    assert (entry.remove, entry.stop, entry.final, entry.unprepared) == (True, False, False, False)
-    assert now + 60 <= entry.drained_by <= now + 120
-    assert [case.withheld for case in plan.cases] == ["it is advisory"]
+    assert (host_plan.remove, host_plan.stop, host_plan.final, host_plan.unprepared) == (True, False, False, False)
+    assert now + 60 <= host_plan.drained_by <= now + 120
+    assert [event_plan.withheld for event_plan in plan.event_plans] == ["it is advisory"]
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -168,7 +170,7 @@ def test_given_recommendations_for_all_that_a_policy_names_then_the_minimum_stay
     plan = make_plan(hosts, read_policy({"policies": [NAMED], "minimum_in_service": "3"}), now)
 
     assert plan.batches == [["h0"], ["h1"], ["h2"], ["h3"]]
-    assert (plan.shortfalls, plan.patient) == ([], {})
+    assert (plan.shortfalls, plan.deferred) == ([], {})
 
 
 def test_given_a_recommendation_beside_a_reboot_then_only_the_reboot_is_met(event: MakeEvent, now: float) -> None:
@@ -210,8 +212,8 @@ def test_given_an_event_that_also_hits_a_lookalike_of_a_host_then_that_is_an_out
 
     plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
 
-    assert plan.cases[0].hosts == ("h0",)
-    assert plan.cases[0].outsiders == (lookalike,)
+    assert plan.event_plans[0].hosts == ("h0",)
+    assert plan.event_plans[0].outsiders == (lookalike,)
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -266,7 +268,7 @@ def test_given_a_host_that_another_run_has_leased_then_it_is_left_alone_and_what
     assert sorted(name for batch in plan.batches for name in batch) == ["h0", "h2"]
     assert plan.passed_over == {"h1": "somebody is at work on it"}
     assert plan.unanswered == []
-    assert plan.cases[0].withheld == "it also hits vm_1, where another run is at work"
+    assert plan.event_plans[0].withheld == "it also hits vm_1, where another run is at work"
     assert approvals(plan, ["h0", "h2"]) == {"h2": [hosts[2].events[0].event_id]}
     assert make_plan(hosts, Policy(minimum_in_service="2"), now).held
 
@@ -315,7 +317,7 @@ def test_given_a_short_freeze_then_it_is_left_alone(event: MakeEvent, now: float
     plan = make_plan(fleet(event("Freeze", duration=duration)), Policy(), now)
 
     assert plan.batches == []
-    assert plan.cases[0].left_alone == f"a freeze of {duration} s is tolerated"
+    assert plan.event_plans[0].left_alone == f"a freeze of {duration} s is tolerated"
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -345,27 +347,27 @@ def test_given_what_is_no_short_freeze_then_it_is_met(
 def test_given_an_event_then_it_asks_for_these_steps(
     event: MakeEvent, now: float, details: dict[str, Any], remove: bool, stop: bool, final: bool
 ) -> None:
-    entry = make_plan(fleet(event(**details)), Policy(), now).hosts["h0"]
+    host_plan = make_plan(fleet(event(**details)), Policy(), now).hosts["h0"]
 
-    assert (entry.remove, entry.stop, entry.final) == (remove, stop, final)
+    assert (host_plan.remove, host_plan.stop, host_plan.final) == (remove, stop, final)
 
 
 def test_given_much_notice_then_the_host_is_ready_the_margin_before_with_time_left_for_its_services(
     event: MakeEvent, now: float
 ) -> None:
-    entry = make_plan(fleet(event(notice=900), stop_seconds=120), Policy(margin=30), now).hosts["h0"]
+    host_plan = make_plan(fleet(event(notice=900), stop_seconds=120), Policy(margin=30), now).hosts["h0"]
 
-    assert entry.stopped_by == now + 870
-    assert entry.drained_by == now + 750
+    assert host_plan.stopped_by == now + 870
+    assert host_plan.drained_by == now + 750
 
 
 def test_given_little_notice_then_the_margin_is_a_tenth_of_it_and_half_the_rest_is_for_stopping(
     event: MakeEvent, now: float
 ) -> None:
-    entry = make_plan(fleet(event("Preempt", notice=30), stop_seconds=120), Policy(margin=30), now).hosts["h0"]
+    host_plan = make_plan(fleet(event("Preempt", notice=30), stop_seconds=120), Policy(margin=30), now).hosts["h0"]
 
-    assert entry.stopped_by == now + 27
-    assert entry.drained_by == now + 13.5
+    assert host_plan.stopped_by == now + 27
+    assert host_plan.drained_by == now + 13.5
 
 
 def test_given_an_event_under_way_then_there_is_no_time_for_connections(event: MakeEvent, now: float) -> None:
@@ -375,10 +377,10 @@ def test_given_an_event_under_way_then_there_is_no_time_for_connections(event: M
 def test_given_an_eviction_in_a_batch_then_no_other_waits_for_connections_longer(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(notice=200), event("Preempt", ("vm_1",), notice=30))
 
-    entries = make_plan(hosts, Policy(), now).hosts
+    host_plans = make_plan(hosts, Policy(), now).hosts
 
-    assert entries["h0"].drained_by == entries["h1"].drained_by == now + 27
-    assert entries["h0"].stopped_by == now + 180
+    assert host_plans["h0"].drained_by == host_plans["h1"].drained_by == now + 27
+    assert host_plans["h0"].stopped_by == now + 180
 
 
 def test_given_an_event_under_way_in_a_batch_then_the_others_may_wait_for_connections(
@@ -412,7 +414,7 @@ def test_given_what_must_not_be_approved_then_it_is_not_and_says_why(
 ) -> None:
     plan = make_plan(fleet(event(notice=800, **details)), policy, now)
 
-    assert plan.cases[0].withheld == reason
+    assert plan.event_plans[0].withheld == reason
     assert plan.batches == [["h0"]]
     assert approvals(plan, ["h0"]) == {}
 
@@ -421,7 +423,7 @@ def test_given_what_must_not_be_approved_and_is_far_off_then_it_is_left_alone(ev
     plan = make_plan(fleet(event(notice=1201)), Policy(approve=False), now)
 
     assert plan.batches == []
-    assert "does not begin within 1200 s" in plan.cases[0].left_alone
+    assert "does not begin within 1200 s" in plan.event_plans[0].left_alone
 
 
 def test_given_an_event_that_is_days_ahead_then_it_is_neither_met_nor_approved_yet(
@@ -432,7 +434,7 @@ def test_given_an_event_that_is_days_ahead_then_it_is_neither_met_nor_approved_y
     plan = make_plan(hosts, Policy(), now)
 
     assert plan.batches == []
-    assert plan.cases[0].left_alone == "it is approved at most 3600 s before its start"
+    assert plan.event_plans[0].left_alone == "it is approved at most 3600 s before its start"
     assert approvals(plan, ["h0"]) == {}
     assert make_plan(hosts, Policy(approve_within=604800), now).batches == [["h0"]]
     # Neither is it met sooner than it would be approved.
@@ -448,7 +450,7 @@ def test_given_a_time_at_which_nothing_is_approved_then_an_event_is_only_met_bef
     # It is 18:00.
     assert make_plan(far, policy, now).batches == []
     assert make_plan(near, policy, now).batches == [["h0"]]
-    assert make_plan(near, policy, now).cases[0].withheld == "it is outside approve_between"
+    assert make_plan(near, policy, now).event_plans[0].withheld == "it is outside approve_between"
     assert approvals(make_plan(near, policy, now), ["h0"]) == {}
     at_night = fleet(event(notice=5 * 3600), count=2)
     assert approvals(make_plan(at_night, policy, now + 4.5 * 3600), ["h0"]) == {"h0": ["Reboot-vm_0"]}
@@ -486,7 +488,7 @@ def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started
     for first, second in ((before, after), (after, before)):
         plan = make_plan([Host("h0", "vm_0", (first,)), Host("h1", "vm_1", (second,))], Policy(), now)
 
-        assert [case.event.event_status for case in plan.cases] == ["Started"]
+        assert [event_plan.event.event_status for event_plan in plan.event_plans] == ["Started"]
         assert not plan.hosts["h0"].stop
 
 
@@ -510,9 +512,9 @@ AGENT: dict[str, Any] = {"in_rotation": True, "events": []}
 def test_given_a_host_with_an_agent_then_nothing_is_done_to_it_or_for_it(event: MakeEvent, now: float) -> None:
     plan = make_plan(fleet(event(), agent=AGENT), Policy(), now)
 
-    entry = plan.hosts["h0"]
-    assert (entry.agent, entry.remove, entry.stop) == (True, False, False)
-    assert plan.cases[0].withheld == "it is left to the agent of h0"
+    host_plan = plan.hosts["h0"]
+    assert (host_plan.agent, host_plan.remove, host_plan.stop) == (True, False, False)
+    assert plan.event_plans[0].withheld == "it is left to the agent of h0"
     assert approvals(plan, ["h0"]) == {}
 
 
@@ -740,14 +742,16 @@ def test_given_steps_that_failed_when_an_event_begins_soon_anyway_then_its_host_
 ) -> None:
     broken, *others = fleet(*(event(resources=(f"vm_{n}",), notice=320) for n in range(8)), count=8)
     rest = [broken._replace(is_out=True, failed=True)]
-    patient = {host.name: now + 200 for host in others}
+    deferred = {host.name: now + 200 for host in others}
 
-    plan = make_plan(others, Policy(minimum_in_service="5"), now, rest=rest, patient=patient)
+    plan = make_plan(others, Policy(minimum_in_service="5"), now, rest=rest, deferred=deferred)
 
     assert plan.batches == [["h1", "h2"]]
-    assert {case.withheld for case in plan.cases} == {"steps failed on h0, and handle_events_max_failed is 0"}
+    assert {event_plan.withheld for event_plan in plan.event_plans} == {
+        "steps failed on h0, and handle_events_max_failed is 0"
+    }
     assert approvals(plan, plan.batches[0]) == {}
-    assert plan.patient == {f"h{n}": now + 200 for n in range(3, 8)}
+    assert plan.deferred == {f"h{n}": now + 200 for n in range(3, 8)}
     assert plan.why_waiting == {f"h{n}": "7 of 8 hosts are in service, and 5 must stay" for n in range(3, 8)}
 
 
@@ -788,7 +792,7 @@ def test_given_events_that_stay_listed_for_ten_minutes_when_a_turn_would_come_to
     plan = make_plan(at_the_same_time(event), Policy(minimum_in_service="2"), now)
 
     assert plan.batches == [["h0"], ["h1", "h2"]]
-    assert plan.patient == {"h2": now + 870}
+    assert plan.deferred == {"h2": now + 870}
     assert plan.shortfalls == [
         "Batch 2 may leave 1 of 3 hosts in service, fewer than 2, because the platform takes h2 at a time of its own"
     ]
@@ -801,14 +805,14 @@ def test_given_hosts_that_may_take_long_when_a_turn_might_come_too_late_then_it_
 
     assert plan.batches == [["h0", "h1", "h2"]]
     # Time for the balancers to notice, a minute for connections and services, and the margin.
-    assert plan.patient == {"h1": now + 775, "h2": now + 775}
+    assert plan.deferred == {"h1": now + 775, "h2": now + 775}
 
 
 def test_given_events_that_are_over_soon_then_nothing_is_brought_forward(event: MakeEvent, now: float) -> None:
     plan = make_plan(at_the_same_time(event), Policy(minimum_in_service="2", listed_for=60), now)
 
     assert plan.batches == [["h0"], ["h1"], ["h2"]]
-    assert plan.patient == {}
+    assert plan.deferred == {}
 
 
 def test_given_what_is_not_approved_then_its_batch_lasts_until_it_has_begun_by_itself(
@@ -817,8 +821,8 @@ def test_given_what_is_not_approved_then_its_batch_lasts_until_it_has_begun_by_i
     hosts = fleet(event(resources=("vm_0",), notice=1000), event(resources=("vm_1",), notice=1050), count=3)
     policy = Policy(minimum_in_service="2", listed_for=60)
 
-    assert make_plan(hosts, policy, now).patient == {}
-    assert list(make_plan(hosts, policy._replace(approve=False), now).patient) == ["h1"]
+    assert make_plan(hosts, policy, now).deferred == {}
+    assert list(make_plan(hosts, policy._replace(approve=False), now).deferred) == ["h1"]
 
 
 def test_given_one_that_was_brought_forward_then_it_goes_when_there_is_room_and_at_the_latest_when_its_time_has_come(
@@ -826,18 +830,18 @@ def test_given_one_that_was_brought_forward_then_it_goes_when_there_is_room_and_
 ) -> None:
     hosts = at_the_same_time(event, **SLOW)
     policy = Policy(minimum_in_service="2")
-    patient = make_plan(hosts, policy, now).patient
+    deferred = make_plan(hosts, policy, now).deferred
 
-    begun = make_plan(hosts, policy, now, rest=[], patient=patient)
+    begun = make_plan(hosts, policy, now, rest=[], deferred=deferred)
     first, *others = hosts
-    meanwhile = make_plan(others, policy, now + 600, rest=[first._replace(is_out=True)], patient=patient)
-    with_room = make_plan(others, policy, now + 700, rest=[first._replace(events=())], patient=patient)
-    in_time = make_plan(others, policy, now + 775, rest=[first._replace(is_out=True)], patient=patient)
+    meanwhile = make_plan(others, policy, now + 600, rest=[first._replace(is_out=True)], deferred=deferred)
+    with_room = make_plan(others, policy, now + 700, rest=[first._replace(events=())], deferred=deferred)
+    in_time = make_plan(others, policy, now + 775, rest=[first._replace(is_out=True)], deferred=deferred)
 
-    assert (begun.batches, list(begun.patient)) == ([["h0"]], ["h1", "h2"])
-    assert (meanwhile.batches, list(meanwhile.patient)) == ([[]], ["h1", "h2"])
-    assert (with_room.batches, list(with_room.patient)) == ([["h1"]], ["h2"])
-    assert (in_time.batches, list(in_time.patient)) == ([["h1", "h2"]], [])
+    assert (begun.batches, list(begun.deferred)) == ([["h0"]], ["h1", "h2"])
+    assert (meanwhile.batches, list(meanwhile.deferred)) == ([[]], ["h1", "h2"])
+    assert (with_room.batches, list(with_room.deferred)) == ([["h1"]], ["h2"])
+    assert (in_time.batches, list(in_time.deferred)) == ([["h1", "h2"]], [])
     assert in_time.shortfalls == [
         "Batch 1 leaves 0 of 3 hosts in service, fewer than 2, because the platform or an agent takes h1 and h2"
     ]
@@ -857,16 +861,16 @@ def test_given_two_that_wait_when_the_time_of_one_has_come_then_it_does_not_take
         Policy(minimum_in_service="2", urgent_within=0),
         now + 400,
         rest=[other],
-        patient={"h0": now + 635, "h1": now + 370},
+        deferred={"h0": now + 635, "h1": now + 370},
     )
 
-    assert (plan.batches, plan.patient) == ([["h0", "h1"]], {})
+    assert (plan.batches, plan.deferred) == ([["h0", "h1"]], {})
 
 
 def test_given_one_that_waits_for_its_turn_then_its_event_is_not_approved(event: MakeEvent, now: float) -> None:
     hosts = at_the_same_time(event, count=2)
 
-    plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], patient={"h1": now + 600})
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], deferred={"h1": now + 600})
 
     assert approvals(plan, ["h0", "h1"]) == {"h0": ["Reboot-vm_0"]}
 
@@ -878,10 +882,10 @@ def test_given_one_that_waits_when_steps_have_failed_then_it_waits_until_its_eve
     rest = [broken._replace(events=(), failed=True)]
     policy = Policy(minimum_in_service="1")
 
-    plan = make_plan([other], policy, now, rest=rest, patient={"h1": now + 2600})
-    soon = make_plan([other], policy, now + 1801, rest=rest, patient={"h1": now + 2600})
+    plan = make_plan([other], policy, now, rest=rest, deferred={"h1": now + 2600})
+    soon = make_plan([other], policy, now + 1801, rest=rest, deferred={"h1": now + 2600})
 
-    assert (plan.batches, plan.held, plan.patient) == ([[]], {}, {"h1": now + 2600})
+    assert (plan.batches, plan.held, plan.deferred) == ([[]], {}, {"h1": now + 2600})
     assert plan.why_waiting == {"h1": "steps failed on h0, and handle_events_max_failed is 0"}
     assert (soon.batches, approvals(soon, ["h1"])) == ([["h1"]], {})
 
@@ -891,7 +895,7 @@ def test_given_an_event_that_came_and_went_before_its_turn_then_its_host_was_hit
     event: MakeEvent, now: float, later: dict[str, Any]
 ) -> None:
     hit, other = fleet(event(resources=("vm_0",), notice=600), count=2)
-    planned = {name: entry.events for name, entry in make_plan([hit, other], Policy(), now).hosts.items()}
+    planned = {name: host_plan.events for name, host_plan in make_plan([hit, other], Policy(), now).hosts.items()}
     gone = hit._replace(**later)
 
     def at_its_turn(at: float, host: Host = gone) -> Plan:
@@ -911,9 +915,9 @@ def test_given_an_event_that_came_and_went_before_its_turn_then_its_host_was_hit
 def test_given_an_eviction_in_its_batch_then_what_waits_does_not_go_with_it(event: MakeEvent, now: float) -> None:
     hosts = fleet(event("Preempt", ("vm_0",), notice=30), event(resources=("vm_1",)), count=3)
 
-    plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], patient={"h1": now + 600})
+    plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], deferred={"h1": now + 600})
 
-    assert (plan.batches, plan.patient) == ([["h0"]], {"h1": now + 600})
+    assert (plan.batches, plan.deferred) == ([["h0"]], {"h1": now + 600})
 
 
 @pytest.mark.parametrize(("notice", "batch"), [(78, ["h0", "h1"]), (900, ["h1"])])
@@ -923,7 +927,7 @@ def test_given_one_whose_time_has_come_when_another_would_be_hit_before_it_then_
     hosts = fleet(event(resources=("vm_0",), notice=notice), event(resources=("vm_1",), notice=80), count=4)
     policy = Policy(minimum_in_service="3", urgent_within=1)
 
-    plan = make_plan(hosts[:2], policy, now, rest=hosts[2:], patient={"h1": now})
+    plan = make_plan(hosts[:2], policy, now, rest=hosts[2:], deferred={"h1": now})
 
     assert plan.batches == [batch]
 
@@ -933,7 +937,7 @@ def test_given_others_that_wait_then_connections_have_only_as_long_as_lets_the_h
 ) -> None:
     hosts = at_the_same_time(event, **SLOW)
 
-    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], patient={"h1": now + 775, "h2": now + 775})
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], deferred={"h1": now + 775, "h2": now + 775})
 
     # Half a minute for the service, ten minutes in the list, and the way back.
     assert plan.hosts["h0"].drained_by == now + 775 - 30 - 600 - 20
@@ -942,7 +946,7 @@ def test_given_others_that_wait_then_connections_have_only_as_long_as_lets_the_h
 def test_given_others_that_no_haste_would_help_then_connections_have_their_time(event: MakeEvent, now: float) -> None:
     hosts = at_the_same_time(event, **SLOW)
 
-    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], patient={"h1": now + 700, "h2": now + 700})
+    plan = make_plan(hosts, Policy(minimum_in_service="2"), now, rest=[], deferred={"h1": now + 700, "h2": now + 700})
 
     assert plan.hosts["h0"].drained_by == now + 870 - 90
 
@@ -1028,7 +1032,7 @@ def test_given_a_balancer_then_it_is_left_alone_and_counts_in_no_group(event: Ma
     assert plan.passed_over == {"lb": "it balances"}
     assert plan.remarks == ("lb: it balances",)
     assert plan.groups == ("all: 2 of 2 in service, 1 must stay",)
-    assert [case.withheld for case in plan.cases] == ["it also hits lb, which is left alone"]
+    assert [event_plan.withheld for event_plan in plan.event_plans] == ["it also hits lb, which is left alone"]
 
 
 def clock(now: float, ahead: float) -> ClockReading:
@@ -1135,7 +1139,7 @@ def test_given_any_fleet_then_each_host_to_be_met_or_put_back_is_in_one_batch(ho
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
     planned = [name for batch in plan.batches for name in batch]
-    met = {name for case in plan.cases if not case.left_alone for name in case.hosts}
+    met = {name for event_plan in plan.event_plans if not event_plan.left_alone for name in event_plan.hosts}
     left = {host.name for host in hosts if host.was_left and host.vm_name and host.name not in plan.held}
     assert sorted(planned) == sorted(met | left)
     assert sorted(plan.hosts) == sorted(planned)
@@ -1146,9 +1150,9 @@ def test_given_any_fleet_then_each_host_to_be_met_or_put_back_is_in_one_batch(ho
 def test_given_any_fleet_then_hosts_of_one_event_are_in_one_batch(hosts: list[Host], minimum: int) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
-    for case in plan.cases:
-        if not case.left_alone:
-            assert len([batch for batch in plan.batches if set(batch) & set(case.hosts)]) == 1
+    for event_plan in plan.event_plans:
+        if not event_plan.left_alone:
+            assert len([batch for batch in plan.batches if set(batch) & set(event_plan.hosts)]) == 1
 
 
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT))
@@ -1157,10 +1161,10 @@ def test_given_any_fleet_then_a_later_batch_of_several_events_keeps_the_minimum_
 ) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
-    room = len(hosts) - len(plan.unanswered) - minimum
+    capacity = len(hosts) - len(plan.unanswered) - minimum
     for batch in plan.batches[1:]:
-        in_turn = [name for name in batch if name not in plan.patient]
-        assert len(in_turn) <= room or _are_joined(plan, in_turn)
+        in_turn = [name for name in batch if name not in plan.deferred]
+        assert len(in_turn) <= capacity or _are_joined(plan, in_turn)
 
 
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT), seconds=st.sampled_from([0, 30, 300]))
@@ -1194,29 +1198,31 @@ def test_given_any_batch_then_what_waits_goes_only_if_the_minimum_is_kept_or_no_
     plan = make_plan(hosts, policy, _NOW)
     now = _NOW + later
     for batch in plan.batches:
-        waiting = [host for host in hosts if host.name in batch and host.name in plan.patient]
+        waiting = [host for host in hosts if host.name in batch and host.name in plan.deferred]
         others = [host for host in hosts if host not in waiting]
         rest = [host._replace(is_out=number < out, events=()) for number, host in enumerate(others)]
 
-        turn = make_plan(waiting, policy, now, rest, plan.patient)
+        turn = make_plan(waiting, policy, now, rest, plan.deferred)
 
         went = [name for name in turn.hosts if turn.hosts[name].events]
         in_turn = [
             name
             for name in went
-            if plan.patient[name] > now and all(event.is_scheduled for event in turn.hosts[name].events)
+            if plan.deferred[name] > now and all(event.is_scheduled for event in turn.hosts[name].events)
         ]
         left = sum(host.is_in_service and host.name not in went for host in [*waiting, *rest])
         assert not in_turn or left >= minimum or turn.shortfalls or _are_joined(turn, in_turn)
-        assert {host.name for host in waiting} == set(turn.hosts) | set(turn.patient) | set(turn.held)
+        assert {host.name for host in waiting} == set(turn.hosts) | set(turn.deferred) | set(turn.held)
         assert turn.held == {}
 
 
 def _are_joined(plan: Plan, batch: Sequence[str]) -> bool:
     """Whether hosts are connected by shared events, or by Terminates, which all begin together here."""
-    met = [case for case in plan.cases if not case.left_alone]
-    groups = [set(case.hosts) for case in met]
-    groups.append({name for case in met if case.event.event_type == "Terminate" for name in case.hosts})
+    met = [event_plan for event_plan in plan.event_plans if not event_plan.left_alone]
+    groups = [set(event_plan.hosts) for event_plan in met]
+    groups.append(
+        {name for event_plan in met if event_plan.event.event_type == "Terminate" for name in event_plan.hosts}
+    )
     reached = {batch[0]}
     for _host in batch:
         reached |= {name for group in groups if group & reached for name in group}
@@ -1233,18 +1239,18 @@ def test_given_any_fleet_then_an_event_is_approved_once_and_only_if_all_its_vms_
 
     assert len(chosen) == len(set(chosen))
     ready_vms = {host.vm_name.lower() for host in hosts if host.name in ready and host.vm_name}
-    for case in plan.cases:
-        if case.event.event_id in chosen:
-            assert case.event.event_status == "Scheduled"
-            assert ready_vms.issuperset(case.event.resources)
+    for event_plan in plan.event_plans:
+        if event_plan.event.event_id in chosen:
+            assert event_plan.event.event_status == "Scheduled"
+            assert ready_vms.issuperset(event_plan.event.resources)
 
 
 @given(hosts=_fleets())
 def test_given_any_fleet_then_the_order_of_events_does_not_depend_on_that_of_the_hosts(hosts: list[Host]) -> None:
-    forwards = make_plan(hosts, Policy(), _NOW).cases
-    backwards = make_plan(hosts[::-1], Policy(), _NOW).cases
+    forwards = make_plan(hosts, Policy(), _NOW).event_plans
+    backwards = make_plan(hosts[::-1], Policy(), _NOW).event_plans
 
-    assert [case.event for case in forwards] == [case.event for case in backwards]
+    assert [event_plan.event for event_plan in forwards] == [event_plan.event for event_plan in backwards]
 
 
 def in_vain(event: Event, seconds_ago: float) -> Attempt:
@@ -1267,7 +1273,7 @@ def test_given_a_shared_event_that_was_tried_in_vain_lately_then_its_hosts_stay_
         " with handle_events_retry_after=0"
     )
     assert plan.passed_over == {"h0": reason, "h1": reason}
-    assert plan.cases[0].left_alone == reason
+    assert plan.event_plans[0].left_alone == reason
 
 
 @pytest.mark.parametrize(
@@ -1336,7 +1342,7 @@ def test_given_an_event_that_may_hit_a_host_that_has_not_answered_then_they_have
     plan = make_plan(hosts, Policy(), now)
 
     assert plan.turns == [["h0", "h1"]]
-    assert (plan.batches, plan.unanswered, plan.cases[0].waits_for_answers) == ([["h0"]], ["h1"], True)
+    assert (plan.batches, plan.unanswered, plan.event_plans[0].waits_for_answers) == ([["h0"]], ["h1"], True)
     turn = make_plan([hosts[0], late], Policy(), now + 60, rest=hosts[2:])
     assert turn.batches == [["h0", "h1"]]
     assert approvals(turn, ["h0", "h1"]) == {"h0": [shared.event_id]}
@@ -1392,7 +1398,7 @@ def test_given_an_event_that_hits_a_host_with_another_turn_then_that_is_why_it_i
 
     turn = make_plan([late], Policy(), now, rest=[Host("h0", "vm_0", (shared,))])
 
-    assert turn.cases[0].withheld == "it also hits vm_0, which is in another batch: run again"
+    assert turn.event_plans[0].withheld == "it also hits vm_0, which is in another batch: run again"
 
 
 def test_given_a_host_on_which_nothing_is_done_and_nothing_confirms_then_it_is_drained_and_not_approved(
@@ -1403,7 +1409,9 @@ def test_given_a_host_on_which_nothing_is_done_and_nothing_confirms_then_it_is_d
     plan = make_plan(hosts, Policy(), now)
 
     assert plan.hosts["h0"].remove
-    assert "nothing is stopped on h0 and nothing confirms that it is out of rotation: set" in plan.cases[0].withheld
+    assert (
+        "nothing is stopped on h0 and nothing confirms that it is out of rotation: set" in plan.event_plans[0].withheld
+    )
     assert approvals(plan, ["h0"]) == {}
 
 

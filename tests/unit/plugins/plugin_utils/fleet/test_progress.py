@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import (
     begin_watch,
     describe_wait,
     watch,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 MakeEvent = Callable[..., Event]
 SILENCE = None
@@ -23,8 +23,8 @@ SILENCE = None
 
 def begin(event: Event, now: float, approved: bool = True, failed: bool = False) -> dict[str, Any]:
     """Begin to wait for this event's end."""
-    entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
-    return begin_watch(entry, [event.event_id.lower()] if approved else [], failed, Policy(), now)
+    host_plan = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
+    return begin_watch(host_plan, [event.event_id.lower()] if approved else [], failed, Policy(), now)
 
 
 def look(state: dict[str, Any], now: float, *listed: Event) -> dict[str, Any]:
@@ -60,13 +60,13 @@ def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_n
     event: MakeEvent, now: float
 ) -> None:
     far_off = event(notice=100_000)
-    entry = make_plan([Host("h0", "vm_0", (far_off,))], Policy(), now).hosts.get("h0")
-    assert entry is None, "nobody is out for it otherwise"
-    entry = make_plan([Host("h0", "vm_0", (far_off,), approving=(far_off.event_id.upper(),))], Policy(), now).hosts[
+    host_plan = make_plan([Host("h0", "vm_0", (far_off,))], Policy(), now).hosts.get("h0")
+    assert host_plan is None, "nobody is out for it otherwise"
+    host_plan = make_plan([Host("h0", "vm_0", (far_off,), approving=(far_off.event_id.upper(),))], Policy(), now).hosts[
         "h0"
     ]
 
-    state = begin_watch(entry, [], False, Policy(), now)
+    state = begin_watch(host_plan, [], False, Policy(), now)
 
     assert not state["over"]
     assert state["may_start_at"] == now
@@ -162,9 +162,9 @@ def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_goes_back
 
 
 def test_given_nothing_ahead_then_the_host_goes_back_at_once(now: float) -> None:
-    entry = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now).hosts["h0"]
+    host_plan = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now).hosts["h0"]
 
-    state = begin_watch(entry, [], False, Policy(), now)
+    state = begin_watch(host_plan, [], False, Policy(), now)
 
     assert (state["over"], state["restore"], state["outcome"]) == (True, True, "nothing is ahead any more")
 
@@ -238,8 +238,8 @@ def test_given_a_deletion_beside_a_reboot_that_was_approved_when_only_the_deleti
     event: MakeEvent, now: float
 ) -> None:
     reboot, terminate = event(event_id="R"), event("Terminate", event_id="T", notice=600)
-    entry = make_plan([Host("h0", "vm_0", (reboot, terminate))], Policy(), now).hosts["h0"]
-    state = begin_watch(entry, ["r"], False, Policy(), now)
+    host_plan = make_plan([Host("h0", "vm_0", (reboot, terminate))], Policy(), now).hosts["h0"]
+    state = begin_watch(host_plan, ["r"], False, Policy(), now)
 
     assert look(look(state, now + 5), now + 10)["restore"]
 
@@ -249,9 +249,9 @@ def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_
 ) -> None:
     agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
     terminate = event("Terminate", event_id="E", notice=600)
-    entry = make_plan([Host("h0", "vm_0", (terminate,), agent=agent)], Policy(), now).hosts["h0"]
+    host_plan = make_plan([Host("h0", "vm_0", (terminate,), agent=agent)], Policy(), now).hosts["h0"]
 
-    state = look(begin_watch(entry, [], False, Policy(), now), now + 5, terminate)
+    state = look(begin_watch(host_plan, [], False, Policy(), now), now + 5, terminate)
 
     assert look(look(state, now + 10), now + 15)["restore"]
 
@@ -291,9 +291,9 @@ def test_given_a_host_that_is_left_to_its_agent_then_its_event_is_awaited_howeve
 ) -> None:
     redeploy = event("Redeploy", notice=86400, event_id="E")
     agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
-    entry = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), now).hosts["h0"]
+    host_plan = make_plan([Host("h0", "vm_0", (redeploy,), agent=agent)], Policy(), now).hosts["h0"]
 
-    state = begin_watch(entry, [], False, Policy(), now)
+    state = begin_watch(host_plan, [], False, Policy(), now)
 
     assert not state["over"]
     assert state["may_start_at"] == now

@@ -22,6 +22,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan im
     PlanError,
     make_plan,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import (
     REMOVAL,
     check_alike,
@@ -30,7 +31,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading
     read_host,
     read_reading,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 MakeEvent = Callable[..., Event]
 
@@ -43,7 +43,7 @@ GATEWAY_POOL = POOL.replace("loadBalancers", "applicationGateways")
 def reading(**given: Any) -> dict[str, Any]:
     """A host that has answered, and these things of it."""
     answer = {"vm_name": "web_1", "events": []}
-    nothing = {"standing": {}, "traces": [], "is_marked": False, "agent": {}, "policy": {}, "variables": {}}
+    nothing = {"lease_view": {}, "traces": [], "is_marked": False, "agent": {}, "policy": {}, "variables": {}}
     return describe_reading("web-1", **{"answer": answer, **nothing, **given})
 
 
@@ -69,9 +69,9 @@ def test_given_a_host_that_could_not_be_asked_when_noted_then_nothing_is_known_o
 
 def test_given_who_wants_it_out_when_noted_then_it_is_told() -> None:
     tried = [{"event_id": "A", "seconds_ago": 5.0, "reason": "db did not stop"}]
-    standing = {"leased": "another run", "left_out": "to be deleted", "approving": ["B"], "tried": tried}
+    lease_view = {"leased": "another run", "left_out": "to be deleted", "approving": ["B"], "tried": tried}
 
-    host = read_host(reading(standing=standing))
+    host = read_host(reading(lease_view=lease_view))
 
     assert (host.leased, host.left_out, host.approving) == ("another run", "to be deleted", ("B",))
     assert [attempt.event_id for attempt in host.tried] == ["A"]
@@ -81,11 +81,11 @@ def test_given_who_wants_it_out_when_noted_then_it_is_told() -> None:
     ("given", "is_drained"),
     [
         ({"traces": ["/var/lib/foghorn/load_balancer_removal/health_probe.json"]}, True),
-        ({"standing": {"by_others": "by hand since noon"}}, True),
-        ({"standing": {"by_others": "", "was_left": True}}, False),
+        ({"lease_view": {"by_others": "by hand since noon"}}, True),
+        ({"lease_view": {"by_others": "", "was_left": True}}, False),
         ({"is_marked": True}, True),
         # That is our own mark.
-        ({"is_marked": True, "standing": {"was_left": True}}, False),
+        ({"is_marked": True, "lease_view": {"was_left": True}}, False),
         # Its agent's probe endpoint answers for it, and says that it serves; or that it does not, for which it is
         # responsible itself.
         ({"is_marked": True, "agent": {"in_rotation": True}}, True),
@@ -273,10 +273,10 @@ def test_given_a_host_that_answers_garbage_then_it_is_noted_so_that_a_plan_for_a
     where: str, garbage: Any
 ) -> None:
     answer = {"vm_name": "web_1", "events": []} | ({where: garbage} if where in ("events", "vm_name") else {})
-    standing = {where: garbage} if where in ("tried", "seen", "approving") else {}
+    lease_view = {where: garbage} if where in ("tried", "seen", "approving") else {}
     agent: Any = {"events": garbage} if where == "agent" else {}
 
-    noted = note_host("web-1", answer, standing, (), False, agent, {}, {"group": "web"})
+    noted = note_host("web-1", answer, lease_view, (), False, agent, {}, {"group": "web"})
 
     hosts = [read_host(noted), read_host(reading(answer={"vm_name": "web_2", "events": []}))]
     plan = make_plan(hosts, Policy(), 0.0)

@@ -9,13 +9,13 @@ from collections.abc import Callable
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import (
     Report,
     Result,
     describe_plan,
     describe_results,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
 
 MakeEvent = Callable[..., Event]
 
@@ -48,7 +48,7 @@ def test_given_hosts_that_wait_in_their_batch_when_told_then_each_is_named_with_
 ) -> None:
     first, second = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),)) for n in range(2)]
     out = first._replace(events=(), is_out=True)
-    plan = make_plan([second], Policy(minimum_in_service="1"), now, rest=[out], patient={"web1": now + 600})
+    plan = make_plan([second], Policy(minimum_in_service="1"), now, rest=[out], deferred={"web1": now + 600})
 
     waits = "Waiting: web1, until 2026-09-19T18:10:00Z at most: 1 of 2 hosts are in service, and 1 must stay"
     assert waits in describe_plan(plan, now)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
@@ -23,7 +24,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     begin_turn,
     still_leased,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 from hypothesis import given
 from hypothesis import strategies as st
 

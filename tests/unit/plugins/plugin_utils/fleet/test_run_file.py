@@ -12,6 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt, Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Run, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import (
     Kept,
@@ -20,7 +21,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
     read_run,
     write_run,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 
 from .test_run import World, play
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import (
-    Bell,
-    Look,
-    Round,
+    BatchSignal,
+    Poll,
+    WatchLimits,
     wait,
-    wait_for_turn,
+    wait_for_batch,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting import Waiting as World
 
@@ -31,7 +31,7 @@ class Waiting:
     """A host that waits for a Reboot, with a clock that only its sleep moves."""
 
     def __init__(self, directory: Path, event: Event, now: float) -> None:
-        self.bell = Bell(str(directory / "bell"))
+        self.signal = BatchSignal(str(directory / "bell"))
         self.now = now
         self.lines: list[str] = []
         self.looked_at: list[float] = []
@@ -39,36 +39,36 @@ class Waiting:
         self.rings_at = float("inf")
         self.renewed_at: list[float] = []
         self.taken_over_by = ""
-        entry = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
-        self.progress = begin_watch(entry, [event.event_id], False, Policy(), now)
+        host_plan = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
+        self.progress = begin_watch(host_plan, [event.event_id], False, Policy(), now)
 
-    def wait(self, *answers: Any, policy: Policy = Policy(), **turn: Any) -> dict[str, Any]:
+    def wait(self, *answers: Any, policy: Policy = Policy(), **limits: Any) -> dict[str, Any]:
         """Wait, and be given these answers, the last of them again and again."""
         self._answers = answers
         self.looked_at = []
         self.progress = wait(
             self.progress,
-            Round(policy, LOOK_EVERY, **turn),
+            WatchLimits(policy, LOOK_EVERY, **limits),
             self._world,
             renew=self._renew,
-            tell=self.lines.append,
+            notify=self.lines.append,
         )
         return self.progress
 
-    def wait_for_turn(self, known: Sequence[Event], *answers: Any, **turn: Any) -> None:
+    def wait_for_batch(self, known: Sequence[Event], *answers: Any, **limits: Any) -> None:
         """Wait for room, and be given these answers."""
         self._answers = answers
         self.looked_at = []
-        wait_for_turn(known, Round(Policy(), LOOK_EVERY, **turn), self._world)
+        wait_for_batch(known, WatchLimits(Policy(), LOOK_EVERY, **limits), self._world)
 
     @property
     def _world(self) -> World:
-        return World(self._look, self.bell, lambda: self.now, self._sleep)
+        return World(self._look, self.signal, lambda: self.now, self._sleep)
 
-    def _look(self) -> Look:
+    def _look(self) -> Poll:
         answer = self._answers[min(len(self.looked_at), len(self._answers) - 1)]
         self.looked_at.append(self.now)
-        return answer if isinstance(answer, Look) else Look(answer)
+        return answer if isinstance(answer, Poll) else Poll(answer)
 
     def _renew(self) -> str:
         self.renewed_at.append(self.now)
@@ -77,7 +77,7 @@ class Waiting:
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
         if self.now >= self.rings_at:
-            self.bell.ring()
+            self.signal.send()
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_given_an_event_that_ends_then_the_wait_does_and_the_others_hear_of_it(
     state = waiting.wait([reboot], [started], [])
 
     assert (state["over"], state["restore"]) == (True, True)
-    assert waiting.bell.has_rung()
+    assert waiting.signal.was_sent()
 
 
 def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_and_not_each_time(
@@ -125,10 +125,10 @@ def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_a
 def test_given_nothing_new_for_ten_thousand_looks_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
-    patient = Policy(end_timeout=20_000)
+    deferred = Policy(end_timeout=20_000)
     waiting.progress["gives_up_at"] = now + 20_000
 
-    state = waiting.wait(*[[reboot]] * 10_000, [], policy=patient)
+    state = waiting.wait(*[[reboot]] * 10_000, [], policy=deferred)
 
     assert state["over"]
     assert len(waiting.looked_at) == 10_001
@@ -157,9 +157,9 @@ def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_
 def test_given_a_host_that_cannot_be_reached_then_the_words_of_that_are_said_with_the_remedy_and_said_once(
     waiting: Waiting, started: Event
 ) -> None:
-    refused = Look(SILENCE, "ssh: connect to host web1 port 22: Connection refused")
-    lost = Look(SILENCE, "ssh: connect to host web1 port 22: Connection timed out")
-    changed = Look(SILENCE, "Host key for web1 has changed and you have requested strict checking.")
+    refused = Poll(SILENCE, "ssh: connect to host web1 port 22: Connection refused")
+    lost = Poll(SILENCE, "ssh: connect to host web1 port 22: Connection timed out")
+    changed = Poll(SILENCE, "Host key for web1 has changed and you have requested strict checking.")
 
     waiting.wait([started], refused, lost, refused, changed, changed, [])
 
@@ -182,7 +182,7 @@ def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second
 def test_given_a_host_that_began_when_another_had_ended_then_it_is_looked_at_once(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
-    waiting.bell.ring()
+    waiting.signal.send()
 
     waiting.wait([reboot])
 
@@ -212,25 +212,25 @@ def test_given_more_hosts_than_can_be_looked_at_side_by_side_then_rounds_stay_sh
 
     assert waiting.looked_at == [now + second for second in range(10)]
     assert waiting.now == now + 10
-    assert not waiting.bell.has_rung()
+    assert not waiting.signal.was_sent()
 
 
 def test_given_a_host_that_waits_for_room_when_its_event_changes_or_goes_then_all_hear_of_it(
     waiting: Waiting, reboot: Event, started: Event, now: float
 ) -> None:
-    waiting.wait_for_turn([reboot], [reboot], SILENCE, [started], until=now + 60)
+    waiting.wait_for_batch([reboot], [reboot], SILENCE, [started], until=now + 60)
 
     assert waiting.now == now + 2
-    assert waiting.bell.has_rung()
+    assert waiting.signal.was_sent()
 
 
 def test_given_a_host_that_waits_for_room_when_its_time_comes_then_the_wait_ends(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
-    waiting.wait_for_turn([reboot], [reboot], until=now + 60)
+    waiting.wait_for_batch([reboot], [reboot], until=now + 60)
 
     assert waiting.now == now + 60
-    assert not waiting.bell.has_rung()
+    assert not waiting.signal.was_sent()
 
 
 def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_hear_of_it(
@@ -239,5 +239,5 @@ def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_
     waiting.now = now + 2400
 
     assert waiting.wait([started])["gave_up"]
-    assert waiting.bell.has_rung()
+    assert waiting.signal.was_sent()
     assert waiting.lines == ["still not over, left as it is: run again"]

@@ -11,16 +11,16 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     parse_listed,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Entry, Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, HostPlan, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.second_look import look_again
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import Policy, read_policy
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.recheck import recheck
 
 MakeEvent = Callable[..., Event]
 LATER = 240  # seconds that connections took
 
 
-def taken(now: float, *events: Event, approving: tuple[str, ...] = ()) -> Entry:
+def taken(now: float, *events: Event, approving: tuple[str, ...] = ()) -> HostPlan:
     """A host that was taken out for these."""
     return make_plan([Host("h0", "vm_0", events, approving=approving)], Policy(), now).hosts["h0"]
 
@@ -28,26 +28,26 @@ def taken(now: float, *events: Event, approving: tuple[str, ...] = ()) -> Entry:
 def test_given_nothing_has_changed_when_looked_again_then_services_are_stopped_as_planned(
     event: MakeEvent, now: float
 ) -> None:
-    entry = taken(now, event())
+    host_plan = taken(now, event())
 
-    seen = look_again(entry, (event(),), Policy(), now + LATER)
+    seen = recheck(host_plan, (event(),), Policy(), now + LATER)
 
-    assert (seen.events, seen.stop, seen.withdrawn) == (entry.events, True, ())
+    assert (seen.events, seen.stop, seen.withdrawn) == (host_plan.events, True, ())
     assert now + LATER < seen.stopped_by < now + 900
 
 
 def test_given_no_answer_when_looked_again_then_nothing_was_withdrawn(event: MakeEvent, now: float) -> None:
-    entry = taken(now, event())
+    host_plan = taken(now, event())
 
-    assert look_again(entry, None, Policy(), now + LATER) == entry
+    assert recheck(host_plan, None, Policy(), now + LATER) == host_plan
 
 
 def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_the_host_goes_back_at_once(
     event: MakeEvent, now: float
 ) -> None:
-    entry = taken(now, event())
+    host_plan = taken(now, event())
 
-    seen = look_again(entry, (), Policy(), now + LATER)
+    seen = recheck(host_plan, (), Policy(), now + LATER)
 
     assert (seen.events, seen.stop) == ((), False)
     assert seen.withdrawn == (event().event_id,)
@@ -60,20 +60,20 @@ def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_
 def test_given_an_event_that_it_may_be_and_cannot_be_read_then_it_was_not_withdrawn_and_is_not_over(
     event: MakeEvent, now: float, listed: object
 ) -> None:
-    entry = taken(now, event())
+    host_plan = taken(now, event())
 
-    seen = look_again(entry, (parse_listed(listed),), Policy(), now + LATER)
+    seen = recheck(host_plan, (parse_listed(listed),), Policy(), now + LATER)
 
-    assert (seen.events, seen.stop, seen.withdrawn) == (entry.events, True, ())
-    state = begin_watch(entry, [event().event_id], False, Policy(), now)
+    assert (seen.events, seen.stop, seen.withdrawn) == (host_plan.events, True, ())
+    state = begin_watch(host_plan, [event().event_id], False, Policy(), now)
     assert watch(state, [parse_listed(listed)], Policy(), now + LATER, confirm_after=0)["over"] is False
 
 
 def test_given_one_of_two_events_is_withdrawn_then_the_other_is_met(event: MakeEvent, now: float) -> None:
     freeze, reboot = event("Freeze"), event("Reboot")
 
-    assert look_again(taken(now, freeze, reboot), (freeze,), Policy(), now + LATER).stop is False
-    assert look_again(taken(now, freeze, reboot), (reboot,), Policy(), now + LATER).stop is True
+    assert recheck(taken(now, freeze, reboot), (freeze,), Policy(), now + LATER).stop is False
+    assert recheck(taken(now, freeze, reboot), (reboot,), Policy(), now + LATER).stop is True
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
@@ -82,7 +82,7 @@ def test_given_a_deletion_is_no_longer_listed_then_no_service_is_stopped_and_its
 ) -> None:
     deletion = event(event_type, notice=600)
 
-    seen = look_again(taken(now, deletion), (), Policy(), now + LATER)
+    seen = recheck(taken(now, deletion), (), Policy(), now + LATER)
 
     assert (seen.events, seen.stop, seen.final) == ((deletion,), False, True)
     assert not begin_watch(seen, [], False, Policy(), now + LATER)["over"]
@@ -91,8 +91,8 @@ def test_given_a_deletion_is_no_longer_listed_then_no_service_is_stopped_and_its
 def test_given_an_event_that_had_started_or_was_approved_is_no_longer_listed_then_it_was_not_withdrawn(
     event: MakeEvent, now: float
 ) -> None:
-    started = look_again(taken(now, event(status="Started")), (), Policy(), now + LATER)
-    approved = look_again(taken(now, event(), approving=(event().event_id.lower(),)), (), Policy(), now + LATER)
+    started = recheck(taken(now, event(status="Started")), (), Policy(), now + LATER)
+    approved = recheck(taken(now, event(), approving=(event().event_id.lower(),)), (), Policy(), now + LATER)
 
     assert started.withdrawn == approved.withdrawn == ()
     assert (len(started.events), len(approved.events)) == (1, 1)
@@ -103,7 +103,7 @@ def test_given_an_event_has_started_meanwhile_then_services_are_stopped_all_the_
 ) -> None:
     started = event(status="Started")
 
-    seen = look_again(taken(now, event()), (started,), Policy(), now + LATER)
+    seen = recheck(taken(now, event()), (started,), Policy(), now + LATER)
 
     assert (seen.events, seen.stop) == ((started,), True)
 
@@ -111,8 +111,8 @@ def test_given_an_event_has_started_meanwhile_then_services_are_stopped_all_the_
 def test_given_an_event_has_become_another_then_what_it_is_now_decides(event: MakeEvent, now: float) -> None:
     reboot, freeze = event("Reboot", event_id="E"), event("Freeze", event_id="E")
 
-    assert look_again(taken(now, reboot), (freeze,), Policy(), now + LATER).stop is False
-    assert look_again(taken(now, freeze), (reboot,), Policy(), now + LATER).stop is True
+    assert recheck(taken(now, reboot), (freeze,), Policy(), now + LATER).stop is False
+    assert recheck(taken(now, freeze), (reboot,), Policy(), now + LATER).stop is True
 
 
 def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_met_as_well(
@@ -120,7 +120,7 @@ def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_met
 ) -> None:
     freeze, eviction = event("Freeze"), event("Preempt", notice=LATER + 30)
 
-    seen = look_again(taken(now, freeze), (eviction,), Policy(), now + LATER)
+    seen = recheck(taken(now, freeze), (eviction,), Policy(), now + LATER)
 
     assert (seen.events, seen.stop, seen.final) == ((eviction,), True, True)
     assert now + LATER < seen.stopped_by < now + LATER + 30
@@ -133,6 +133,6 @@ def test_given_an_event_that_has_come_meanwhile_and_waits_for_its_turn_or_is_ign
     notice = LATER + (100 if policies else 900)
     other = event("Redeploy", notice=notice)
 
-    seen = look_again(taken(now, event()), (other,), read_policy({"policies": policies}), now + LATER)
+    seen = recheck(taken(now, event()), (other,), read_policy({"policies": policies}), now + LATER)
 
     assert seen.events == ()

@@ -9,11 +9,11 @@ That takes minutes, in which an event may be withdrawn, turn into another one, o
 from collections.abc import Sequence
 
 from ...module_utils.scheduled_events.event import Event, may_be, name_key
-from .plan import Entry
-from .treatment import Policy, deadline_of, does_not_wait, needs_stop
+from .plan import HostPlan
+from .policy import Policy, deadline_of, does_not_wait, needs_stop
 
 
-def look_again(entry: Entry, listed: Sequence[Event] | None, policy: Policy, now: float) -> Entry:
+def recheck(host_plan: HostPlan, listed: Sequence[Event] | None, policy: Policy, now: float) -> HostPlan:
     """Go on with what is still ahead of a host, before its services are stopped.
 
     An event that is not listed any more, had not started and was not approved, was withdrawn. That of a deletion may
@@ -24,13 +24,13 @@ def look_again(entry: Entry, listed: Sequence[Event] | None, policy: Policy, now
     :param now: seconds since the epoch
     """
     if listed is None:
-        return entry
+        return host_plan
     unknown = [event for event in listed if event.is_of_unknown_vms]
     now_listed = {name_key(event.event_id): event for event in listed if not event.is_of_unknown_vms}
     events: list[Event] = []
     withdrawn: list[str] = []
     stopping: list[Event] = []
-    for event in entry.events:
+    for event in host_plan.events:
         seen = now_listed.pop(name_key(event.event_id), None)
         if any(may_be(one, event.event_id) for one in unknown):
             events.append(event)
@@ -39,14 +39,14 @@ def look_again(entry: Entry, listed: Sequence[Event] | None, policy: Policy, now
             events.append(seen)
             # For one that has started meanwhile services are stopped as was planned: better late than not at all.
             stopping.append(event if seen.is_started and seen.event_type == event.event_type else seen)
-        elif not event.is_scheduled or _was_approved(event, entry):
+        elif not event.is_scheduled or _was_approved(event, host_plan):
             events.append(event)
         else:
             withdrawn.append(event.event_id)
             events += [event] if event.is_final else []
     added = [event for event in now_listed.values() if does_not_wait(event, policy, now)]
     stopping = [event for event in (*stopping, *added) if needs_stop(event)]
-    return entry._replace(
+    return host_plan._replace(
         events=(*events, *added),
         stop=bool(stopping),
         stopped_by=min([deadline_of(event, policy, now) for event in stopping] or [now]),
@@ -55,5 +55,5 @@ def look_again(entry: Entry, listed: Sequence[Event] | None, policy: Policy, now
     )
 
 
-def _was_approved(event: Event, entry: Entry) -> bool:
-    return name_key(event.event_id) in map(name_key, entry.approving)
+def _was_approved(event: Event, host_plan: HostPlan) -> bool:
+    return name_key(event.event_id) in map(name_key, host_plan.approving)

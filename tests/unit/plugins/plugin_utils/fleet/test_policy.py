@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.treatment import (
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import (
     Policy,
     PolicyError,
     read_policy,
