@@ -241,7 +241,6 @@ class ActionModule(ActionBase):
             # Before the first thing is done to them, wherever this run may die.
             note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
             forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
-        here = [run.hosts[name].reading for name in run.plan.turns[run.turn]]
         return {
             "orders": {order.host: order_as_dict(order, now) for order in orders},
             "lines": _as_plain(_decided(before.batch, run.batch, now)),
@@ -249,7 +248,7 @@ class ActionModule(ActionBase):
             "status": plain(summary(run)),
             "is_over": not orders,
             "rounds": min(run.given, _MOST_ROUNDS),
-            "longest_step": max((host.step_seconds for host in here), default=0.0),
+            "longest_step": run.longest_step,
         }
 
     def _ended(self, path: str, arguments: Mapping[str, Any], now: float) -> dict[str, Any]:

@@ -125,7 +125,7 @@ rounds:
   returned: with O(state=advanced)
   type: int
 longest_step:
-  description: The longest that any task on a host of the batch may take, in seconds.
+  description: The longest that any task which lies ahead of a host of the batch may take, in seconds.
   returned: with O(state=advanced)
   type: float
 vm_ids:

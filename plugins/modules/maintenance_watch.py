@@ -50,7 +50,7 @@ options:
     description:
       - The O(foghorn.azure_events.rotation_claim#module:directory), the
         O(foghorn.azure_events.rotation_claim#module:run) and the O(foghorn.azure_events.rotation_claim#module:seconds)
-        of the host's lease, which is renewed every two minutes while the host answers.
+        of the host's lease, which is renewed every minute while the host answers.
       - Nothing is renewed without it.
     type: dict
   policy:

@@ -65,6 +65,9 @@ class Step(Enum):
         return self not in _BETWEEN_ORDERS
 
 
+# Before its services have stopped: the longest steps of a host are ahead.
+_ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LEASE, Step.DRAIN, Step.STOP})
+
 _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
 # Orders of one kind are given at a time. Hosts that come back make room for others; a wait holds nobody up.
@@ -185,6 +188,14 @@ class HostRun(NamedTuple):
         return bool(progress.get("silent") or progress.get("silent_since"))
 
     @property
+    def longest_step(self) -> float:
+        """Seconds that any one task may take of those that are ahead of it."""
+        if self.step in _ON_THE_WAY_OUT:
+            return self.reading.step_seconds
+        # Its services may take as long to start as to stop.
+        return 0.0 if self.step is Step.DONE else self.reading.return_seconds + self.reading.stop_seconds
+
+    @property
     def leaves_out(self) -> bool:
         """Whether it stays out because it is to be deleted."""
         progress = self.progress or {}
@@ -227,6 +238,11 @@ class Run(NamedTuple):
     def is_over(self) -> bool:
         """Whether nothing is left to be done."""
         return self.turn + 1 >= len(self.plan.turns) and self.is_turn_over
+
+    @property
+    def longest_step(self) -> float:
+        """Seconds for which a lease must hold at least: the hosts of a turn move together."""
+        return max((self.hosts[name].longest_step for name in self.plan.turns[self.turn]), default=0.0)
 
     def report(self) -> Report:
         """What became of each host that was planned for, that did not answer, or that somebody else has taken out."""

@@ -16,7 +16,7 @@ Events = Sequence[Event] | None
 # Seconds until a host notices that the wait of another host has ended, at most.
 _SIGNAL_DELAY = 1.0
 # Seconds between two renewals of a lease, which lasts far longer.
-_RENEWED_EVERY = 120.0
+_RENEWED_EVERY = 60.0
 # Seconds that a host waits, at most, while other hosts wait for its process.
 _CROWDED = 10.0
 # The shortest pause, in seconds: work that is due and still not done is not retried in a busy loop.

@@ -64,6 +64,8 @@ class World:
         self.hit_in_service: list[str] = []
         self.least = count
         self.orders: list[tuple[str, Step]] = []
+        self.step_seconds = self.return_seconds = 0.0
+        """How long steps on a host may take on the way out, and back."""
         self.happens: dict[tuple[str, Step], Callable[[], None]] = {}
         """What happens right before an order is first carried out."""
 
@@ -117,6 +119,8 @@ class World:
             is_drained=machine.by_hand,
             leased=leased,
             approving=tuple(machine.claim or ()),
+            step_seconds=self.step_seconds,
+            return_seconds=self.return_seconds,
         )
 
     def carry_out(self, order: Order, run_id: object) -> OrderReport:
@@ -281,6 +285,25 @@ def test_given_a_fleet_when_nothing_goes_wrong_then_every_event_is_approved_once
         f"h{number}": (True, ()) for number in range(5)
     }
     assert ("h2", Step.STOP) not in world.orders
+
+
+def test_given_a_host_that_is_stopped_then_its_lease_need_not_outlast_the_connections_that_have_ended(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.step_seconds, world.return_seconds = 700, 30
+    seconds: dict[Step, set[float]] = {}
+
+    def note(run: Run) -> Run:
+        ahead = {host.step for host in run.hosts.values()}
+        for step in ahead - {Step.IDLE, Step.DONE}:
+            seconds.setdefault(step, set()).add(run.longest_step)
+        return run
+
+    play(world, between=note)
+
+    assert seconds[Step.LEASE] == seconds[Step.DRAIN] == seconds[Step.STOP] == {700}
+    assert seconds[Step.WATCH] == seconds[Step.PUT_BACK] == {30}
 
 
 def test_given_a_fleet_when_the_controller_is_killed_at_any_order_then_the_next_run_brings_all_through(

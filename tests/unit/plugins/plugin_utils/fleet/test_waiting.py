@@ -132,7 +132,7 @@ def test_given_nothing_new_for_ten_thousand_looks_then_it_is_one_wait_and_the_le
 
     assert state["over"]
     assert len(waiting.looked_at) == 10_001
-    assert waiting.renewed_at == [now + seconds for seconds in range(0, 10_000, 120)]
+    assert waiting.renewed_at == [now + seconds for seconds in range(0, 10_000, 60)]
 
 
 def test_given_a_host_that_is_silent_then_its_lease_is_renewed_when_it_answers_again(
