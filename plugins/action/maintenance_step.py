@@ -17,6 +17,7 @@ import jinja2.meta
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import of_host, read_balancers
@@ -48,6 +49,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     advance,
     begin,
     begin_turn,
+    hand_over,
+    may_be_handed_over,
     still_leased,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import (
@@ -58,6 +61,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
     write,
     write_run,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import LaterJobs, job_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
 ARGUMENTS = {
@@ -83,6 +87,13 @@ ARGUMENTS = {
 _FLEET = "_fleet"
 # So many rounds stand side by side at most: each that is left over when all is done is told as skipped.
 _MOST_ROUNDS = 32
+
+
+_HANDED_OVER = "job %d of this template, which waits in the queue, goes on with it"
+_ENDS = (
+    "Job %d of this template waits in the queue, and nothing is left for this job but to wait as well: it ends now, and"
+    " job %d goes on"
+)
 
 
 class ActionModule(ActionBase):
@@ -236,20 +247,38 @@ class ActionModule(ActionBase):
         # Orders of a turn that was cut short are not carried out any more.
         news = read_reports(before, reports, kept.balancers, now) if before.turn == kept.run.turn else []
         run, orders = advance(before, news, now)
+        lines = _decided(before.batch, run.batch, now)
+        later = LaterJobs(job, os.environ, time.monotonic) if (job := job_of(arguments["run"])) else None
+        heeds = later is not None and later.is_known() and may_be_handed_over(run, now)
+        number = self._next_job(later) if later and heeds else None
+        if number is not None:
+            run, orders, lines = hand_over(run, _HANDED_OVER % number), [], [*lines, _ENDS % (number, number)]
         write_run(path, kept._replace(run=run))
         if kept.out_directory:
             # Before the first thing is done to them, wherever this run may die.
             note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
             forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
+        ordered = {order.host: order_as_dict(order, now) for order in orders}
+        for first in list(ordered)[:1]:
+            ordered[first]["heeds_later_jobs"] = heeds
         return {
-            "orders": {order.host: order_as_dict(order, now) for order in orders},
-            "lines": _as_plain(_decided(before.batch, run.batch, now)),
+            "orders": ordered,
+            "lines": _as_plain(lines),
             "news": _as_plain(changes(before, run, now)),
             "status": plain(summary(run)),
             "is_over": not orders,
             "rounds": min(run.given, _MOST_ROUNDS),
             "longest_step": run.longest_step,
         }
+
+    def _next_job(self, later: LaterJobs) -> int | None:
+        """Which job goes on with what is left; None if none is known of."""
+        try:
+            return later.next()
+        except (OSError, ValueError) as error:
+            why = "The controller does not say whether a later job waits, and this one goes on: %s" % error
+            Display().warning(plain(why))
+            return None
 
     def _ended(self, path: str, arguments: Mapping[str, Any], now: float) -> dict[str, Any]:
         """Say what became of all."""

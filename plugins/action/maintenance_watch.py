@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ansible import constants
@@ -28,6 +29,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting
     wait,
     wait_for_batch,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import LaterJobs, job_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
@@ -40,7 +42,25 @@ ARGUMENTS = {
     "poll_timeout": {"type": "float", "default": 90},
     "until": {"type": "float"},
     "is_crowded": {"type": "bool", "default": False},
+    "job_run": {"type": "dict"},
 }
+
+
+def _relief(run: dict[str, Any]) -> Callable[[], bool]:
+    """What says whether a later job waits for the end of this run."""
+    job = job_of(run)
+    if job is None:
+        return lambda: False
+    later = LaterJobs(job, os.environ, time.monotonic)
+
+    def is_relieved() -> bool:
+        try:
+            return later.next() is not None
+        except (OSError, ValueError):
+            # Said when it was asked before this wait: the job goes on as if it had no credential.
+            return False
+
+    return is_relieved
 
 
 class ActionModule(ActionBase):
@@ -75,6 +95,7 @@ class ActionModule(ActionBase):
                 signal=signal,
                 clock=time.time,
                 sleep=time.sleep,
+                is_relieved=_relief(arguments["job_run"] or {}),
             )
             if arguments["progress"] is None:
                 wait_for_batch(read_reading({"events": arguments["known"]}) or (), limits, world)

@@ -74,6 +74,12 @@ options:
   until:
     description: When the wait is to end at the latest, in seconds since the epoch.
     type: float
+  job_run:
+    description:
+      - Which run waits, as for M(foghorn.azure_events.maintenance_step), where the wait is to end as soon as a later
+        job of the template of an automation controller waits for the end of this one.
+      - The controller is asked twice a minute, with the credential in the environment.
+    type: dict
   is_crowded:
     description:
       - Whether more hosts wait than are looked at side by side, so that some of them have to wait for others.

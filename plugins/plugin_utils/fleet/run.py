@@ -65,6 +65,9 @@ class Step(Enum):
         return self not in _BETWEEN_ORDERS
 
 
+# Seconds. So long it may take until a job that waits in a queue has begun and has asked all hosts.
+_TAKEN_UP_WITHIN = 300.0
+
 # Before its services have stopped: the longest steps of a host are ahead.
 _ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LEASE, Step.DRAIN, Step.STOP})
 
@@ -223,6 +226,8 @@ class Run(NamedTuple):
     """Whether nothing is changed: what would be done is said, and nothing is waited for."""
     moves: bool = False
     """Whether Azure moves the hosts because the operator wants it: nothing is approved for them, or watched."""
+    handed_over: str = ""
+    """To whom it was handed over, in words: no host is asked, or taken out, any more."""
 
     @property
     def number(self) -> str:
@@ -320,9 +325,43 @@ def begin_turn(run: Run, turn: int) -> Run:
     while run.turn < turn:
         here, ahead = run.plan.turns[run.turn], run.plan.turns[run.turn + 1]
         cut = {name: _cut_short(run.hosts[name]) for name in here if run.hosts[name].step is not Step.DONE}
-        asked = {name: run.hosts[name].at(Step.ASK) for name in ahead}
+        asked = {} if run.handed_over else {name: run.hosts[name].at(Step.ASK) for name in ahead}
         run = run._replace(hosts={**run.hosts, **cut, **asked}, turn=run.turn + 1, batch=None, taken=(), given=0)
     return run
+
+
+def may_be_handed_over(run: Run, now: float) -> bool:
+    """Whether all that is left is to wait, for agents or for room, and another run can do that as well.
+
+    Whatever this run has done to a host, or an earlier one, it brings to its end itself, and it does not leave a host
+    in service that is to be drained before the other run has begun.
+    """
+    left = [host for host in run.hosts.values() if host.step not in (Step.DONE, Step.IDLE)]
+    planned = [run.hosts[name] for turn in run.plan.turns for name in turn]
+    return (
+        not run.predicts
+        and not run.moves
+        and bool(left)
+        and all(host.step in (Step.WATCH, Step.WAIT) for host in left)
+        and not any(host.step is Step.WATCH and host.is_ours for host in left)
+        and not any(host.step is Step.WAIT and (host.until or 0.0) < now + _TAKEN_UP_WITHIN for host in left)
+        and not any(host.is_leased for host in run.hosts.values())
+        and not any(host.reading.was_left or host.reading.vm_name is None for host in planned)
+    )
+
+
+def hand_over(run: Run, to: str) -> Run:
+    """End a run at once.
+
+    :param to: who goes on with its hosts, in words
+    """
+    left = {
+        name: run.hosts[name]._replace(left_to=to).at(Step.DONE)
+        for turn in run.plan.turns[run.turn :]
+        for name in turn
+        if run.hosts[name].step is not Step.DONE
+    }
+    return run._replace(hosts={**run.hosts, **left}, handed_over=to)
 
 
 def still_leased(run: Run) -> list[Order]:

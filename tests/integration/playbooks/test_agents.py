@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,6 +19,38 @@ from tests.integration.playbooks.fleet import Fleet, Host, Run
 LONG = 20000.0  # seconds; longer than any event
 OUT_OF_ROTATION = 503
 IN_ROTATION = 200
+
+
+@contextmanager
+def _controller(waits_from: int) -> Iterator[str]:
+    """A controller on which job 16 of template 9 runs, and from so many questions on another one waits; its URL."""
+    launched = dict.fromkeys(("job_type", "inventory", "project", "playbook", "scm_branch", "limit", "extra_vars"), "")
+    launched |= dict.fromkeys(("job_tags", "skip_tags", "start_at_task"), "")
+    jobs = [
+        {"id": number, "status": status, "job_template": 9, **launched}
+        for number, status in ((16, "running"), (17, "pending"))
+    ]
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """Answer."""
+            asked.append(self.path)
+            body = json.dumps({"results": jobs[: 1 + (len(asked) >= waits_from)]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: Any) -> None:
+            """Keep quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
 
 
 class _Mixed(NamedTuple):
@@ -103,13 +139,24 @@ def test_given_an_agent_that_does_not_put_its_host_back_then_the_run_fails_namin
 
 
 def test_given_an_agent_that_does_not_count_when_handled_then_the_playbook_does_its_work(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Fleet(tmp_path_factory.mktemp("ignored"), 34, 1) as fleet:
+    with Fleet(tmp_path_factory.mktemp("ignored"), 34, 1) as fleet, _controller(waits_from=2) as url:
         host = fleet.hosts[0]
         # It would never approve.
         fleet.start_agent(host, approve="never")
         reboot = fleet.event("Reboot", host)
+
+        # Watching it is no reason to have the next job of the template wait.
+        monkeypatch.setenv("CONTROLLER_HOST", url)
+        monkeypatch.setenv("CONTROLLER_OAUTH_TOKEN", "a-token-of-this-test")
+        job: dict[str, Any] = {"awx_job_id": 16, "awx_job_template_id": 9, "handle_events_controller": "c1"}
+        status, ended = fleet.run("handle_events", handle_events_runs_alone=True, **job)
+        assert status == 0, ended.output
+        assert "Job 17 of this template waits in the queue, and nothing is left for this job but to wait" in ended.text
+        assert "left alone: job 17 of this template, which waits in the queue, goes on with it" in ended.text
+        monkeypatch.delenv("CONTROLLER_HOST")
+
         run = fleet.start("handle_events", handle_events_leave_to_agent=False)
         run.wait_until(lambda: fleet.is_approved(reboot))
         assert host.marker.exists()

@@ -22,6 +22,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     advance,
     begin,
     begin_turn,
+    hand_over,
+    may_be_handed_over,
     still_leased,
 )
 from hypothesis import given
@@ -646,6 +648,76 @@ def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: C
 
     with pytest.raises(ValueError, match="h0 reports APPROVE, and is at"):
         advance(run, [OrderReport("h0", Step.APPROVE)], world.now)
+
+
+def test_given_nothing_but_agents_to_watch_then_the_run_may_be_handed_over_and_names_who_goes_on(
+    event: MakeEvent, now: float
+) -> None:
+    reboots = [event(resources=(f"vm_{number}",), notice=600) for number in range(2)]
+    agent = {"in_rotation": True, "events": []}
+    run = begin([Host(f"h{n}", f"vm_{n}", (reboots[n],), agent=agent) for n in range(2)], Policy(), now)
+    assert not may_be_handed_over(run, now)
+
+    run, orders = advance(run, [], now)
+    assert {order.do for order in orders} == {Step.WATCH}
+    assert may_be_handed_over(run, now)
+    over = hand_over(run, "job 17 goes on with it")
+
+    assert over.is_over or begin_turn(over, len(over.plan.turns) - 1).is_over
+    assert advance(over, [], now)[1] == []
+    assert over.report().by_host == {}
+    assert all("left alone: job 17 goes on with it" in line for line in over.report().lines)
+
+
+@pytest.mark.parametrize("left", ["was_left", "unanswered", "in_service", "prediction", "moves"])
+def test_given_a_host_that_this_run_has_something_to_do_to_then_it_is_not_handed_over(
+    event: MakeEvent, now: float, left: str
+) -> None:
+    agent = {"in_rotation": True, "events": []}
+    reboot = event(resources=("vm_0",), notice=600)
+    others = {
+        "was_left": Host("h1", "vm_1", was_left=True),
+        "unanswered": Host("h1"),
+        "in_service": Host("h1", "vm_1", (event(resources=("vm_1",), notice=600),)),
+    }
+    hosts = [Host("h0", "vm_0", (reboot,), agent=agent)] + ([others[left]] if left in others else [])
+    run = begin(hosts, Policy(minimum_in_service="0"), now, predicts=left == "prediction", moves=left == "moves")
+    if left in others:
+        assert {name for turn in run.plan.turns for name in turn} == {"h0", "h1"}
+
+    run, _orders = advance(run, [], now)
+    assert not may_be_handed_over(run, now)
+    # Those of a run that only watches.
+    watching = {name: host.at(Step.WATCH)._replace(is_given=True) for name, host in run.hosts.items()}
+    assert not may_be_handed_over(run._replace(hosts=watching), now)
+
+
+def test_given_a_host_that_waits_for_room_then_the_run_is_handed_over_only_as_long_as_another_can_begin_in_time(
+    event: MakeEvent, now: float
+) -> None:
+    run = begin([Host("h0", "vm_0", (event(resources=("vm_0",)),))], Policy(), now)
+    waiting = run.hosts["h0"].at(Step.WAIT)._replace(is_given=True, until=now + 301)
+    run = run._replace(hosts={"h0": waiting})
+
+    assert may_be_handed_over(run, now)
+    assert not may_be_handed_over(run, now + 2)
+    assert not may_be_handed_over(run._replace(hosts={"h0": waiting._replace(is_leased=True)}), now)
+
+
+def test_given_turns_that_have_not_come_when_a_run_is_handed_over_then_none_of_their_hosts_is_asked(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    run = begin([world.read(name, None) for name in world.machines], world.policy, world.now)
+    assert len(run.plan.turns) > 1
+    run = hand_over(run, "job 17")
+
+    for turn in range(len(run.plan.turns)):
+        run = begin_turn(run, turn)
+        run, orders = advance(run, [], world.now)
+        assert orders == []
+    assert run.is_over
+    assert run.report().by_host == {}
 
 
 def test_given_a_host_with_an_agent_then_it_is_watched_and_nothing_else_is_ordered(

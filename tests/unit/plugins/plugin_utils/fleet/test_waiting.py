@@ -39,6 +39,7 @@ class Waiting:
         self.rings_at = float("inf")
         self.renewed_at: list[float] = []
         self.taken_over_by = ""
+        self.is_relieved_at = float("inf")
         host_plan = make_plan([Host("h0", "vm_0", (event,))], Policy(), now).hosts["h0"]
         self.progress = begin_watch(host_plan, [event.event_id], False, Policy(), now)
 
@@ -63,7 +64,7 @@ class Waiting:
 
     @property
     def _world(self) -> World:
-        return World(self._look, self.signal, lambda: self.now, self._sleep)
+        return World(self._look, self.signal, lambda: self.now, self._sleep, lambda: self.now >= self.is_relieved_at)
 
     def _look(self) -> Poll:
         answer = self._answers[min(len(self.looked_at), len(self._answers) - 1)]
@@ -177,6 +178,17 @@ def test_given_another_host_whose_wait_ends_then_this_round_ends_within_a_second
     assert not waiting.wait([reboot])["over"]
 
     assert waiting.now == now + 2
+
+
+def test_given_another_run_that_is_about_to_take_over_then_all_waits_of_the_batch_end(
+    waiting: Waiting, reboot: Event, now: float
+) -> None:
+    waiting.is_relieved_at = now + 2
+
+    assert not waiting.wait([reboot])["over"]
+
+    assert waiting.now == now + 2
+    assert waiting.signal.was_sent()
 
 
 def test_given_a_host_that_began_when_another_had_ended_then_it_is_looked_at_once(
