@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Where Ansible meets the claims on a machine: the arguments of rotation_claim and its way of failing."""
+"""Where Ansible meets the claims on a machine: the arguments of rotation_claim and its twin, their way of failing."""
 
 import json
 import math
@@ -15,11 +15,9 @@ from . import claims
 from .claims import ClaimError, ClaimRequest, Leased, Run, State
 from .units import unknown_units
 
-READ = "read"
 LEASED = "leased"
 RENEWED = "renewed"
 RELEASED = "released"
-CHANGES = (LEASED, RENEWED, RELEASED)
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
 
@@ -28,9 +26,10 @@ def claim_arguments() -> ArgumentSpec:
     """Make the argument spec of rotation_claim."""
     return {
         "directory": {"type": "path", "required": True},
-        "state": {"type": "str", "default": READ, "choices": [READ, *CHANGES]},
+        "state": {"type": "str", "required": True, "choices": [LEASED, RENEWED, RELEASED]},
         "run": {
             "type": "dict",
+            "required": True,
             "options": {
                 "id": {"type": "str", "required": True},
                 "playbook": {"type": "str", "default": ""},
@@ -51,6 +50,13 @@ def claim_arguments() -> ArgumentSpec:
         "seen": {"type": "list", "elements": "str"},
         "tried": {"type": "dict", "default": {}},
         "records": {"type": "list", "elements": "str", "default": []},
+    }
+
+
+def claim_info_arguments() -> ArgumentSpec:
+    """Make the argument spec of rotation_claim_info."""
+    return {
+        "directory": {"type": "path", "required": True},
         "paths": {"type": "list", "elements": "path", "default": []},
         "units": {"type": "list", "elements": "str", "default": []},
     }
@@ -64,10 +70,13 @@ def run_claim(module: AnsibleModule) -> None:
     now = time.time()
     try:
         before, after = _change(module, now)
+        # That somebody is at work on the machine, and since when it is known, is no change of it.
+        texts = [json.dumps(_without_instants(state), indent=2, sort_keys=True) + "\n" for state in (before, after)]
         module.exit_json(
-            **_as_result(before, after, now, params["owner"]),
-            present=claims.present(params["paths"]),
-            unknown_units=unknown_units(module, params["units"]),
+            changed=texts[0] != texts[1],
+            diff={"before": texts[0], "after": texts[1]},
+            others=sorted(name for name in after.claims if name != params["owner"]),
+            **_as_result(after, now),
         )
     except Leased as error:
         module.fail_json(msg="%s: %s" % (params["directory"], error), leased=True)
@@ -75,12 +84,26 @@ def run_claim(module: AnsibleModule) -> None:
         module.fail_json(msg=str(error), leased=False)
 
 
+def run_claim_info(module: AnsibleModule) -> None:
+    """Do the work of rotation_claim_info."""
+    params = module.params
+    now = time.time()
+    try:
+        module.exit_json(
+            present=claims.present(params["paths"]),
+            unknown_units=unknown_units(module, params["units"]),
+            **_as_result(claims.read(params["directory"]), now),
+        )
+    except ClaimError as error:
+        module.fail_json(msg=str(error))
+
+
 def _change(module: AnsibleModule, now: float) -> Tuple[State, State]:
     directory = module.params["directory"]
     state = module.params["state"]
-    if state == READ or module.check_mode or (state == RELEASED and not os.path.isdir(directory)):
+    if module.check_mode or (state == RELEASED and not os.path.isdir(directory)):
         before = claims.read(directory)
-        return before, before if state == READ else _next(module.params, before, now)
+        return before, _next(module.params, before, now)
     with claims.locked(directory):
         before = claims.read(directory)
         after = _next(module.params, before, now)
@@ -120,16 +143,11 @@ def _lease(params: Dict[str, Any], before: State, run: Run, now: float) -> State
         raise
 
 
-def _as_result(before: State, after: State, now: float, owner: str) -> Dict[str, Any]:
-    # That somebody is at work on the machine, and since when it is known, is no change of it.
-    texts = [json.dumps(_without_instants(state), indent=2, sort_keys=True) + "\n" for state in (before, after)]
+def _as_result(state: State, now: float) -> Dict[str, Any]:
     return {
-        "changed": texts[0] != texts[1],
-        "diff": {"before": texts[0], "after": texts[1]},
-        "lease": after.holder(now),
-        "claims": dict(after.claims),
-        "tried": dict(after.tried),
-        "others": sorted(name for name in after.claims if name != owner),
+        "lease": state.holder(now),
+        "claims": dict(state.claims),
+        "tried": dict(state.tried),
         "boot_id": claims.boot_id(),
         "now": now,
     }

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads and keeps a small file on the machine. It neither takes the machine out of rotation nor restores it; that is
+  - Keeps a small file on the machine. It neither takes the machine out of rotation nor restores it; that is
     for the role P(foghorn.azure_events.load_balancer_removal#role).
   - An owner claims the machine before it is taken out, and gives the claim up after it was restored. The machine is to
     stay out as long as anybody claims it.
@@ -29,17 +29,17 @@ options:
     required: true
   state:
     description:
-      - V(read) tells what is known.
       - V(leased) leases the machine for O(run), and fails while another run has it. With O(owner), claims it too.
       - V(renewed) does the same for a run that must have the lease already, and fails if it was lost.
       - V(released) ends the lease of O(run). With O(owner), gives its claim up too; it fails if that was the last one
         and any of the O(records) is still there.
     type: str
-    choices: [read, leased, renewed, released]
-    default: read
+    choices: [leased, renewed, released]
+    required: true
   run:
-    description: Who is at work on the machine. Required unless O(state=read).
+    description: Who is at work on the machine.
     type: dict
+    required: true
     suboptions:
       id:
         description: What tells this run from all others.
@@ -122,16 +122,6 @@ options:
     type: list
     elements: str
     default: []
-  paths:
-    description: Paths to look for, returned in RV(present).
-    type: list
-    elements: path
-    default: []
-  units:
-    description: Names of units of systemd to look for. Those that it does not know are in RV(unknown_units).
-    type: list
-    elements: str
-    default: []
 attributes:
   check_mode:
     support: full
@@ -141,7 +131,7 @@ attributes:
     support: full
     details: A lease that is prolonged is no change.
 seealso:
-  - module: foghorn.azure_events.scheduled_events_info
+  - module: foghorn.azure_events.rotation_claim_info
 """
 
 EXAMPLES = r"""
@@ -155,11 +145,6 @@ EXAMPLES = r"""
     owner: kernel change
     reason: "Change {{ change_number }}"
     seconds: 900
-
-- name: Say who wants it out
-  foghorn.azure_events.rotation_claim:
-    directory: /var/lib/foghorn/handle_events
-  register: claimed
 
 - name: Give the claim up, once the machine was restored
   foghorn.azure_events.rotation_claim:
@@ -229,28 +214,6 @@ now:
   returned: success
   type: float
   sample: 1789840812.4
-asked_at:
-  description: When the machine was asked, in seconds since the epoch by the controller's clock.
-  returned: success
-  type: float
-  sample: 1789840811.2
-answered_at:
-  description: When its answer was there, by the controller's clock. RV(now) lies between the two, if the clocks agree.
-  returned: success
-  type: float
-  sample: 1789840812.6
-present:
-  description: Those of the O(paths) that are there.
-  returned: success
-  type: list
-  elements: str
-  sample: [/var/lib/foghorn/out_of_rotation]
-unknown_units:
-  description: Those of the O(units) that systemd does not know. None where there is no systemd that answers.
-  returned: success
-  type: list
-  elements: str
-  sample: [ngnix]
 leased:
   description: Whether it failed because another run is at work on the machine.
   returned: failure
@@ -260,7 +223,7 @@ leased:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.claim_module import CHANGES, claim_arguments, run_claim
+from ..module_utils.claim_module import claim_arguments, run_claim
 
 
 def main() -> None:
@@ -268,7 +231,6 @@ def main() -> None:
     run_claim(
         AnsibleModule(
             argument_spec=claim_arguments(),
-            required_if=[("state", state, ("run",)) for state in CHANGES],
             supports_check_mode=True,
         )
     )

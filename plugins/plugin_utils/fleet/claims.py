@@ -3,7 +3,7 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Who wants a host out of rotation, who is at work on it, and what does that mean for this run?
 
-What is known is what rotation_claim returned on the host. All instants in it are by the host's own clock.
+What is known is what rotation_claim_info returned on the host. All instants in it are by the host's own clock.
 """
 
 import getpass

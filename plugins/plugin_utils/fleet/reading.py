@@ -96,7 +96,7 @@ def describe_reading(
     :param agent: what its agent says, if it has one that takes care of the events
     :param variables: `group`, `gateway_seconds`, `services`, `before_tasks` and `after_batch_tasks`, and those of
         load_balancer_removal without that prefix; None if not given
-    :param found: what rotation_claim returned
+    :param found: what rotation_claim_info returned
     """
     was_left = bool(lease_view.get("was_left"))
     by_others = bool(lease_view.get("by_others")) or bool(traces)

@@ -57,6 +57,7 @@ UNGROUPED = [
     "health_probe_file",
     "maintenance_readiness_info",
     "rotation_claim",
+    "rotation_claim_info",
     "service_state_info",
 ]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
@@ -67,7 +68,7 @@ ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info
 # These run on the host, and an action adds what only the controller knows.
 WRAPPED = [
     "health_probe_file",
-    "rotation_claim",
+    "rotation_claim_info",
     "service_state_info",
     "vmss_rolling_upgrade",
     "vmss_terminate_notification",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rotation_claim returns of hosts."""
+"""What rotation_claim_info returns of hosts."""
 
 from __future__ import annotations
 

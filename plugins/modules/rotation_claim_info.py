@@ -1,0 +1,147 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module rotation_claim_info."""
+
+DOCUMENTATION = r"""
+module: rotation_claim_info
+short_description: Read on a machine who wants it out of rotation, and who is at work on it
+version_added: 0.1.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Reads what M(foghorn.azure_events.rotation_claim) keeps on the machine.
+  - A machine on which nobody has claimed anything, and without the file, has no claims and no lease. That is no error.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+options:
+  directory:
+    description: Where the file is kept, as for M(foghorn.azure_events.rotation_claim).
+    type: path
+    required: true
+  paths:
+    description: Paths to look for, returned in RV(present).
+    type: list
+    elements: path
+    default: []
+  units:
+    description: Names of units of systemd to look for. Those that it does not know are in RV(unknown_units).
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    support: full
+    details: This module changes nothing.
+  diff_mode:
+    support: N/A
+    details: This module changes nothing.
+  idempotent:
+    support: full
+    details: This module changes nothing.
+seealso:
+  - module: foghorn.azure_events.rotation_claim
+"""
+
+EXAMPLES = r"""
+- name: Read who wants the machine out
+  foghorn.azure_events.rotation_claim_info:
+    directory: /var/lib/foghorn/handle_events
+  register: claimed
+
+- name: Show who has drained it by hand
+  ansible.builtin.debug:
+    msg: "{{ claimed.claims.by_hand.by }}: {{ claimed.claims.by_hand.reason }}"
+  when: "'by_hand' in claimed.claims"
+"""
+
+RETURN = r"""
+lease:
+  description: Of the run that is at work on the machine now; V(none) if there is none.
+  returned: success
+  type: dict
+  sample: {id: 5c0429c8, playbook: handle_events, by: root on ctl1, process: null, until: 1789841400.1,
+    returning: false}
+  contains:
+    id:
+      description: What tells it from all others.
+      type: str
+    playbook:
+      description: What it runs.
+      type: str
+    by:
+      description: Who runs it.
+      type: str
+    process:
+      description: What its controller needs to find out whether it is alive.
+      type: dict
+    until:
+      description: When the lease ends, in seconds since the epoch by the machine's clock.
+      type: float
+    returning:
+      description: Whether the run is about to restore the machine.
+      type: bool
+claims:
+  description:
+    - By owner, what it wants the machine out for, all instants in seconds since the epoch by the machine's clock.
+    - Each has RV(ignore:since), RV(ignore:noted_at), when it was last said, RV(ignore:by), RV(ignore:reason),
+      RV(ignore:boot_id), which tells whether the machine has booted since, RV(ignore:is_final),
+      RV(ignore:starts_at), RV(ignore:approving), RV(ignore:left_out_at), when it was said that the machine stays out, and
+      RV(ignore:seen), by the id of an event in lower case when it was first said.
+  returned: success
+  type: dict
+  sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}
+tried:
+  description:
+    - By the id of an event in lower case, RV(ignore:at), when the machine was taken out for it in vain, in seconds
+      since the epoch by the machine's clock, and the RV(ignore:reason).
+  returned: success
+  type: dict
+  sample: {602d9444-d2cd-49c7-8624-8643e7171297: {at: 1789840800.1, reason: "web1: these services did not stop: web"}}
+boot_id:
+  description: What changes whenever the machine boots.
+  returned: success
+  type: str
+  sample: 0c2ea3f4-5d08-4f2c-9c0c-6d6f4cbb6a3a
+now:
+  description: The machine's clock, in seconds since the epoch.
+  returned: success
+  type: float
+  sample: 1789840812.4
+asked_at:
+  description: When the machine was asked, in seconds since the epoch by the controller's clock.
+  returned: success
+  type: float
+  sample: 1789840811.2
+answered_at:
+  description: When its answer was there, by the controller's clock. RV(now) lies between the two, if the clocks agree.
+  returned: success
+  type: float
+  sample: 1789840812.6
+present:
+  description: Those of the O(paths) that are there.
+  returned: success
+  type: list
+  elements: str
+  sample: [/var/lib/foghorn/out_of_rotation]
+unknown_units:
+  description: Those of the O(units) that systemd does not know. None where there is no systemd that answers.
+  returned: success
+  type: list
+  elements: str
+  sample: [ngnix]
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.claim_module import claim_info_arguments, run_claim_info
+
+
+def main() -> None:
+    """Run the module."""
+    run_claim_info(AnsibleModule(argument_spec=claim_info_arguments(), supports_check_mode=True))
+
+
+if __name__ == "__main__":
+    main()
