@@ -19,9 +19,11 @@ TARBALL = dist/foghorn-azure_events-$(VERSION).tar.gz
 CORE := plugins/module_utils/scheduled_events
 POLICY := plugins/module_utils/maintenance_policy
 AGENT := roles/handler_agent
+DEMONSTRATION := roles/azure_simulator/files/demonstration
 HANDLER ?= on
 BALANCER ?= azure
 SPEED ?=
+WATCH ?=
 LAB ?= foghorn
 
 # Tools find each other on PATH, and the collection at its place; nobody's home is touched.
@@ -51,13 +53,18 @@ STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-a
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy nginx awx-collection rulebook
+.PHONY: help demo picture test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy nginx awx-collection rulebook
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
-demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy; SPEED=5)
-	@$(BIN)/python roles/azure_simulator/files/demonstration/demo.py --handler $(HANDLER) --balancer $(BALANCER) $(if $(SPEED),--speed $(SPEED))
+demo: $(VENV)/.run collection ## a simulated fleet through maintenance under traffic (HANDLER=off: without us; BALANCER=haproxy; SPEED=5; WATCH=1: live in a browser)
+	@$(BIN)/python $(DEMONSTRATION)/demo.py --handler $(HANDLER) --balancer $(BALANCER) $(if $(SPEED),--speed $(SPEED)) $(if $(WATCH),--watch) --picture dist/demo.svg
+
+picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs of the demo, without a handler and with it; taken by a browser
+	@for handler in off on; do $(BIN)/python $(DEMONSTRATION)/demo.py --handler $$handler --record $(CACHE)/demo-$$handler.json || exit; done
+	@$(BIN)/python $(DEMONSTRATION)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
+	@SCREENSHOTS=docs BROWSER_TESTS=required $(BIN)/python -m pytest tests/integration/browser
 
 test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these)
 	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))

@@ -53,6 +53,9 @@ def main() -> None:
     guides = [*PAGES, *_below("docs"), *_below("roles")]
     for name in guides:
         _write(source / name, _with_links_of_the_site(name))
+    for pattern in ("*.svg", "*.png"):
+        for image in (ROOT / "docs").glob(pattern):
+            shutil.copy(image, source / "docs")
     shutil.copy(SITE / "conf.py", source)
     _write(source / "index.md", (SITE / "index.md").read_text(encoding="utf-8").replace("](../../", "]("))
     shutil.copy(ROOT / "galaxy.yml", source)

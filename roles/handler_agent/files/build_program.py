@@ -47,8 +47,8 @@ def pack(target: Path, package: Path) -> None:
 
 
 def modules_of(package: str, directory: Path) -> "Iterator[tuple[str, bytes]]":
-    """All modules of a package and of those in it, with their names in the archive."""
-    for path in directory.rglob("*.py"):
+    """All modules of a package and of those in it, and its pages, with their names in the archive."""
+    for path in [*directory.rglob("*.py"), *directory.rglob("*.html")]:
         yield "%s/%s" % (package, path.relative_to(directory).as_posix()), path.read_bytes()
 
 

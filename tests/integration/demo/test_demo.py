@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import haproxy
 import pytest
@@ -20,6 +21,9 @@ import pytest
 from .conftest import DEMO
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
+
+COLLECTIONS = TOOLS.parent / ".cache" / "collections"
+SVG = "{http://www.w3.org/2000/svg}"
 
 LIMIT = 900.0
 """Seconds; with the handler it takes less than two minutes on a machine that has nothing else to do."""
@@ -65,10 +69,15 @@ def _install(directory: Path) -> Path:
     return collections
 
 
-def _run_installed(directory: Path, collections: Path) -> tuple[int, str]:
+def _run_installed(directory: Path, collections: Path, picture_file: Path) -> tuple[int, str]:
     """Run the playbook of the installed collection; returns what the demo said, or all that Ansible did."""
     ended = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible-playbook")), "foghorn.azure_events.demo"],
+        [
+            str(Path(sys.executable).with_name("ansible-playbook")),
+            "foghorn.azure_events.demo",
+            "-e",
+            f"demo_picture={picture_file}",
+        ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -93,6 +102,24 @@ def _left_behind(directory: Path) -> list[str]:
     return found
 
 
+def _panels(drawn: str) -> list[dict[str, Any]]:
+    """What a picture shows of each fleet: the states of its machines, its marks, the last count of lost requests."""
+    found = []
+    root = ElementTree.fromstring(drawn)
+    for panel in root.iter(f"{SVG}g"):
+        if panel.get("class") != "panel":
+            continue
+        texts = [text for text in panel.iter(f"{SVG}text") if (text.get("class") or "").startswith("count")]
+        shown: dict[str, Any] = {"title": panel.get("aria-label"), "counted": texts[-1].text}
+        for kind in ("announced", "approved"):
+            shown[kind] = sum(kind in (mark.get("class") or "").split() for mark in panel.iter(f"{SVG}path"))
+        for lane in (group for group in panel.iter(f"{SVG}g") if group.get("class") == "lane"):
+            spans = [(bar.get("class"), bar.findtext(f"{SVG}title", "")) for bar in lane.iter(f"{SVG}rect")]
+            shown[lane.get("aria-label", "")] = [told.split(",")[0] if kind == "hit" else kind for kind, told in spans]
+        found.append(shown)
+    return found
+
+
 def _row(output: str, vm: str, event_type: str) -> str:
     """A line of the table, its blanks squeezed."""
     rows = re.findall(rf"^{vm} +{event_type} .*$", output, re.MULTILINE)
@@ -103,7 +130,8 @@ def _row(output: str, vm: str, event_type: str) -> str:
 def test_given_the_handler_when_all_maintenance_has_gone_by_then_every_phase_happened_and_no_request_was_lost(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    status, output = _run_installed(tmp_path, _install(tmp_path_factory.mktemp("built")))
+    built = tmp_path_factory.mktemp("built")
+    status, output = _run_installed(tmp_path, _install(built), built / "demo.svg")
     assert status == 0, output
     phases = f"{INSTANT} {INSTANT} {INSTANT} {INSTANT} {INSTANT}"
     for vm, event_type in (("web_0", "Reboot"), ("web_1", "Redeploy"), ("web_2", "Redeploy")):
@@ -119,6 +147,16 @@ def test_given_the_handler_when_all_maintenance_has_gone_by_then_every_phase_hap
     assert min(int(count) for count in sent.groups()) > 100
     assert "\n0 lost." in output
     assert _left_behind(tmp_path) == []
+    (panel,) = _panels((built / "demo.svg").read_text(encoding="utf-8"))
+    assert panel == {
+        "title": "With foghorn.azure_events",
+        "web_0": ["in", "draining", "out", "Reboot", "out", "in"],
+        "web_1": ["in", "draining", "out", "Freeze", "out", "in", "draining", "out", "Redeploy", "out", "in"],
+        "web_2": ["in", "draining", "out", "Redeploy", "out", "in", "draining", "out", "Terminate"],
+        "announced": 5,
+        "approved": 5,
+        "counted": "0 requests lost",
+    }
 
 
 def test_given_haproxy_before_the_web_servers_when_one_is_rebooted_then_it_was_drained_there_and_no_request_was_lost(
@@ -138,11 +176,27 @@ def test_given_haproxy_before_the_web_servers_when_one_is_rebooted_then_it_was_d
 
 
 def test_given_no_handler_when_a_machine_is_rebooted_then_requests_are_lost(tmp_path: Path) -> None:
-    status, output = _run(tmp_path, "--handler", "off", "--only", "reboot", "--speed", "60")
+    record = tmp_path.with_name(f"{tmp_path.name}.json")
+    status, output = _run(tmp_path, "--handler", "off", "--only", "reboot", "--speed", "60", "--record", str(record))
     assert status == 0, output
     assert re.search(r"^web_0 +Reboot .* not approved$", output, re.MULTILINE), output
-    assert re.search(r"^  Reboot of web_0: [1-9]\d* lost ", output, re.MULTILINE), output
+    lost = re.search(r"^  Reboot of web_0: ([1-9]\d*) lost ", output, re.MULTILINE)
+    assert lost is not None, output
     assert _left_behind(tmp_path) == []
+    target = record.with_suffix(".svg")
+    subprocess.run(
+        [sys.executable, str(DEMO / "picture.py"), str(target), str(record), str(record)],
+        check=True,
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)},
+    )
+    above, below = _panels(target.read_text(encoding="utf-8"))
+    assert above == below
+    assert above["title"] == "Without a handler"
+    # The probe needs a moment to notice, and the machine one to be taken in again.
+    assert above["web_0"][:3] in (["in", "Reboot", "out"], ["in", "Reboot", "in"]), above
+    assert above["web_1"] == above["web_2"] == ["in"]
+    assert (above["announced"], above["approved"]) == (1, 0)
+    assert above["counted"] == f"{lost[1]} requests lost"
 
 
 def test_given_a_demo_under_way_when_it_is_told_to_end_then_nothing_is_left_behind(

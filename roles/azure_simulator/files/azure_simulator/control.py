@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import ipaddress
 import json
+import pkgutil
+import re
 from collections.abc import Awaitable, Container
 from typing import Any, Callable, Generic, NamedTuple
 from urllib.parse import urlsplit
@@ -45,6 +49,7 @@ def application(simulator: Controlled) -> web.Application:
     """The control API of a simulator."""
     control = _Control(simulator)
     app = web.Application(middlewares=[_explain, _only_for_operators(simulator.hosts)])
+    app.router.add_get("/", _page())
     app.router.add_get(f"{PREFIX}/status", control.status)
     app.router.add_get(f"{PREFIX}/events", control.events)
     app.router.add_post(f"{PREFIX}/events", control.create)
@@ -58,6 +63,34 @@ def application(simulator: Controlled) -> web.Application:
     else:
         app.router.add_route("*", f"{PREFIX}/arm/{{any:.*}}", _without_arm)
     return app
+
+
+def _page() -> _Handler:
+    """Serve the page that shows it all in a browser. It may run and ask nothing but what it brings and this address."""
+    # From wherever the package is, which may be one file.
+    page = (pkgutil.get_data(__package__, "page.html") or b"").decode()
+    allowed = {
+        part: " ".join(
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for text in re.findall(rf"<{part}>(.*?)</{part}>", page, re.DOTALL)
+        )
+        for part in ("script", "style")
+    }
+    policy = (
+        f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; connect-src 'self';"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    headers = {
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+    async def show(_request: web.Request) -> web.Response:
+        return web.Response(text=page, content_type="text/html", headers=headers)
+
+    return show
 
 
 async def _without_arm(_request: web.Request) -> web.Response:

@@ -31,6 +31,7 @@ sys.path.insert(0, str(SIMULATOR))
 
 import haproxy  # noqa: E402
 import journal  # noqa: E402
+import picture  # noqa: E402
 import timeline  # noqa: E402
 import verdict  # noqa: E402
 from azure_simulator.client import ControlClient, ControlError  # noqa: E402  # found on the path set above
@@ -166,6 +167,7 @@ class Demo:
         for vm, start in zip(MACHINES, starts, strict=True):
             if start.wait() != 0:
                 raise DemoError(f"the web server of {vm} did not start")
+        self.control = simulator["control"]
         front = simulator["load_balancers"]["front"]
         if self._program is not None:
             front = self._start_haproxy(self._program)
@@ -396,8 +398,8 @@ class Demo:
         events: list[dict[str, Any]] = self._control.status()["events"]
         return events
 
-    def story(self) -> timeline.Story:
-        """End the load, and return all that has happened."""
+    def story(self, handled: bool) -> timeline.Story:
+        """End the load, and return all that has happened. ``handled``: whether the playbook ran."""
         _end(self._load_generator)
         self.look()
         return timeline.Story(
@@ -409,6 +411,7 @@ class Demo:
             log=self._log,
             journal=self._journal,
             load=self._load,
+            handled=handled,
         )
 
     # -- the end ----------------------------------------------------------------------------------
@@ -527,13 +530,30 @@ def _introduce(handler: bool, waves: Waves, speed: float, program: str | None) -
     print("    s  machine", flush=True)
 
 
-def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint, program: str | None = None) -> int:
+class Shown(NamedTuple):
+    """Where else a run is shown: files for all that was written down and for its picture, and a page meanwhile."""
+
+    record: Path | None = None
+    picture: Path | None = None
+    live: bool = False
+
+
+def run(
+    handler: bool,
+    waves: Waves,
+    speed: float,
+    paint: timeline.Paint,
+    program: str | None = None,
+    shown: Shown = Shown(),
+) -> int:
     """Run it all, behind HAProxy if that is given; returns the exit status."""
     _introduce(handler, waves, speed, program)
     with _signals_as_exit(), Demo(speed, paint, program) as demo:
         found: list[str] = []
         try:
             demo.start()
+            if shown.live:
+                demo.say(f"watch it in a browser: {demo.control}/", tint="bold")
             try:
                 demo.watch(CALM)
                 if handler:
@@ -543,8 +563,14 @@ def run(handler: bool, waves: Waves, speed: float, paint: timeline.Paint, progra
                 demo.watch(CALM)
             except FAILURES as error:
                 found.append(str(error))
-            story = demo.story()
+            story = demo.story(handler)
             print("\n" + timeline.tell(story, paint))
+            if shown.record is not None:
+                picture.save(story, shown.record)
+            if shown.picture is not None:
+                shown.picture.parent.mkdir(parents=True, exist_ok=True)
+                shown.picture.write_text(picture.draw([story]), encoding="utf-8")
+                print(f"picture: {shown.picture}")
             if handler:
                 found += verdict.complaints(story, MINIMUM_IN_SERVICE)
         except FAILURES as error:
@@ -579,6 +605,9 @@ def main() -> int:
         help=f"how many times faster than a real one Azure's clock runs (default: {SPEED:g}, less on a busy machine)",
     )
     parser.add_argument("--output", type=Path, help="a file to which it is written what happens (default: printed)")
+    parser.add_argument("--watch", action="store_true", help="say where a browser shows it live")
+    parser.add_argument("--picture", type=Path, help="a file to which the run is drawn, as an animated SVG")
+    parser.add_argument("--record", type=Path, help="a file to which the run is written down, for picture.py")
     options = parser.parse_args()
     if options.speed is not None and not 1 <= options.speed <= 100:
         parser.error(f"--speed {options.speed:g}: give a number from 1 to 100")
@@ -602,7 +631,14 @@ def _run_as(options: argparse.Namespace, names: Sequence[str]) -> int:
     paint = colour if sys.stdout.isatty() else plain
     try:
         speed = options.speed or (speed_for(seconds_of_a_ping()) if handler else SPEED)
-        return run(handler, [wave for wave in chosen if wave], speed, paint, program)
+        return run(
+            handler,
+            [wave for wave in chosen if wave],
+            speed,
+            paint,
+            program,
+            Shown(options.record, options.picture, options.watch),
+        )
     except DemoError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -30,7 +30,8 @@ class Story(NamedTuple):
     """All that was written down. Every ``at`` is wall-clock time in epoch seconds.
 
     ``events`` and ``log`` are the simulator's, ``journal`` is that of the machines' services, ``load`` that of the
-    load generator. ``speed`` says how many times faster than a real one Azure's clock ran.
+    load generator. ``speed`` says how many times faster than a real one Azure's clock ran, ``handled`` whether the
+    playbook ran.
     """
 
     begin: float
@@ -41,6 +42,7 @@ class Story(NamedTuple):
     log: Sequence[Entry]
     journal: Sequence[Entry]
     load: Sequence[Entry]
+    handled: bool = True
 
 
 class Passage(NamedTuple):

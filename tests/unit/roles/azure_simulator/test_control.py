@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -55,6 +56,28 @@ def test_given_what_a_web_page_can_make_a_browser_send_then_it_is_refused_and_no
     assert code == status
     assert answer["error"].startswith(said)
     assert azure.status()["events"] == []
+
+
+def test_given_the_page_when_asked_then_it_may_run_its_own_script_only_and_a_rebound_name_does_not_get_it(
+    simulate: Simulate,
+) -> None:
+    azure = simulate()
+    connection = http.client.HTTPConnection(azure.control.removeprefix("http://"), timeout=30)
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    page, policy = answer.read().decode(), answer.headers["Content-Security-Policy"]
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert re.fullmatch(
+        r"default-src 'none'; script-src '(sha256-[\w+/]{43}=)'; style-src '(sha256-[\w+/]{43}=)'; connect-src 'self';"
+        r" base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        policy,
+    )
+    assert not re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|(?:src|href)=", page)
+
+    connection.request("GET", "/", headers={"Host": "rebound.example"})
+    refused = connection.getresponse()
+    assert (refused.status, b"<html" in refused.read()) == (403, False)
+    connection.close()
 
 
 @pytest.mark.parametrize(

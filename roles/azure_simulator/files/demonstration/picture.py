@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Draws runs of the demo, from what they wrote down, as one animated SVG.
+
+usage: picture.py PICTURE RECORD [RECORD]
+
+A RECORD is what `demo.py --record` wrote. Two runs share one axis, which begins shortly before the first announcement.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from timeline import Story, totals
+
+# Where Ansible finds collections, this one among them.
+sys.path += os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").split(os.pathsep)
+
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.drawing import lanes
+
+SECONDS = 20.0
+"""How long the animation takes."""
+
+LEAD = 2.0
+"""Seconds of a run that are shown before its first announcement."""
+
+_BIN = 0.5
+"""Seconds within which lost requests are shown as one."""
+
+
+def save(story: Story, path: Path) -> None:
+    """Write a run down."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(story._asdict()) + "\n", encoding="utf-8")
+
+
+def draw(stories: Sequence[Story]) -> str:
+    """Draw runs one above the other."""
+    told = [f"{_title(story)}: {sum(totals(story)[1].values())} requests lost" for story in stories]
+    types = ", ".join(dict.fromkeys(event["event_type"] for story in stories for event in story.events))
+    return lanes.draw(
+        [_panel(story) for story in stories],
+        title="Azure's maintenance of three web servers under traffic",
+        description=f"Maintenance: {types}. {'; '.join(told)}.",
+        play=SECONDS,
+    )
+
+
+def _title(story: Story) -> str:
+    return "With foghorn.azure_events" if story.handled else "Without a handler"
+
+
+def _panel(story: Story) -> lanes.Panel:
+    zero = min((event["created"] for event in story.events), default=story.begin) - LEAD
+    lost: collections.Counter[float] = collections.Counter()
+    for entry in story.load:
+        if entry["what"] == "lost":
+            lost[math.floor((entry["at"] - zero) / _BIN) * _BIN] += 1
+    return lanes.Panel(_title(story), [_lane(story, vm, zero) for vm in story.vms], sorted(lost.items()))
+
+
+def _lane(story: Story, vm: str, zero: float) -> lanes.Lane:
+    hit_by = [event for event in story.events if vm in event["resources"]]
+    marks = [lanes.Mark(event["created"] - zero, lanes.ANNOUNCED) for event in hit_by]
+    for event in hit_by:
+        if event["approvals"]:
+            marks.append(lanes.Mark(event["approvals"][0]["at"] - zero, lanes.APPROVED))
+    return lanes.Lane(vm, list(_spans(story, vm, zero)), marks)
+
+
+def _spans(story: Story, vm: str, zero: float) -> Iterable[lanes.Span]:
+    """Each state of a machine. The drawing begins a little before the first event, when all had come up."""
+    end = story.end
+    changes: list[tuple[float, str, str]] = [(end, "", "")]
+    for entry in story.log:
+        if entry.get("vm") == vm and entry["kind"] == "rotation":
+            changes.append((entry["at"], "rotation", entry["what"]))
+        elif entry.get("vm") == vm and entry["kind"] == "impact":
+            changes.append((entry["at"], "impact", entry["what"] if entry["what"] != "start" else entry["event_type"]))
+    for entry in story.journal:
+        if entry["vm"] == vm and entry["what"] in ("draining", "ready"):
+            changes.append((entry["at"], "drain", entry["what"]))
+    now = {"rotation": "out", "impact": "end", "drain": "ready"}
+    since, state = zero, ("", "")
+    for at, key, value in sorted(changes):
+        if key:
+            now[key] = value
+        following = _state(now)
+        if following == state and key:
+            continue
+        if state[0] and at > since:
+            yield lanes.Span(max(0.0, since - zero), at - zero, *state)
+        since, state = max(at, zero), following
+
+
+def _state(now: dict[str, str]) -> tuple[str, str]:
+    if now["impact"] == "deleted":
+        return "", ""
+    if now["impact"] != "end":
+        return lanes.HIT, now["impact"]
+    if now["rotation"] == "out":
+        return lanes.OUT, ""
+    return (lanes.DRAINING if now["drain"] == "draining" else lanes.IN), ""
+
+
+def main() -> None:
+    """Draw what the files say."""
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    stories = [Story(**json.loads(Path(name).read_text(encoding="utf-8"))) for name in sys.argv[2:]]
+    target = Path(sys.argv[1])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(draw(stories), encoding="utf-8")
+    print(f"picture: {target}")
+
+
+if __name__ == "__main__":
+    main()
