@@ -11,10 +11,10 @@ version_added: 0.1.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Finds out in which backend pools a machine is, by an IP configuration of its network interface, or by an address or
-    a name in the pool. Without O(remove) and O(restore) it only reads.
-  - What it returns, in RV(before), is given to O(remove) to be taken out, and to O(restore) to be restored, for as many
-    machines as there are. Members by address are part of the gateway, and all of them are changed in one write.
+  - Takes the members that M(foghorn.azure_events.application_gateway_member_info) returned out of their pools, and
+    restores them, for any number of machines.
+  - A pool has a member by an IP configuration of its network interface, or by an address or a name. Members by address
+    are part of the gateway, and all of them are changed in one write.
   - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
     again.
   - Then it waits until the gateway has drained what was taken out, or calls healthy what was restored.
@@ -26,24 +26,24 @@ options:
   vm_id:
     description:
       - The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
-      - With O(remove) and O(restore), what is of another machine is refused.
+      - Records of another machine are refused, if this or O(addresses) is given.
     type: str
   addresses:
     description:
-      - IP addresses and names by which O(pools) may have the machine, beside the addresses of the VM's interfaces.
+      - IP addresses and names of the machine, beside the addresses of the VM's interfaces.
+      - Records of another machine are refused, if this or O(vm_id) is given.
     type: list
     elements: str
   pools:
     description:
-      - Ids of backend pools. Others are left alone. A pool that the machine is not in is no error.
-      - If not given, all that the VM's interfaces name. Pools that have the machine by address must be named.
-      - With O(remove) and O(restore), what is of another pool is refused.
+      - Ids of backend pools. If given, records of other pools are refused.
     type: list
     elements: str
   remove:
     description:
-      - What RV(before) was, of one machine or of many, to be taken out.
-      - Not together with O(restore).
+      - Take these members out, which C(members) of M(foghorn.azure_events.application_gateway_member_info) were, of one
+        machine or of several.
+      - Give either this or O(restore).
     type: list
     elements: dict
     suboptions: &records
@@ -74,8 +74,8 @@ options:
         elements: str
   restore:
     description:
-      - What RV(before) was, of one machine or of many, to be restored.
-      - Not together with O(remove).
+      - Restore these members, which were given to O(remove), of one machine or of several.
+      - Give either this or O(remove).
     type: list
     elements: dict
     suboptions: *records
@@ -109,6 +109,7 @@ notes:
   - A gateway that is stopped is not written, because that would start it.
   - An instance that is brought to its set's latest model is in the model's pools again.
 seealso:
+  - module: foghorn.azure_events.application_gateway_member_info
   - module: foghorn.azure_events.load_balancer_member
   - name: Connection draining
     description: Microsoft's description of what becomes of connections to a member that leaves.
@@ -116,8 +117,8 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find out in which pools a VM is
-  foghorn.azure_events.application_gateway_member:
+- name: Find out which members of gateways a VM is
+  foghorn.azure_events.application_gateway_member_info:
     vm_id: "{{ web_3_id }}"
     pools: ["{{ gateway_pool_id }}"]
   delegate_to: localhost
@@ -125,34 +126,16 @@ EXAMPLES = r"""
 
 - name: Take it out of these pools of the gateway
   foghorn.azure_events.application_gateway_member:
-    remove: "{{ found.before }}"
+    remove: "{{ found.members }}"
   delegate_to: localhost
 
 - name: Restore it in exactly these pools of the gateway
   foghorn.azure_events.application_gateway_member:
-    restore: "{{ found.before }}"
-  delegate_to: localhost
-
-- name: Find out whether a pool has a machine by its name
-  foghorn.azure_events.application_gateway_member:
-    addresses: [web3.example.com]
-    pools: ["{{ gateway_pool_id }}"]
+    restore: "{{ found.members }}"
   delegate_to: localhost
 """
 
 RETURN = r"""
-before:
-  description: In which pools the machine is, for O(remove) and O(restore). Empty with either.
-  returned: success
-  type: list
-  elements: dict
-  sample:
-    - kind: address
-      pool: >-
-        /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/applicationGateways/front/backendAddressPools/web
-      entry:
-        ipAddress: 10.0.0.7
-      servers: [10.0.0.7]
 remaining:
   description: What the gateway still drained when time ran out, by its addresses and names.
   returned: success
@@ -214,6 +197,7 @@ def main() -> None:
             "wait_timeout": {"type": "float", "default": gateway.DEFAULT_WAIT},
         },
         mutually_exclusive=[("remove", "restore")],
+        required_one_of=[("remove", "restore")],
         supports_check_mode=True,
     )
     run_task(module, prepare)
@@ -226,7 +210,7 @@ def prepare(module: AnsibleModule) -> Work:
     def work(client: ArmClient) -> dict[str, Any]:
         outcome = gateway.carry_out(client, order, module.check_mode)
         warn(module, outcome.warnings)
-        return {"changed": outcome.changed, "before": outcome.before, "remaining": outcome.remaining}
+        return {"changed": outcome.changed, "remaining": outcome.remaining}
 
     return work
 

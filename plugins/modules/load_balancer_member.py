@@ -25,13 +25,13 @@ options:
   vm_id:
     description:
       - The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
-      - Required unless O(restore) is given. With O(restore), what is of another VM is refused.
+      - Required with O(remove=true). With O(restore), records of another VM are refused.
     type: str
   pools:
     description:
       - Ids of backend pools. Others are left alone. A pool that the VM is not in is no error.
       - If not given, all that the VM's interfaces name. Pools that are given by addresses must be named.
-      - With O(restore), what is of another pool is refused.
+      - With O(restore), records of other pools are refused.
     type: list
     elements: str
   method:
@@ -43,11 +43,11 @@ options:
     choices: [membership, admin_state]
     default: membership
   remove:
-    description: Whether to take it out. If neither this nor O(restore) is given, the module only reads.
+    description: Take it out. Give either this or O(restore).
     type: bool
     default: false
   restore:
-    description: What RV(before) was, to be restored. Not together with O(remove=true).
+    description: Restore these records, which RV(before) was. Give either this or O(remove=true).
     type: list
     elements: dict
     suboptions:
@@ -94,6 +94,7 @@ notes:
   - Azure has no count of the connections that a member still has. Count them on the machine.
   - Run it for one VM at a time where pools are shared (C(throttle=1)); else writers have to wait for each other.
 seealso:
+  - module: foghorn.azure_events.load_balancer_member_info
   - module: foghorn.azure_events.haproxy_server
   - name: Administrative state
     description: Microsoft's description of what C(adminState) does to connections.
@@ -126,7 +127,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 before:
-  description: What was taken out, or would be, for O(restore). Empty with O(restore), and if there was nothing.
+  description:
+    - The records of what was taken out, or in check mode would be, for O(restore).
+    - Empty with O(restore), and if the VM was in none of the pools.
   returned: success
   type: list
   elements: dict

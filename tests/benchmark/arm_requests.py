@@ -11,6 +11,7 @@ host costs more than its limit. Only loopback addresses are used.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 import time
@@ -100,11 +101,12 @@ def through_balancer(ids: str, method: str) -> Callable[[Do, int], None]:
             return change
 
         machines = [{"vm_id": ids.format(number), "pools": [f"{POOLS}/data"]} for number in range(hosts)]
-        found = [ask(machine) for machine in machines]
+        searches = [membership.read_search({"method": method, **machine}) for machine in machines]
+        found = [do(functools.partial(membership.find, search=search)) for search in searches]
         for machine in machines:
             assert ask({**machine, "remove": True}).changed, machine
         for one in found:
-            assert ask({"restore": one.before}).changed, one
+            assert ask({"restore": one}).changed, one
 
     return run
 
@@ -118,7 +120,8 @@ def through_gateway(do: Do, hosts: int) -> None:
         return change
 
     machines = [f"{MACHINES}/db_{number}" for number in range(hosts)]
-    found = [record for vm in machines for record in ask({"vm_id": vm, "pools": [GATEWAY_POOL]}).before]
+    searches = [gateway.read_search({"vm_id": vm, "pools": [GATEWAY_POOL]}) for vm in machines]
+    found = [record for search in searches for record in do(functools.partial(gateway.find, search=search))]
     assert len(found) == hosts
     assert ask({"remove": found}).changed
     assert ask({"restore": found}).changed

@@ -91,17 +91,24 @@ _NOT_TO_BE_SENT = frozenset(
 )
 
 
-class GatewayOrder(NamedTuple):
-    """What is to be done."""
+class Search(NamedTuple):
+    """Which machine to look for, and where."""
 
     vm_id: str | None
     addresses: tuple[str, ...]
     """In lower case: IP addresses and names by which pools may have the machine."""
     pools: tuple[str, ...] | None
     """None: all that its interfaces name."""
-    remove: tuple[Json, ...] | None
-    restore: tuple[Json, ...] | None
-    """None, and nothing to remove: only read."""
+
+
+class GatewayOrder(NamedTuple):
+    """What to change."""
+
+    machine: Search
+    """The only machine whose records are accepted. With neither id nor addresses: those of any machine."""
+    records: tuple[Json, ...]
+    out: bool
+    """Whether to remove the records, or to restore them."""
     wait: bool
     wait_timeout: float
     """Seconds."""
@@ -111,77 +118,79 @@ class GatewayChange(NamedTuple):
     """What was done, or in check mode would be."""
 
     changed: bool
-    before: list[Json]
-    """In which pools the machine is, for `remove` and `restore`."""
     remaining: list[str]
     """What the gateway still drains: addresses or names."""
     warnings: tuple[str, ...] = ()
 
 
-def read_order(options: Mapping[str, Any]) -> GatewayOrder:
-    """Check the options.
+def read_search(options: Mapping[str, Any]) -> Search:
+    """Check the options of a search.
 
-    :raises OptionError: on the first that cannot be meant
+    :raises OptionError: on the first that is wrong
     """
-    vm_id, pools = options.get("vm_id"), options.get("pools")
-    addresses = tuple(one.lower() for one in options.get("addresses") or ())
+    search = _read_machine(options)
+    if search.vm_id is None and not search.addresses:
+        raise OptionError("vm_id, addresses: give at least one of them: which machine to look for")
+    if search.addresses and search.pools is None:
+        raise OptionError("addresses: of which pools? Name them in pools")
+    return search
+
+
+def read_order(options: Mapping[str, Any]) -> GatewayOrder:
+    """Check the options of a change.
+
+    :raises OptionError: on the first that is wrong
+    """
+    machine = _read_machine(options)
     remove, restore = options.get("remove"), options.get("restore")
+    if (remove is None) == (restore is None):
+        raise OptionError(
+            "remove, restore: give exactly one, with the members that application_gateway_member_info returned"
+        )
+    if options["wait_timeout"] < 0:
+        raise OptionError("wait_timeout: %g is less than 0 seconds" % options["wait_timeout"])
+    option = "remove" if restore is None else "restore"
+    records = tuple(_read_record(option, record) for record in options[option])
+    for record in records:
+        if machine.pools is not None and record["pool"].lower() not in lower(machine.pools):
+            raise OptionError("%s: %s is not one of pools, and is left alone" % (option, record["pool"]))
+    return GatewayOrder(machine, records, restore is None, bool(options["wait"]), options["wait_timeout"])
+
+
+def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> GatewayChange:
+    """Remove or restore.
+
+    :param dry_run: decide, but change nothing, and wait for nothing
+    :raises OptionError: if a record belongs to another machine than the one that was named
+    :raises ArmError: if Azure refuses or fails, or if the gateway does not report a restored member as healthy in time.
+        Changes that were made before stay: the same order may be carried out again
+    """
+    gateways = _Gateways(client)
+    if order.machine.vm_id is not None or order.machine.addresses:
+        _check_owner(client, order.machine, order.records)
+    warnings: list[str] = []
+    change = take_out if order.out else functools.partial(put_back, warnings)
+    changed = False
+    for kind, resource, ours in by_resource(record for record in order.records if record["kind"] != ADDRESS):
+        changed |= edit(client, kind, resource, [functools.partial(change, record) for record in ours], dry_run)
+    for gateway, ours in _by_gateway(record for record in order.records if record["kind"] == ADDRESS):
+        changed |= gateways.edit(gateway, ours, order.out, dry_run)
+    remaining: list[str] = []
+    if order.wait and not dry_run:
+        remaining = _wait(gateways, order.records, order.out, order.wait_timeout)
+    return GatewayChange(changed, remaining, tuple(dict.fromkeys(warnings)))
+
+
+def _read_machine(options: Mapping[str, Any]) -> Search:
+    vm_id, pools = options.get("vm_id"), options.get("pools")
     if vm_id is not None:
         check_vm_id("vm_id", vm_id)
     if pools is not None and not pools:
         raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
     for pool in pools or ():
         _check_pool("pools", pool)
-    if remove is not None and restore is not None:
-        raise OptionError("remove: does not go with restore. Leave out one of them")
-    if vm_id is None and not addresses and remove is None and restore is None:
-        raise OptionError("vm_id, addresses: give one of them, or what was found before, in remove or restore")
-    if addresses and pools is None and remove is None and restore is None:
-        raise OptionError("addresses: of which pools? Name them in pools")
-    if options["wait_timeout"] < 0:
-        raise OptionError("wait_timeout: %g is less than 0 seconds" % options["wait_timeout"])
-    order = GatewayOrder(
-        vm_id,
-        addresses,
-        None if pools is None else tuple(pools),
-        None if remove is None else tuple(_read_record("remove", record) for record in remove),
-        None if restore is None else tuple(_read_record("restore", record) for record in restore),
-        bool(options["wait"]),
-        options["wait_timeout"],
-    )
-    for option, records in (("remove", order.remove), ("restore", order.restore)):
-        for record in records or ():
-            if pools is not None and record["pool"].lower() not in lower(pools):
-                raise OptionError("%s: %s is not one of pools, and is left alone" % (option, record["pool"]))
-    return order
-
-
-def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> GatewayChange:
-    """Do what is ordered.
-
-    :param dry_run: decide, but change nothing, and wait for nothing
-    :raises OptionError: if something is to be changed that is not of the machine which was named
-    :raises ArmError: if that fails, or if the gateway does not call up in time what is back. What was changed before
-        stays so: the same order may be carried out again
-    """
-    if order.remove is None and order.restore is None:
-        return GatewayChange(False, _find(_Gateways(client), order), [])
-    out = order.remove is not None
-    records = (order.remove if out else order.restore) or ()
-    gateways = _Gateways(client)
-    if order.vm_id is not None or order.addresses:
-        _check_owner(client, order, records)
-    warnings: list[str] = []
-    change = take_out if out else functools.partial(put_back, warnings)
-    changed = False
-    for kind, resource, ours in by_resource(record for record in records if record["kind"] != ADDRESS):
-        changed |= edit(client, kind, resource, [functools.partial(change, record) for record in ours], dry_run)
-    for gateway, ours in _by_gateway(record for record in records if record["kind"] == ADDRESS):
-        changed |= gateways.edit(gateway, ours, out, dry_run)
-    remaining: list[str] = []
-    if order.wait and not dry_run:
-        remaining = _wait(gateways, records, out, order.wait_timeout)
-    return GatewayChange(changed, [], remaining, tuple(dict.fromkeys(warnings)))
+    addresses = tuple(one.lower() for one in options.get("addresses") or ())
+    return Search(vm_id, addresses, None if pools is None else tuple(pools))
 
 
 def _check_pool(option: str, pool: Any) -> None:
@@ -222,13 +231,13 @@ def _read_record(option: str, record: Mapping[str, Any]) -> Json:
     return {key: value for key, value in record.items() if value is not None}
 
 
-def _check_owner(client: ArmClient, order: GatewayOrder, records: Iterable[Json]) -> None:
+def _check_owner(client: ArmClient, machine: Search, records: Iterable[Json]) -> None:
     """Refuse records that are not of the machine which was named."""
-    resources, addresses = set(), set(order.addresses)
-    if order.vm_id is not None:
-        ip_configurations = list(find_ip_configurations(client, order.vm_id))
-        resources = lower([order.vm_id, *(ip.resource for ip in ip_configurations)])
-        addresses |= lower(find_addresses(client, order.vm_id, ip_configurations))
+    resources, addresses = set(), set(machine.addresses)
+    if machine.vm_id is not None:
+        ip_configurations = list(find_ip_configurations(client, machine.vm_id))
+        resources = lower([machine.vm_id, *(ip.resource for ip in ip_configurations)])
+        addresses |= lower(find_addresses(client, machine.vm_id, ip_configurations))
     for record in records:
         if record["kind"] == ADDRESS:
             named, is_own = _server_of(record["entry"]), _server_of(record["entry"]).lower() in addresses
@@ -241,13 +250,17 @@ def _check_owner(client: ArmClient, order: GatewayOrder, records: Iterable[Json]
 # -- where the machine is -----------------------------------------------------------------------------------
 
 
-def _find(gateways: _Gateways, order: GatewayOrder) -> list[Json]:
-    client, vm_id = gateways.client, order.vm_id
+def find(client: ArmClient, search: Search) -> list[Json]:
+    """Read by which records the machine is in the pools.
+
+    :raises ArmError: if Azure refuses or fails
+    """
+    gateways, vm_id = _Gateways(client), search.vm_id
     ip_configurations = [] if vm_id is None else list(find_ip_configurations(client, vm_id))
-    named = None if order.pools is None else lower(order.pools)
+    named = None if search.pools is None else lower(search.pools)
     found: list[Json] = []
     addresses: set[str] | None = None
-    if vm_id is not None and (order.pools is not None or any(ip.gateway_pools for ip in ip_configurations)):
+    if vm_id is not None and (search.pools is not None or any(ip.gateway_pools for ip in ip_configurations)):
         addresses = lower(find_addresses(client, vm_id, ip_configurations))
     for ip in ip_configurations:
         for pool in ip.gateway_pools:
@@ -263,8 +276,8 @@ def _find(gateways: _Gateways, order: GatewayOrder) -> list[Json]:
                         "servers": [ip.address] if ip.address else sorted(addresses or ()),
                     }
                 )
-    candidates = {*order.addresses, *(addresses or ())}
-    for pool in order.pools or ():
+    candidates = {*search.addresses, *(addresses or ())}
+    for pool in search.pools or ():
         for entry in gateways.entries(pool):
             if _server_of(entry).lower() in candidates:
                 server = _server_of(entry)

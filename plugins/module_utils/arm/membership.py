@@ -56,17 +56,23 @@ _ADMIN_STATES = ("None", "Up", DOWN)
 _POOL = re.compile(GROUP + r"/Microsoft\.Network/loadBalancers/[^/?#]+/backendAddressPools/[^/?#]+\Z", re.IGNORECASE)
 
 
-class Order(NamedTuple):
-    """What is to be done."""
+class Search(NamedTuple):
+    """Which memberships to read."""
 
-    vm_id: str | None
-    """None: `restore` says all."""
+    vm_id: str
     pools: tuple[str, ...] | None
-    """None: all that its interfaces name."""
+    """None: all that the VM's interfaces name."""
     method: str
-    remove: bool
+    """One of `METHODS`: the memberships themselves, or those that are not `DOWN`."""
+
+
+class Order(NamedTuple):
+    """What to change: one of the two is None."""
+
+    remove: Search | None
     restore: tuple[Json, ...] | None
-    """None, and nothing to remove: only read."""
+    restore_to: str | None = None
+    """The id of the only VM whose records are accepted. None: that of any VM."""
 
 
 class MembershipChange(NamedTuple):
@@ -74,54 +80,69 @@ class MembershipChange(NamedTuple):
 
     changed: bool
     before: list[Json]
-    """What was, or would be, taken out, for `restore`."""
+    """The records of what was taken out, or would be, for `restore`."""
     warnings: tuple[str, ...] = ()
 
 
-def read_order(options: Mapping[str, Any]) -> Order:
-    """Check the options.
+def read_search(options: Mapping[str, Any]) -> Search:
+    """Check the options of a search.
 
-    :raises OptionError: on the first that cannot be meant
+    :raises OptionError: on the first that is wrong
     """
-    vm_id, pools, restore = options.get("vm_id"), options.get("pools"), options.get("restore")
+    vm_id = options.get("vm_id")
+    if vm_id is None:
+        raise OptionError("vm_id: is missing. Give the id of the VM, or of the instance")
+    check_vm_id("vm_id", vm_id)
+    return Search(vm_id, _read_pools(options.get("pools")), options["method"])
+
+
+def read_order(options: Mapping[str, Any]) -> Order:
+    """Check the options of a change.
+
+    :raises OptionError: on the first that is wrong
+    """
+    restore = options.get("restore")
+    if bool(options.get("remove")) == (restore is not None):
+        raise OptionError(
+            "remove, restore: give exactly one: remove=true, or in restore what was removed. "
+            "load_balancer_member_info reads without a change"
+        )
+    if restore is None:
+        return Order(read_search(options), None)
+    vm_id, pools = options.get("vm_id"), _read_pools(options.get("pools"))
     if vm_id is not None:
         check_vm_id("vm_id", vm_id)
-    if pools is not None and not pools:
-        raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
-    for pool in pools or ():
-        _check_pool("pools", pool)
-    if vm_id is None and restore is None:
-        raise OptionError("vm_id, restore: give one of them at least: which VM, or what was found before")
-    if restore is not None and options.get("remove"):
-        raise OptionError("restore: does not go with remove. Leave out one of them")
-    records = None if restore is None else tuple(_read_record(record) for record in restore)
-    order = Order(
-        vm_id, None if pools is None else tuple(pools), options["method"], bool(options.get("remove")), records
-    )
-    if pools is not None:
-        named = lower(pools)
-        for record in records or ():
-            if record["pool"].lower() not in named:
-                raise OptionError("restore: %s is not one of pools, and is not joined" % record["pool"])
-    return order
+    records = tuple(_read_record(record) for record in restore)
+    for record in records:
+        if pools is not None and record["pool"].lower() not in lower(pools):
+            raise OptionError("restore: %s is not one of pools, and is not joined" % record["pool"])
+    return Order(None, records, vm_id)
 
 
 def carry_out(client: ArmClient, order: Order, dry_run: bool = False) -> MembershipChange:
-    """Do what is ordered.
+    """Remove or restore.
 
     :param dry_run: decide, but change nothing
-    :raises OptionError: if something is to be restored that is not of the VM which was named
-    :raises ArmError: if that fails. What was changed before stays so: the same order may be carried out again. What can
-        be restored is, also where something else cannot
+    :raises OptionError: if a record to be restored belongs to another VM than the one that was named
+    :raises ArmError: if Azure refuses or fails. Changes that were made before stay: the same order may be carried out
+        again. If one record cannot be restored, the others are
     """
-    if order.restore is not None:
+    if order.remove is None:
         return _restore(client, order, dry_run)
-    if order.vm_id is None:
-        raise AssertionError("an order names a VM, or restores a record that does")
-    before = _find(client, order)
-    if order.remove and not dry_run:
+    before = find(client, order.remove)
+    if not dry_run:
         _remove(client, before)
-    return MembershipChange(bool(order.remove and before), before)
+    return MembershipChange(bool(before), before)
+
+
+def _read_pools(pools: Sequence[str] | None) -> tuple[str, ...] | None:
+    if pools is None:
+        return None
+    if not pools:
+        raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
+    for pool in pools:
+        _check_pool("pools", pool)
+    return tuple(pools)
 
 
 def _check_pool(option: str, pool: Any) -> None:
@@ -150,12 +171,15 @@ def _read_record(record: Mapping[str, Any]) -> Json:
     return {key: value for key, value in record.items() if value is not None}
 
 
-def _find(client: ArmClient, order: Order) -> list[Json]:
-    """What has to be taken out, so that the machine is in none of the pools."""
-    vm_id = str(order.vm_id)
+def find(client: ArmClient, search: Search) -> list[Json]:
+    """Read by which records the machine is in the pools.
+
+    :raises ArmError: if Azure refuses or fails
+    """
+    vm_id, wanted = search.vm_id, search.pools
     ip_configurations = list(find_ip_configurations(client, vm_id))
-    named = None if order.pools is None else lower(order.pools)
-    if order.method == MEMBERSHIP:
+    named = None if wanted is None else lower(wanted)
+    if search.method == MEMBERSHIP:
         found = [
             {
                 "kind": ip.kind,
@@ -169,11 +193,11 @@ def _find(client: ArmClient, order: Order) -> list[Json]:
             if named is None or pool.lower() in named
         ]
         by_interface = lower(record["pool"] for record in found)
-        for pool in order.pools or ():
+        for pool in wanted or ():
             if pool.lower() not in by_interface:
                 found += _entries_by_address(client, vm_id, ip_configurations, pool)
         return found
-    pools = order.pools or list(dict.fromkeys(pool for ip in ip_configurations for pool in ip.pools))
+    pools = wanted or list(dict.fromkeys(pool for ip in ip_configurations for pool in ip.pools))
     return [record for pool in pools for record in _entries_in_service(client, vm_id, ip_configurations, pool)]
 
 
@@ -222,13 +246,13 @@ def _remove(client: ArmClient, records: Iterable[Json]) -> None:
 
 def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange:
     records = order.restore or ()
-    if order.vm_id is not None:
-        own = lower([order.vm_id])
+    if order.restore_to is not None:
+        own = lower([order.restore_to])
         if any(record["kind"] == INTERFACE for record in records):
-            own |= lower(ip.resource for ip in find_ip_configurations(client, order.vm_id))
+            own |= lower(ip.resource for ip in find_ip_configurations(client, order.restore_to))
         for record in records:
             if str(record.get("resource")).lower() not in own:
-                raise OptionError("restore: %s is not of the VM %s" % (record.get("resource"), order.vm_id))
+                raise OptionError("restore: %s is not of the VM %s" % (record.get("resource"), order.restore_to))
     changed = False
     warnings: list[str] = []
     failures: list[ArmError] = []

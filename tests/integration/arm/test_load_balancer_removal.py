@@ -34,11 +34,11 @@ class _Played:
     def look(self, moment: str) -> list[dict[str, Any]]:
         member = {"vm_id": VM}
         kept = {
-            "content": "{{ looked.before | map(attribute='pool') | to_json }}",
+            "content": "{{ looked.members | map(attribute='pool') | to_json }}",
             "dest": f"{self.directory}/{moment}",
         }
         return [
-            {"name": "Look", "foghorn.azure_events.load_balancer_member": member, "register": "looked"},
+            {"name": "Look", "foghorn.azure_events.load_balancer_member_info": member, "register": "looked"},
             {"name": "Keep", "ansible.builtin.copy": {**kept, "mode": "0600"}, "check_mode": False},
         ]
 

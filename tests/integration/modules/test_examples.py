@@ -183,7 +183,9 @@ IDS = {
 }
 MODULES = [
     "application_gateway_member",
+    "application_gateway_member_info",
     "load_balancer_member",
+    "load_balancer_member_info",
     "maintenance_rights_info",
     "maintenance_window_info",
     "vm_address_info",
@@ -289,9 +291,14 @@ class TestTheExamplesOfTheControlPlane:
     def test_those_of_the_gateways_module_take_out_and_put_back(self, run: Examples) -> None:
         removed = run.played["Take it out of these pools of the gateway"]
         restored = run.played["Restore it in exactly these pools of the gateway"]
-        named = run.played["Find out whether a pool has a machine by its name"]
         assert (removed["changed"], restored["changed"]) == (True, True)
-        assert (named["changed"], named["before"]) == (False, [])
+
+    def test_those_of_the_info_modules_of_balancers_return_the_members_and_change_nothing(self, run: Examples) -> None:
+        front, gate = (run.played["Read in which pools of %s a VM is" % of] for of in ("load balancers", "gateways"))
+        named = run.played["Read whether a pool has a machine by its name"]
+        assert [member["pool"].rpartition("/")[2] for member in front["members"] + gate["members"]] == ["web", "web"]
+        assert named["members"] == []
+        assert not any(one["changed"] for one in (front, gate, named))
 
     def test_those_of_the_modules_on_hosts_leave_them(self, run: Examples) -> None:
         named = run.played["Name the machines whose maintenance may be begun now"]["msg"]

@@ -24,7 +24,9 @@ GROUPS = {
     "imds": ["scheduled_event_approve", "scheduled_events_info"],
     "arm": [
         "application_gateway_member",
+        "application_gateway_member_info",
         "load_balancer_member",
+        "load_balancer_member_info",
         "maintenance_rights_info",
         "maintenance_window_info",
         "scheduled_event_acknowledge",

@@ -17,7 +17,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.gateway import (
     GatewayChange,
     carry_out,
+    find,
     read_order,
+    read_search,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -47,8 +49,15 @@ def member(azure: Any, dry_run: bool = False, rest: Rest = _rest, **options: Any
         return carry_out(client, order, dry_run)
 
 
+def pools_of(azure: Any, **options: Any) -> list[dict[str, Any]]:
+    """What application_gateway_member_info returns, given its options."""
+    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
+    with ArmClient(sign_in, Deadline(120), azure.credential, _rest) as client:
+        return find(client, read_search(options))
+
+
 def found(azure: Any, *names: str) -> list[dict[str, Any]]:
-    return [record for name in names for record in member(azure, vm_id=VM + name, pools=APPS).before]
+    return [record for name in names for record in pools_of(azure, vm_id=VM + name, pools=APPS)]
 
 
 def addresses(azure: Any) -> set[str]:
@@ -92,7 +101,7 @@ def test_given_a_name_in_the_pool_when_it_is_removed_and_restored_then_it_goes_a
     azure = cloud(arm=GATE)
     edit(azure, backendAddressPools=[{"name": "apps", "properties": {"backendAddresses": [{"fqdn": "App_0.example"}]}}])
 
-    records = member(azure, addresses=["app_0.EXAMPLE"], pools=APPS).before
+    records = pools_of(azure, addresses=["app_0.EXAMPLE"], pools=APPS)
 
     assert [(record["kind"], record["entry"]) for record in records] == [("address", {"fqdn": "App_0.example"})]
     member(azure, remove=records)
@@ -117,13 +126,13 @@ def test_given_a_member_by_interface_when_it_is_removed_and_restored_then_the_in
     holder["ipConfigurations"][0]["properties"]["applicationGatewayBackendAddressPools"] = [{"id": POOL + "spare"}]
     assert azure.raw("PUT", f"{resource}?api-version={version}", document).status == 200
 
-    records = member(azure, vm_id=vm_id).before
+    records = pools_of(azure, vm_id=vm_id)
 
     assert [(one["kind"], one["pool"], one["resource"]) for one in records] == [(name, POOL + "spare", resource)]
     assert member(azure, remove=records, vm_id=vm_id).changed
-    assert member(azure, vm_id=vm_id).before == []
+    assert pools_of(azure, vm_id=vm_id) == []
     assert member(azure, restore=records, wait=True).changed
-    assert member(azure, vm_id=vm_id).before == records
+    assert pools_of(azure, vm_id=vm_id) == records
     assert written(azure) == []
 
 
@@ -268,7 +277,7 @@ def test_given_a_cloud_that_lags_behind_when_a_gateway_is_read_then_its_newest_v
 
 def test_given_a_pool_that_is_not_there_when_it_is_read_then_the_error_says_which_there_are(cloud: Start) -> None:
     with pytest.raises(NotFound, match="It has apps, spare"):
-        member(cloud(arm=GATE), vm_id=VM + "app_0", pools=[POOL + "none"])
+        pools_of(cloud(arm=GATE), vm_id=VM + "app_0", pools=[POOL + "none"])
 
 
 def test_given_records_of_another_machine_when_the_machine_is_named_then_they_are_refused(cloud: Start) -> None:
@@ -283,12 +292,9 @@ RECORD = {"kind": "address", "pool": POOL + "apps", "entry": {"ipAddress": "10.0
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "vm_id, addresses: give one of them"),
-        ({"vm_id": "web-3"}, "vm_id: 'web-3' is not the id of a VM"),
-        ({"vm_id": INSTANCE, "pools": []}, "pools: is empty"),
-        ({"vm_id": INSTANCE, "pools": [VM]}, "pools: .* is not the id of a pool"),
-        ({"addresses": ["10.0.0.4"]}, "addresses: of which pools"),
-        ({"remove": [RECORD], "restore": [RECORD]}, "remove: does not go with restore"),
+        ({}, "remove, restore: give exactly one"),
+        ({"vm_id": "web-3", "remove": [RECORD]}, "vm_id: 'web-3' is not the id of a VM"),
+        ({"remove": [RECORD], "restore": [RECORD]}, "remove, restore: give exactly one"),
         ({"remove": [RECORD], "pools": [POOL + "spare"]}, "remove: .* is not one of pools"),
         ({"remove": [RECORD], "wait_timeout": -1.0}, "wait_timeout: -1 is less than 0"),
         ({"restore": [{**RECORD, "kind": "admin_state"}]}, "restore: kind 'admin_state'"),
@@ -302,3 +308,21 @@ def test_given_options_that_cannot_be_meant_when_read_then_the_option_and_the_re
 ) -> None:
     with pytest.raises(OptionError, match=message):
         read_order({"wait": True, "wait_timeout": 60.0, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "vm_id, addresses: give at least one of them"),
+        ({"pools": [POOL + "apps"]}, "vm_id, addresses: give at least one of them"),
+        ({"vm_id": "web-3"}, "vm_id: 'web-3' is not the id of a VM"),
+        ({"vm_id": INSTANCE, "pools": []}, "pools: is empty"),
+        ({"vm_id": INSTANCE, "pools": [VM]}, "pools: .* is not the id of a pool"),
+        ({"addresses": ["10.0.0.4"]}, "addresses: of which pools"),
+    ],
+)
+def test_given_a_search_that_cannot_be_meant_when_read_then_the_option_and_the_remedy_are_named(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        read_search(options)

@@ -20,7 +20,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membership import (
     MembershipChange,
     carry_out,
+    find,
     read_order,
+    read_search,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import OptionError
@@ -44,6 +46,13 @@ def member(azure: Any, dry_run: bool = False, **options: Any) -> MembershipChang
     sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
     with ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02)) as client:
         return carry_out(client, read_order({"method": "membership", **options}), dry_run)
+
+
+def pools_of(azure: Any, **options: Any) -> list[dict[str, Any]]:
+    """What load_balancer_member_info returns, given its options."""
+    sign_in = SignIn("env", PUBLIC._replace(arm=azure.azure.arm))
+    with ArmClient(sign_in, Deadline(120), azure.credential, lambda _seconds: time.sleep(0.02)) as client:
+        return find(client, read_search({"method": "membership", **options}))
 
 
 def pool(azure: Any, name: str) -> dict[str, Any]:
@@ -99,16 +108,16 @@ def test_given_a_vm_that_is_out_when_it_is_removed_again_then_nothing_is_written
     assert len(azure.sent("PUT")) == before
 
 
-@pytest.mark.parametrize("options", [{"remove": False}, {"remove": True, "dry_run": True}])
-def test_given_nothing_to_do_or_check_mode_when_a_vm_is_read_then_it_says_what_there_is_and_writes_nothing(
-    cloud: Start, options: dict[str, Any]
+def test_given_check_mode_when_a_vm_is_removed_then_it_returns_what_the_info_module_reads_and_writes_nothing(
+    cloud: Start,
 ) -> None:
     azure = cloud(arm=POOLS)
 
-    found = member(azure, vm_id=VM + "app_0", **options)
+    removed = member(azure, vm_id=VM + "app_0", remove=True, dry_run=True)
 
-    assert [record["kind"] for record in found.before] == ["interface", "interface"]
-    assert found.changed == options["remove"]
+    assert [record["kind"] for record in removed.before] == ["interface", "interface"]
+    assert removed.before == pools_of(azure, vm_id=VM + "app_0")
+    assert removed.changed
     assert azure.sent("PUT") == []
 
 
@@ -204,7 +213,7 @@ def test_given_a_vm_that_there_is_not_when_it_is_removed_then_that_is_said(cloud
 
 def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
-    before = member(azure, vm_id=VM + "app_0").before
+    before = pools_of(azure, vm_id=VM + "app_0")
 
     with pytest.raises(OptionError, match=r"app_0-nic is not of the VM .*app_1"):
         member(azure, vm_id=VM + "app_1", restore=before)
@@ -230,7 +239,7 @@ def test_given_pools_that_are_not_there_any_more_when_a_vm_is_restored_then_it_i
 
 def test_given_an_interface_that_was_made_anew_when_it_is_restored_then_it_says_what_to_do(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
-    (record, _other) = member(azure, vm_id=VM + "app_0").before
+    (record, _other) = pools_of(azure, vm_id=VM + "app_0")
 
     with pytest.raises(ArmError, match=r"has no IP configuration 'ipconfig9' any more.*by hand"):
         member(azure, restore=[{**record, "ip_configuration": "ipconfig9"}])
@@ -238,7 +247,7 @@ def test_given_an_interface_that_was_made_anew_when_it_is_restored_then_it_says_
 
 def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_a_warning(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
-    before = member(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method="admin_state").before
+    before = pools_of(azure, vm_id=VM + "app_0", pools=[POOL + "apps"], method="admin_state")
     member(azure, vm_id=VM + "app_0", remove=True)
 
     restored = member(azure, restore=before)
@@ -250,12 +259,14 @@ def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vm_id": "app_0"}, "vm_id: 'app_0' is not the id of a VM"),
-        ({"vm_id": VM + "a?api-version=1"}, "is not the id of a VM"),
-        ({}, "vm_id, restore: give one of them"),
-        ({"vm_id": VM + "a", "pools": []}, "pools: is empty"),
-        ({"vm_id": VM + "a", "pools": ["web"]}, "pools: 'web' is not the id of a pool"),
-        ({"restore": [], "remove": True}, "restore: does not go with remove"),
+        ({"vm_id": "app_0", "remove": True}, "vm_id: 'app_0' is not the id of a VM"),
+        ({"vm_id": VM + "a?api-version=1", "restore": []}, "is not the id of a VM"),
+        ({"remove": True}, "vm_id: is missing"),
+        ({"vm_id": VM + "a", "remove": True, "pools": []}, "pools: is empty"),
+        ({"vm_id": VM + "a", "remove": True, "pools": ["web"]}, "pools: 'web' is not the id of a pool"),
+        ({"restore": [], "remove": True}, "remove, restore: give exactly one"),
+        ({"vm_id": VM + "a"}, "load_balancer_member_info reads without a change"),
+        ({"vm_id": VM + "a", "remove": False}, "remove, restore: give exactly one"),
         ({"restore": [{"kind": "odd", "pool": POOL + "a"}]}, "restore: kind 'odd' is not one of"),
         (
             {"restore": [{"kind": "interface", "pool": POOL + "a", "resource": VM + "a"}]},
