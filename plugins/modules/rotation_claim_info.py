@@ -87,8 +87,8 @@ claims:
     - By owner, what it wants the machine out for, all instants in seconds since the epoch by the machine's clock.
     - Each has RV(ignore:since), RV(ignore:noted_at), when it was last said, RV(ignore:by), RV(ignore:reason),
       RV(ignore:boot_id), which tells whether the machine has booted since, RV(ignore:is_final),
-      RV(ignore:starts_at), RV(ignore:approving), RV(ignore:left_out_at), when it was said that the machine stays out, and
-      RV(ignore:seen), by the id of an event in lower case when it was first said.
+      RV(ignore:starts_at), RV(ignore:approving), RV(ignore:left_out_at), when it was said that the machine stays out,
+      and RV(ignore:seen), by the id of an event in lower case when it was first said.
   returned: success
   type: dict
   sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}
