@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # usage: lock_requirements.sh UV [OPTIONS…]
-# Write for each requirements/*.in a .txt, beside it or where a role installs from it: the exact version of everything
-# that it draws in, on every platform and Python, with the hashes of all files of that release at PyPI.
+# Write for each requirements/*.in a .txt beside it, and for the simulator what its role installs: the exact version of
+# everything that it draws in, on every platform and Python, with the hashes of all files of that release at PyPI.
 # Versions stay as they are where they still fit; with --upgrade as an option, each becomes the newest that fits.
 set -eu
 
@@ -15,8 +15,8 @@ for variable in $(env | sed -n 's/^\(UV_[A-Z_]*\)=.*/\1/p'); do
     unset "$variable"
 done
 
-lock() { # NAME OUTPUT OLDEST_PYTHON OPTIONS…
-    input=requirements/$1.in
+lock() { # INPUT OUTPUT OLDEST_PYTHON OPTIONS…
+    input=$1
     output=$2
     python=$3
     shift 3
@@ -28,15 +28,15 @@ lock() { # NAME OUTPUT OLDEST_PYTHON OPTIONS…
 }
 
 # What is installed one after the other into the same environment has to agree.
-lock gates requirements/gates.txt 3.11 "$@"
+lock requirements/gates.in requirements/gates.txt 3.11 "$@"
 for part in run test lab rulebook; do
-    lock "$part" "requirements/$part.txt" 3.11 --constraint requirements/gates.txt "$@"
+    lock "requirements/$part.in" "requirements/$part.txt" 3.11 --constraint requirements/gates.txt "$@"
 done
 # Only the package itself: nothing of it is installed.
-lock awx requirements/awx.txt 3.11 --no-deps "$@"
-lock ansible-oldest requirements/ansible-oldest.txt 3.11 "$@"
-lock ansible-newest requirements/ansible-newest.txt 3.12 "$@"
-lock managed-node-3.6 requirements/managed-node-3.6.txt 3.6.8 "$@"
-lock managed-node-3.13 requirements/managed-node-3.13.txt 3.13 "$@"
-lock uv requirements/uv.txt 3.11 "$@"
-lock azure_simulator roles/azure_simulator/files/requirements.txt 3.9 "$@"
+lock requirements/awx.in requirements/awx.txt 3.11 --no-deps "$@"
+lock requirements/ansible-oldest.in requirements/ansible-oldest.txt 3.11 "$@"
+lock requirements/ansible-newest.in requirements/ansible-newest.txt 3.12 "$@"
+lock requirements/managed-node-3.6.in requirements/managed-node-3.6.txt 3.6.8 "$@"
+lock requirements/managed-node-3.13.in requirements/managed-node-3.13.txt 3.13 "$@"
+lock requirements/uv.in requirements/uv.txt 3.11 "$@"
+lock roles/azure_simulator/files/pyproject.toml roles/azure_simulator/files/requirements.txt 3.9 "$@"

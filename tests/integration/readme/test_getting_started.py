@@ -21,11 +21,13 @@ def test_given_the_page_when_its_blocks_are_pasted_then_the_machine_is_taken_thr
     assert "ansible-galaxy collection install" in install
     # What is installed here already, and at another place. The last lines stop what the page started.
     commands = "".join(step for step in steps if "azure_events.demo" not in step)
-    commands = re.sub(r"^export PYTHONPATH=.*$", "", commands, flags=re.MULTILINE).replace("kill %1", "")
+    build = f"pip install -q --no-deps --no-build-isolation --no-index --target {tmp_path}/installed {SIMULATOR}"
+    commands = re.sub(r"^pip install .*$", build, commands, flags=re.MULTILINE).replace("kill %1", "")
+    commands = commands.replace("azure-in-miniature ", f"{tmp_path}/installed/bin/azure-in-miniature ")
     told = shell.run(
         f"trap 'kill \"$simulator\"' EXIT\n{commands.replace('simulator.log &', 'simulator.log & simulator=$!')}",
         tmp_path,
-        PYTHONPATH=str(SIMULATOR),
+        PYTHONPATH=f"{tmp_path}/installed",
         FOGHORN_SIMULATOR_CONTROL=f"http://127.0.0.1:{control}",
         NO_COLOR="1",
     )

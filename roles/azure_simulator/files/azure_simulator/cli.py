@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: ``python3 -m azure_simulator {serve,event,withdraw,status,fault,advance,log}``."""
+"""The command line: ``azure-in-miniature {serve,event,withdraw,status,fault,advance,log}``."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _forget_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="azure_simulator", description="Azure Scheduled Events in miniature.")
+    parser = argparse.ArgumentParser(prog="azure-in-miniature", description="Azure Scheduled Events in miniature.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
