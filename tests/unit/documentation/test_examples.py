@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,7 +191,9 @@ def test_given_the_simulators_five_minutes_when_their_commands_are_read_then_wha
     served = next(at for at, command in enumerate(commands) if " serve " in command)
     (installed,) = (command for command in commands[:served] if command.startswith("pip install "))
     # The configuration shown is YAML.
-    assert re.search(r"\baiohttp\b.*\bPyYAML\b", installed)
+    source, extra = re.findall(r"'([\w/]+)\[(\w+)\]'", installed)[0]
+    described = tomllib.loads((ROOT / source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert described["optional-dependencies"][extra] == ["PyYAML"]
 
 
 def test_given_pytest_when_it_is_called_by_path_as_contributing_says_then_it_finds_the_programs_beside_it() -> None:
