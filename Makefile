@@ -42,18 +42,19 @@ export REUSE_ENCODING_MODULE := charset_normalizer
 LINT := ruff mypy managed-node-code ansible-lint changelog-lint workflow-lint reuse docs-lint galaxy-importer
 INTEGRATION := $(patsubst tests/integration/%/,integration-%,$(filter-out %/__pycache__/,$(wildcard tests/integration/*/)))
 # What depends on versions: the oldest and the newest ansible-core that are supported, the Pythons of VMs.
-VERSIONS := integration-oldest -- unit-other-pythons -- ++ integration-newest sanity-oldest sanity-newest
+VERSIONS := integration-oldest unit-other-pythons integration-newest sanity-oldest sanity-newest
 # Lanes side by side, more than twice as many as the cores of a small machine: many a test waits more than it works. The
 # first is for the lint, some of which works on the copy of the collection; what follows `++` goes to the lane that is
 # free, what takes longest first. The playbooks' tests are two steps, for one alone would take longer than any lane.
 POOL := unit-agent-killed integration-control-plane integration-demo integration-fleets integration-modules \
   integration-arm unit-plugins integration-agent unit-rest integration-readme integration-rulebooks
-STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- ++ $(POOL) \
-  $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
+# ALL=1 takes the versions into the same lanes: one run after the other would wait for its longest step twice.
+STEPS := $(LINT) -- integration-playbooks -- integration-handle-events -- unit-agent -- windows -- \
+  ++ $(if $(ALL),$(VERSIONS)) $(POOL) $(filter-out integration-playbooks $(POOL),$(INTEGRATION))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo picture test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS) $(VERSIONS)) venv collection copy haproxy nginx awx-collection rulebook
+.PHONY: help demo picture test lab lab-shell lab-needs lint test-versions unit integration sanity requirements docs changelog build environments bench clean $(filter-out -- ++,$(STEPS)) $(VERSIONS) venv collection copy haproxy nginx awx-collection rulebook
 
 help: ## show this list
 	@sed -n 's/^\([a-z][a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -66,13 +67,13 @@ picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs o
 	@$(BIN)/python $(DEMONSTRATION)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	@SCREENSHOTS=docs BROWSER_TESTS=required $(BIN)/python -m pytest tests/integration/browser
 
-test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these)
+test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these; ALL=1: with test-versions)
 	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))
 
 venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv
 
 test-versions: $(VENV)/.run ## sanity tests, modules and agent, on the oldest and the newest versions that are supported
-	@$(BIN)/python tools/run_steps.py "$(MAKE)" $(VERSIONS)
+	@$(BIN)/python tools/run_steps.py "$(MAKE)" -- ++ $(VERSIONS)
 
 lab: lab-needs $(VENV_LAB)/.lab build ## real machines, as root on Debian or Ubuntu (SCENARIO="agent reboot": only these)
 	@LAB=$(LAB) $(VENV_LAB)/bin/python -m tests.lab run --tarball $(TARBALL) $(SCENARIO)
