@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The filters of a rehearsal. Each is documented in the YAML file of its name."""
+"""The filters of a rehearsal, and the page for a report. Each is documented in the YAML file of its name."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehears
     make_rehearsal,
     silent_machines,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report_page import draw_rehearsal, draw_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
@@ -66,6 +67,11 @@ def rehearsal_report(
     return dict(report, **{name: [plain(line) for line in report[name]] for name in ("lines", "failures")})
 
 
+def report_page(report: Mapping[str, Any]) -> str:
+    """Draw a report of either kind."""
+    return draw_run(report["hosts"]) if "hosts" in report else draw_rehearsal(report)
+
+
 class FilterModule:
     """Offers the filters."""
 
@@ -76,4 +82,5 @@ class FilterModule:
             "rehearsal_progress": untrusted(rehearsal_progress),
             "rehearsal_report": untrusted(rehearsal_report),
             "rehearsal_silent": untrusted(silent_machines),
+            "report_page": untrusted(report_page),
         }

@@ -31,6 +31,8 @@ WORDS = {
 
 _WIDTH = 900
 _LEFT, _RIGHT = 96, 24
+_LONGEST_NAME, _LETTER = 32, 7.2
+"""Letters of a name that are shown, the end of which tells hosts apart less than the beginning; and their width."""
 _HEADER, _LANE, _BAR, _LOST, _GAP, _AXIS, _LEGEND = 34, 34, 16, 30, 12, 24, 26
 _DIGITS = 22
 """Height of a line of the counter that runs."""
@@ -81,6 +83,23 @@ class Lane(NamedTuple):
     marks: Sequence[Mark] = ()
 
 
+class _Frame(NamedTuple):
+    """Where time is drawn."""
+
+    left: float
+    scale: float
+    """Pixels of a second."""
+    end: float
+    """Seconds."""
+
+    @property
+    def width(self) -> float:
+        return self.end * self.scale
+
+    def x(self, at: float) -> float:
+        return self.left + at * self.scale
+
+
 class Panel(NamedTuple):
     """A fleet under a title. ``lost``: how many requests were lost, and when; None if nobody counted."""
 
@@ -92,6 +111,11 @@ class Panel(NamedTuple):
 def in_seconds(at: float) -> str:
     """Label an instant of the axis."""
     return f"{at:g} s"
+
+
+def in_minutes(at: float) -> str:
+    """Label an instant of the axis, as minutes and seconds."""
+    return f"{round(at) // 60}:{round(at) % 60:02d}"
 
 
 def draw(
@@ -110,18 +134,20 @@ def draw(
     :param label: what to write at an instant of the axis
     """
     end = max((edge for panel in panels for lane in panel.lanes for edge in _edges(lane)), default=0.0) or 1.0
-    scale = (_WIDTH - _LEFT - _RIGHT) / end
+    longest = max((len(lane.name) for panel in panels for lane in panel.lanes), default=0)
+    left = max(_LEFT, 32 + _LETTER * min(longest, _LONGEST_NAME))
+    frame = _Frame(left, (_WIDTH - left - _RIGHT) / end, end)
     parts: list[str] = []
     animations: list[str] = []
     top = _GAP
     for number, panel in enumerate(panels):
-        parts += _panel(panel, number, top, scale, end, animations if play else None)
+        parts += _panel(panel, number, top, frame, animations if play else None)
         top += _height(panel) + _GAP
-    parts += _axis(top, scale, end, label) + _legend(top + _AXIS, panels)
+    parts += _axis(top, frame, label) + _legend(top + _AXIS, panels, frame)
     if play:
-        parts.append(f'<path class="cursor" d="M{_LEFT} {_GAP + _HEADER}V{top}"/>')
+        parts.append(f'<path class="cursor" d="M{frame.left:g} {_GAP + _HEADER}V{top}"/>')
     height = top + _AXIS + _LEGEND
-    style = _STYLE + (_animation(play, animations) if play else "")
+    style = _STYLE + (_animation(play, frame, animations) if play else "")
     size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     return "\n".join(
         [
@@ -145,30 +171,31 @@ def _height(panel: Panel) -> int:
     return _HEADER + _LANE * len(panel.lanes) + (0 if panel.lost is None else _LOST)
 
 
-def _panel(panel: Panel, number: int, top: int, scale: float, end: float, animations: list[str] | None) -> list[str]:
+def _panel(panel: Panel, number: int, top: int, frame: _Frame, animations: list[str] | None) -> list[str]:
     parts = [f'<g class="panel" role="group" aria-label={quoteattr(panel.title)}>']
     parts.append(f'<text class="title" x="16" y="{top + 20}">{escape(panel.title)}</text>')
     y = top + _HEADER
     for lane in panel.lanes:
-        parts += _lane(lane, y, scale)
+        parts += _lane(lane, y, frame)
         y += _LANE
     if panel.lost is not None:
-        parts += _losses(panel.lost, y, scale)
-        parts += _counter(panel.lost, number, top, end, animations)
+        parts += _losses(panel.lost, y, frame)
+        parts += _counter(panel.lost, number, top, frame.end, animations)
     if animations is not None:
         parts.append(
-            f'<rect class="curtain" x="{_LEFT}" y="{top + _HEADER - 2}" width="{_WIDTH - _LEFT}"'
+            f'<rect class="curtain" x="{frame.left:g}" y="{top + _HEADER - 2}" width="{_WIDTH - frame.left:g}"'
             f' height="{_height(panel) - _HEADER + 4}"/>'
         )
     return [*parts, "</g>"]
 
 
-def _lane(lane: Lane, y: int, scale: float) -> list[str]:
+def _lane(lane: Lane, y: int, frame: _Frame) -> list[str]:
     bar = y + _LANE - _BAR - 4
     parts = [f'<g class="lane" aria-label={quoteattr(lane.name)}>']
-    parts.append(f'<text x="16" y="{bar + 12}">{escape(lane.name)}</text>')
+    name = lane.name if len(lane.name) <= _LONGEST_NAME else lane.name[: _LONGEST_NAME - 1] + "…"
+    parts.append(f'<text x="16" y="{bar + 12}">{escape(name)}</text>')
     for span in lane.spans:
-        x, width = _LEFT + span.begin * scale, max(1.0, (span.end - span.begin) * scale)
+        x, width = frame.x(span.begin), max(1.0, (span.end - span.begin) * frame.scale)
         words = f"{span.label or WORDS[span.state]}, {span.begin:.1f} to {span.end:.1f} s"
         parts.append(
             f'<rect class="{span.state}" x="{x:.1f}" y="{bar}" width="{width:.1f}" height="{_BAR}">'
@@ -179,7 +206,7 @@ def _lane(lane: Lane, y: int, scale: float) -> list[str]:
                 f'<text class="soft" x="{x + width / 2:.1f}" y="{bar - 3}" text-anchor="middle">'
                 f"{escape(span.label)}</text>"
             )
-    parts += [_mark(mark.kind, _LEFT + mark.at * scale, bar) for mark in lane.marks]
+    parts += [_mark(mark.kind, frame.x(mark.at), bar) for mark in lane.marks]
     return [*parts, "</g>"]
 
 
@@ -192,13 +219,13 @@ def _mark(kind: str, x: float, bar: float) -> str:
     return f'<path class="not_before" d="M{x:.1f} {bar - 10}V{bar + _BAR + 3}"/>'
 
 
-def _losses(lost: Sequence[tuple[float, int]], y: int, scale: float) -> list[str]:
+def _losses(lost: Sequence[tuple[float, int]], y: int, frame: _Frame) -> list[str]:
     parts = [f'<g class="losses"><text class="soft" x="16" y="{y + 20}">lost requests</text>']
     for at, count in lost:
         # Its area says how many: few must still be seen beside many.
         radius = 2 + 1.6 * math.sqrt(count)
         parts.append(
-            f'<circle class="lost" cx="{_LEFT + at * scale:.1f}" cy="{y + 15}" r="{radius:.1f}">'
+            f'<circle class="lost" cx="{frame.x(at):.1f}" cy="{y + 15}" r="{radius:.1f}">'
             f"<title>{count} lost</title></circle>"
         )
     return [*parts, "</g>"]
@@ -232,12 +259,12 @@ def _counter(
     ]
 
 
-def _axis(y: int, scale: float, end: float, label: Callable[[float], str]) -> list[str]:
-    step = next((step for step in _STEPS if end / step <= 12), end)
+def _axis(y: int, frame: _Frame, label: Callable[[float], str]) -> list[str]:
+    step = next((step for step in _STEPS if frame.end / step <= 12), frame.end)
     parts = ['<g class="axis">']
-    parts.append(f'<path class="tick" d="M{_LEFT} {y}H{_LEFT + end * scale:.1f}"/>')
-    for number in range(int(end / step) + 1):
-        x = _LEFT + number * step * scale
+    parts.append(f'<path class="tick" d="M{frame.left:g} {y}h{frame.width:.1f}"/>')
+    for number in range(int(frame.end / step) + 1):
+        x = frame.x(number * step)
         parts.append(f'<path class="tick" d="M{x:.1f} {y}v5"/>')
         parts.append(
             f'<text class="soft" x="{x:.1f}" y="{y + 17}" text-anchor="middle">{escape(label(number * step))}</text>'
@@ -248,35 +275,35 @@ def _axis(y: int, scale: float, end: float, label: Callable[[float], str]) -> li
 _STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
-def _legend(y: int, panels: Sequence[Panel]) -> list[str]:
+def _legend(y: int, panels: Sequence[Panel], frame: _Frame) -> list[str]:
     lanes = [lane for panel in panels for lane in panel.lanes]
     shown = {span.state for lane in lanes for span in lane.spans} | {mark.kind for lane in lanes for mark in lane.marks}
-    parts, x = ['<g class="legend">'], _LEFT
+    parts, x = ['<g class="legend">'], frame.left
     for kind, word in WORDS.items():
         if kind not in shown:
             continue
         if kind in (ANNOUNCED, APPROVED, NOT_BEFORE):
             parts.append(_mark(kind, x + 6 + (6 if kind == APPROVED else 0), y + (-2 if kind == APPROVED else 8)))
         else:
-            parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="12" height="12"/>')
-        parts.append(f'<text class="soft" x="{x + 18}" y="{y + 10}">{word}</text>')
+            parts.append(f'<rect class="{kind}" x="{x:g}" y="{y}" width="12" height="12"/>')
+        parts.append(f'<text class="soft" x="{x + 18:g}" y="{y + 10}">{word}</text>')
         x += 44 + 6 * len(word)
     return [*parts, "</g>"]
 
 
-def _animation(play: float, animations: Sequence[str]) -> str:
+def _animation(play: float, frame: _Frame, animations: Sequence[str]) -> str:
     """Time passes from left to right. For readers who prefer reduced motion nothing moves, and all is shown."""
-    width, share = _WIDTH - _LEFT - _RIGHT, f"{100 * _HOLD:g}%"
+    share, across = f"{100 * _HOLD:g}%", f"{frame.width:g}px"
     return (
         "@media (prefers-reduced-motion:no-preference){"
         f".play,.curtain,.cursor{{animation-duration:{play:g}s;animation-iteration-count:infinite;"
         "animation-timing-function:linear}"
         # The right edge lies beyond the end of time, for marks are wider than their instant.
         f".curtain{{display:inline;animation-name:reveal}}"
-        f"@keyframes reveal{{0%{{transform:translateX(0)}}{share}{{transform:translateX({width}px)}}"
+        f"@keyframes reveal{{0%{{transform:translateX(0)}}{share}{{transform:translateX({across})}}"
         f"{_HOLD * 100 + 0.1:g}%,100%{{transform:translateX({_WIDTH}px)}}}}"
         ".cursor{display:inline;stroke:var(--soft);animation-name:pass}"
-        f"@keyframes pass{{0%{{transform:translateX(0)}}{share},100%{{transform:translateX({width}px)}}}}"
+        f"@keyframes pass{{0%{{transform:translateX(0)}}{share},100%{{transform:translateX({across})}}}}"
         + "".join(animations)
         + "}"
     )

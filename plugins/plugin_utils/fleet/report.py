@@ -7,11 +7,20 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...module_utils.scheduled_events.dates import format_date
 from ...module_utils.scheduled_events.event import Event
 from .clocks import as_utc
 from .plan import EventPlan, HostPlan, Plan
 from .policy import notice_of
 from .silence import explain
+
+
+class Moment(NamedTuple):
+    """When an order was given, or all was done."""
+
+    at: float
+    """Seconds since the epoch."""
+    step: str
 
 
 class Result(NamedTuple):
@@ -44,6 +53,8 @@ class Result(NamedTuple):
     """Whether it was to be restored."""
     predicted: bool = False
     """Whether this is what would have become of it, in check mode."""
+    timeline: tuple[Moment, ...] = ()
+    """What was done when, of what takes it out and back."""
 
 
 class Report(NamedTuple):
@@ -165,7 +176,14 @@ def _is_cut_short(result: Result) -> bool:
 
 def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str]) -> dict[str, Any]:
     return {
-        "events": [{"event_id": event.event_id, "event_type": event.event_type} for event in events],
+        "events": [
+            {
+                "event_id": event.event_id,
+                "event_type": event.event_type,
+                "not_before": None if event.not_before is None else format_date(event.not_before),
+            }
+            for event in events
+        ],
         "steps": list(result.steps),
         "approved": [{"event_id": name, "seconds_until_start": left} for name, left in result.approved.items()],
         "outcome": result.outcome,
@@ -173,6 +191,7 @@ def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str])
         "connections_remained": list(result.remaining),
         "still_out": result.still_out,
         "hit_unprepared": result.unprepared,
+        "timeline": [{"at": as_utc(moment.at), "step": moment.step} for moment in result.timeline],
         "failures": list(failures),
     }
 

@@ -18,7 +18,7 @@ from .plan import Host, HostPlan, Plan, approvals, attempts, make_plan
 from .policy import Policy
 from .progress import Progress, begin_watch
 from .recheck import recheck
-from .report import Report, Result, describe_results
+from .report import Moment, Report, Result, describe_results
 
 
 class Step(Enum):
@@ -70,6 +70,9 @@ _TAKEN_UP_WITHIN = 300.0
 
 # Before its services have stopped: the longest steps of a host are ahead.
 _ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LEASE, Step.DRAIN, Step.STOP})
+
+# So often that nothing is to be learnt from when.
+_IN_SERVICE = frozenset({Step.ASK, Step.WAIT, Step.AFTER_BATCH})
 
 _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
@@ -165,6 +168,7 @@ class HostRun(NamedTuple):
     event_ids: tuple[str, ...] = ()
     is_finished: bool = False
     """Whether what comes after its batch was done."""
+    timeline: tuple[Moment, ...] = ()
     result: Result = Result()
     """What became of it, but for what the other fields say."""
 
@@ -178,6 +182,13 @@ class HostRun(NamedTuple):
             result=self.result._replace(failures=(*self.result.failures, what)),
             reading=self.reading._replace(failed=True),
         )
+
+    def noting(self, now: float) -> "HostRun":
+        """The same, having noted when it came to its step, if that takes it out or back."""
+        is_known = bool(self.timeline) and self.timeline[-1].step == self.step.value
+        if is_known or self.step in _IN_SERVICE or (self.step is Step.DONE and not self.timeline):
+            return self
+        return self._replace(timeline=(*self.timeline, Moment(now, self.step.value)))
 
     @property
     def is_ours(self) -> bool:
@@ -286,6 +297,7 @@ class Run(NamedTuple):
             left_alone=bool(host.left_to),
             still_out=host.result.stays_out or host.reading.kept_out_by,
             predicted=self.predicts,
+            timeline=host.timeline,
         )
 
 
@@ -400,8 +412,9 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
     waiting = [host.until for host in ahead.values() if host.step is Step.WAIT and host.until is not None]
     until = min(waiting, default=None)
     orders = [_order(run, name, host, until) for name, host in ahead.items() if host.step in kind]
-    given = {order.host: run.hosts[order.host]._replace(is_given=True) for order in orders}
-    return run._replace(hosts={**run.hosts, **given}), orders
+    given = {order.host: run.hosts[order.host].noting(now)._replace(is_given=True) for order in orders}
+    done = {name: host.noting(now) for name, host in run.hosts.items() if host.step is Step.DONE}
+    return run._replace(hosts={**run.hosts, **done, **given}), orders
 
 
 def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:

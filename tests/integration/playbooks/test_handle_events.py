@@ -595,13 +595,23 @@ def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_
     shared = fleet.event("Freeze", host, slow, duration=-1)
     # One answer is lost, so that it is the first question that has none, and no other.
     fleet.azure.fault("silence", slow.vm.lower(), count=1)
-    run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_first_timeout=5)
+    page = fleet.path / "report.html"
+    run = fleet.start(
+        "handle_events",
+        handle_events_minimum_in_service=0,
+        handle_events_first_timeout=5,
+        handle_events_report_file=str(page),
+    )
     run.wait_until(lambda: fleet.is_approved(shared))
     assert host.marker.exists()
     assert slow.marker.exists()
     fleet.azure.advance(LONG)
 
     assert run.finish() == 0, run.output
+    text = page.read_text()
+    assert re.findall(r'<g class="lane" aria-label="(\w+)">', text) == [host.name, slow.name]
+    assert text.count('<rect class="draining" x=') == 2 + 1  # and one in the legend
+    assert "All went well." in text
     assert host.is_back()
     assert slow.is_back()
     assert "will be approved if the hosts that have not answered yet answer and are ready" in run.text

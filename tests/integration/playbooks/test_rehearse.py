@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,9 @@ def test_given_a_host_without_a_handler_when_rehearsed_then_nothing_is_announced
 
 
 def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet: Fleet) -> None:
-    run = fleet.start(
-        "rehearse", *ALL, rehearse_event_type="Reboot", rehearse_notice=240, rehearse_hit=["host0"], **LIFE
-    )
+    page = fleet.path / "report.html"
+    variables = {"rehearse_hit": ["host0"], "rehearse_report_file": str(page), **LIFE}
+    run = fleet.start("rehearse", *ALL, rehearse_event_type="Reboot", rehearse_notice=240, **variables)
     # It asks, and so does a handler that is no agent of ours.
     fleet.ask(fleet.hosts[0])
     run.wait_until(lambda: fleet.azure.status()["events"])
@@ -98,6 +99,12 @@ def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet:
 
     assert run.finish() == 0, run.output
     assert "has no agent that could tell what it did" in run.report(fleet.hosts[0])
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert "Rehearsal: Reboot" in text
+    # Who approved, and that it was hit, is known all the same.
+    assert re.search(r'<path class="approved"', text)
+    assert re.search(r'<rect class="hit"[^>]*>\s*<title>Reboot, ', text)
 
 
 @pytest.mark.parametrize(

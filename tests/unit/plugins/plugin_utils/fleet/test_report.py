@@ -11,6 +11,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import (
+    Moment,
     Report,
     Result,
     describe_plan,
@@ -134,7 +135,9 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
     told = describe_results(
         plan,
         {
-            "web0": Result(steps=("ready",), approved=approved, outcome="over", restored=True),
+            "web0": Result(
+                steps=("ready",), approved=approved, outcome="over", restored=True, timeline=(Moment(1.5, "drain"),)
+            ),
             "web1": Result(
                 approved=approved,
                 not_approved={"e1": "it has changed", "e9": "not of this host"},
@@ -164,7 +167,7 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
         "web3": ["no answer"],
     }
     assert told.hosts["web0"] == {
-        "events": [{"event_id": "E0", "event_type": "Reboot"}],
+        "events": [{"event_id": "E0", "event_type": "Reboot", "not_before": "2026-09-19T18:15:00Z"}],
         "steps": ["ready"],
         "approved": [{"event_id": "e0", "seconds_until_start": 871}],
         "outcome": "over",
@@ -172,6 +175,7 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
         "connections_remained": [],
         "still_out": "",
         "hit_unprepared": False,
+        "timeline": [{"at": "1970-01-01T00:00:01Z", "step": "drain"}],
         "failures": [],
     }
     assert [host["failures"] for host in told.hosts.values()][1:] == list(told.by_host.values())
