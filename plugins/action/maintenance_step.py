@@ -21,6 +21,7 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import of_host, read_balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import (
     VARIABLES,
     choose_contacts,
@@ -38,10 +39,20 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders 
     note_asked,
     order_as_dict,
     read_reports,
+    view_asked,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgrades import (
+    UpgradeOptions,
+    decide,
+    note_member,
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Plan, PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError, read_policy
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import check_alike, read_host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import (
+    UNREADABLE,
+    check_alike,
+    read_host,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import describe_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Run,
@@ -61,16 +72,21 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
     write,
     write_run,
 )
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.status import describe_status
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import LaterJobs, job_of
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.tags import mistakes_in_tags
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
+_WITHOUT_RUN = ("checked", "begun", "status")
+_OF_A_RUN = ("listed", "chosen", "asked", "planned", "advanced", "ended", "upgrades")
 ARGUMENTS = {
     "state": {
         "type": "str",
         "required": True,
-        "choices": ["listed", "chosen", "asked", "planned", "advanced", "ended"],
+        "choices": [*_WITHOUT_RUN, *_OF_A_RUN],
     },
-    "run": {"type": "dict", "required": True},
+    "run": {"type": "dict"},
     "policy": {"type": "dict", "default": {}},
     "reports": {"type": "dict", "default": {}},
     "haproxys": {"type": "list", "elements": "dict", "default": []},
@@ -81,6 +97,19 @@ ARGUMENTS = {
     "announced": {"type": "dict", "default": {}},
     "directory": {"type": "str", "default": ""},
     "is_kept": {"type": "bool", "default": True},
+    "arguments": {"type": "dict", "default": {}},
+    "prefixes": {"type": "list", "elements": "str", "default": []},
+    "roles": {"type": "list", "elements": "str", "default": []},
+    "alike": {"type": "list", "elements": "str", "default": []},
+    "playbook": {"type": "str", "default": ""},
+    "job": {"type": "dict", "default": {}},
+    "found": {"type": "dict", "default": {}},
+    "lease": {"type": "dict", "default": {}},
+    "scale_sets": {"type": "list", "elements": "dict", "default": []},
+    "answers": {"type": "list", "elements": "dict", "default": []},
+    "members": {"type": "dict", "default": {}},
+    "options": {"type": "dict", "default": {}},
+    "inventory": {"type": "list", "elements": "str", "default": []},
 }
 
 # What is known of the hosts that are not asked is in a file beside that of the run.
@@ -106,7 +135,12 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Take in what hosts have reported, and return what is next."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _validated, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        _validated, arguments = self.validate_argument_spec(
+            argument_spec=ARGUMENTS,
+            required_if=[("state", state, ("run",)) for state in _OF_A_RUN],
+        )
+        if arguments["state"] == "checked":
+            return {**result, **_checked(arguments, (task_vars or {})["hostvars"])}
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
         step = getattr(self, "_%s" % arguments["state"])
@@ -114,8 +148,8 @@ class ActionModule(ActionBase):
             arguments["variables"] = self._variables_of(arguments["hosts"], (task_vars or {})["hostvars"])
         try:
             # A directory that goes with this ansible-playbook; and an id that tells runs in it apart.
-            path = os.path.join(constants.DEFAULT_LOCAL_TMP, "foghorn_run_%s" % uuid.UUID(arguments["run"]["id"]))
-            return {**result, **step(path, arguments, time.time())}
+            name = "foghorn_run_%s" % uuid.UUID(arguments["run"]["id"]) if arguments["run"] else ""
+            return {**result, **step(os.path.join(constants.DEFAULT_LOCAL_TMP, name), arguments, time.time())}
         except (DocumentError, OSError, PlanError, PolicyError, RunFileError) as error:
             raise AnsibleActionFail("maintenance_step: %s" % plain(str(error))) from error
 
@@ -143,6 +177,47 @@ class ActionModule(ActionBase):
                     values[key] = hostvars[name][key]
             found[name] = {"refused": refused, "variables": json.loads(json.dumps(values, default=str))}
         return found
+
+    def _begun(self, _path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
+        """Tell this run from all others, and say how it stands to a host that is given."""
+        run = describe_run(arguments["playbook"], arguments["job"])
+        try:
+            return {"run": run, "lease_view": view_asked(arguments, run)}
+        except UNREADABLE as error:
+            why = "maintenance_step: what the host has answered cannot be read: %s" % plain(str(error))
+            raise AnsibleActionFail(why) from error
+
+    def _upgrades(self, _path: str, arguments: Mapping[str, Any], now: float) -> dict[str, Any]:
+        """Say what is to be done about what Azure asks before it upgrades an image."""
+        found = [
+            {
+                "resource_group": one["resource_group"],
+                "name": one["name"],
+                "events": answer.get("events") or [],
+                "failure": "" if "events" in answer else plain(str(answer.get("msg") or "no answer")),
+            }
+            for one, answer in zip(arguments["scale_sets"], arguments["answers"], strict=False)
+        ]
+        members = {
+            name: note_member(member, arguments["run"]) for name, member in arguments["members"].items() if member
+        }
+        return decide(found, members, UpgradeOptions(**arguments["options"]), now)
+
+    def _status(self, _path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
+        """Say of each host whether it is out of rotation, why, and what to do next."""
+        lines = [
+            line
+            for name, host in arguments["reports"].items()
+            for line in describe_status(
+                name,
+                host["found"],
+                host.get("agent"),
+                host.get("traces") or (),
+                host.get("answer"),
+                tuple(arguments["inventory"]),
+            )
+        ]
+        return {"lines": _as_plain(lines)}
 
     def _listed(self, path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
         """Note all hosts by what the inventory says of them, and say whom to ask about them."""
@@ -179,7 +254,7 @@ class ActionModule(ActionBase):
 
     def _asked(self, path: str, arguments: Mapping[str, Any], _now: float) -> dict[str, Any]:
         """Note what hosts have answered, and say which balancers to ask about them, and which other hosts."""
-        readings = [note_asked(name, asked or {}) for name, asked in arguments["reports"].items()]
+        readings = [note_asked(name, asked or {}, arguments["run"]) for name, asked in arguments["reports"].items()]
         fleet = _read_fleet(path)
         others: list[str] = []
         if fleet:
@@ -245,7 +320,9 @@ class ActionModule(ActionBase):
         reports = arguments["reports"]
         before = begin_turn(kept.run, _turn_of(kept.run, reports))
         # Orders of a turn that was cut short are not carried out any more.
-        news = read_reports(before, reports, kept.balancers, now) if before.turn == kept.run.turn else []
+        news = (
+            read_reports(before, reports, kept.balancers, now, arguments["run"]) if before.turn == kept.run.turn else []
+        )
         run, orders = advance(before, news, now)
         lines = _decided(before.batch, run.batch, now)
         later = LaterJobs(job, os.environ, time.monotonic) if (job := job_of(arguments["run"])) else None
@@ -287,6 +364,19 @@ class ActionModule(ActionBase):
             "orders": {order.host: order_as_dict(order, now) for order in still_leased(run)},
             "report": _as_plain(run.report()._asdict()),
         }
+
+
+def _checked(arguments: Mapping[str, Any], hostvars: Any) -> dict[str, Any]:
+    """Name what is wrong with the variables of hosts, and with the tags of the run."""
+    found = mistakes(
+        [hostvars[name] for name in arguments["hosts"]],
+        arguments["arguments"],
+        tuple(arguments["prefixes"]),
+        tuple(arguments["roles"]),
+        tuple(arguments["alike"]),
+    )
+    found += mistakes_in_tags()
+    return {"failed": True, "msg": _as_plain(found)} if found else {}
 
 
 def _read_fleet(path: str) -> dict[str, Any] | None:

@@ -31,19 +31,24 @@ attributes:
 options:
   state:
     description:
+      - V(checked) fails if variables of O(hosts) are wrong, or if the tags of the run choose nothing.
+      - V(begun) tells this run from all others, and says how it stands to a host.
       - V(listed) notes all hosts of a fleet by their variables, and returns whom to ask about them.
       - V(chosen) returns which of them to ask themselves, once Azure was asked about all.
       - V(asked) notes what hosts have answered, and returns which balancers to ask about them, and which other hosts.
       - V(planned) makes the plan for all hosts.
       - V(advanced) takes the reports of a batch, and returns its next orders.
       - V(ended) returns what became of all hosts.
+      - V(upgrades) says what is to be done about what Azure asks before it upgrades the image of scale sets.
+      - V(status) says of each host whether it is out of rotation, why, and what to do next.
     type: str
     required: true
-    choices: [listed, chosen, asked, planned, advanced, ended]
+    choices: [checked, begun, status, listed, chosen, asked, planned, advanced, ended, upgrades]
   run:
-    description: Which run it is, as P(foghorn.azure_events.maintenance_run#filter) tells it from others.
+    description:
+      - Which run it is, the RV(run) of O(state=begun).
+      - Required unless O(state=checked), O(state=begun) or O(state=status).
     type: dict
-    required: true
   policy:
     description: The variables of C(handle_events) without that prefix.
     type: dict
@@ -69,7 +74,7 @@ options:
     type: bool
     default: false
   hosts:
-    description: The names of all hosts of a fleet.
+    description: The names of all hosts of a fleet, or of those whose variables are to be checked.
     type: list
     elements: str
     default: []
@@ -85,6 +90,69 @@ options:
     description: Whether that directory outlasts the run.
     type: bool
     default: true
+  arguments:
+    description: The specification of the variables of a playbook.
+    type: dict
+    default: {}
+  prefixes:
+    description: How the names of variables begin that the playbook takes.
+    type: list
+    elements: str
+    default: []
+  roles:
+    description: The roles whose variables it takes.
+    type: list
+    elements: str
+    default: []
+  alike:
+    description: The variables that hold for the whole run.
+    type: list
+    elements: str
+    default: []
+  playbook:
+    description: What is run.
+    type: str
+    default: ""
+  job:
+    description:
+      - Of which job of an automation controller, C(id), C(template), C(user), and, where its template never has two
+        jobs at a time, C(template_id) and C(controller).
+    type: dict
+    default: {}
+  found:
+    description: What M(foghorn.azure_events.rotation_claim_info) returned of a host.
+    type: dict
+    default: {}
+  lease:
+    description:
+      - C(owner), for whom the run acts; C(breaks), whether it takes over any lease; and C(left_out_for), for how many
+        seconds a host stays out that is to be deleted.
+    type: dict
+    default: {}
+  scale_sets:
+    description: The scale sets, each with C(resource_group) and C(name).
+    type: list
+    elements: dict
+    default: []
+  answers:
+    description: What M(foghorn.azure_events.vmss_lifecycle_hook_event_info) returned of each.
+    type: list
+    elements: dict
+    default: []
+  members:
+    description:
+      - By host, its C(resource_id), what it has C(asked), what to C(answer), and whether its upgrade C(was_begun).
+    type: dict
+    default: {}
+  options:
+    description: C(hold), C(margin), C(scheduling) and C(may_schedule) of an upgrade.
+    type: dict
+    default: {}
+  inventory:
+    description: Where the inventory is, for the commands that are shown.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -98,13 +166,40 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+run:
+  description: What tells this run from all others, as M(foghorn.azure_events.rotation_claim) takes it.
+  returned: with O(state=begun)
+  type: dict
+lease_view:
+  description: How the run stands to the host. Empty if no host was given, or nothing is known of it.
+  returned: with O(state=begun)
+  type: dict
+demands:
+  description: By host, what is to be done with it.
+  returned: with O(state=upgrades)
+  type: dict
+delays:
+  description: The events that are to wait, each with C(until).
+  returned: with O(state=upgrades)
+  type: list
+  elements: dict
+answers:
+  description: What to answer.
+  returned: with O(state=upgrades)
+  type: list
+  elements: dict
+failures:
+  description: What went wrong.
+  returned: with O(state=upgrades)
+  type: list
+  elements: str
 orders:
   description: By host, what is to be done there, and all that is needed for it.
   returned: with O(state=advanced) and O(state=ended)
   type: dict
 lines:
   description: What to tell the operator.
-  returned: with O(state=chosen), O(state=planned) and O(state=advanced)
+  returned: with O(state=chosen), O(state=planned), O(state=advanced) and O(state=status)
   type: list
   elements: str
 news:

@@ -140,7 +140,7 @@ def lease_view(
         take_over=take_over,
         abandoned=abandoned,
         was_left=mine is not None,
-        by_others=" and ".join(_describe_claim(name, one) for name, one in sorted(claims.items()) if name != owner),
+        by_others=describe_others(claims, owner),
         left_out="" if mine is None else _why_left_out(mine, found, left_out_for),
         approving=() if mine is None else tuple(mine.get("approving") or ()),
         tried=tuple(
@@ -153,6 +153,19 @@ def lease_view(
             for event_id, at in ((mine or {}).get("seen") or {}).items()
         },
     )
+
+
+def describe_others(claims: Mapping[str, Mapping[str, Any]], owner: str) -> str:
+    """Say who but this owner wants a host out; nothing if nobody does."""
+    others = (_describe_claim(name, one) for name, one in sorted(claims.items()) if name != owner)
+    return plain(" and ".join(others))
+
+
+def view_as_dict(view: LeaseView) -> dict[str, Any]:
+    """Write a view, with all texts harmless for a terminal."""
+    written = {name: plain(value) if isinstance(value, str) else value for name, value in view._asdict().items()}
+    tried = [dict(one._asdict(), event_id=plain(one.event_id), reason=plain(one.reason)) for one in view.tried]
+    return dict(written, tried=tried, claimed=[plain(one) for one in view.claimed])
 
 
 def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:

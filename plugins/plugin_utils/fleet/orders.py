@@ -13,10 +13,12 @@ from typing import Any
 
 from ...module_utils.scheduled_events.document import event_as_dict
 from ...module_utils.scheduled_events.event import Event
+from ..trust import describe_forgery, forged
 from .balancers import Balancers, of_host
+from .claims import describe_others, lease_view, view_as_dict
 from .plan import Host
 from .policy import start_of
-from .reading import UNREADABLE, note_host, read_host, read_reading
+from .reading import UNREADABLE, note_host, note_unreadable, read_host, read_reading
 from .run import Order, OrderReport, Run, Step
 
 _FILES = {Step.WAIT: Step.WATCH.value}
@@ -63,28 +65,36 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
         "until": order.until,
         "progress": order.progress if order.do is Step.WATCH else None,
         "tried": dict(order.tried),
+        "take_over": order.take_over,
         "leaves_out": order.leaves_out,
     }
 
 
-def read_reports(run: Run, raw: Mapping[str, Raw], balancers: Balancers, now: float) -> list[OrderReport]:
+def read_reports(
+    run: Run, raw: Mapping[str, Raw], balancers: Balancers, now: float, this_run: Raw
+) -> list[OrderReport]:
     """Read what became of the orders that were given last.
 
     :param raw: by host, what the playbook says of it: the `number` of its order, and the `answer` of the task that
         carries it out; or with `failed`, that of the `task` that has failed
     :param now: seconds since the epoch
+    :param this_run: what tells the run from others, see `describe_run`
     """
     given = {name: host.step for name, host in run.hosts.items() if host.is_given}
-    return [_read_report(name, step, raw.get(name) or {}, run, balancers, now) for name, step in given.items()]
+    return [
+        _read_report(name, step, raw.get(name) or {}, run, balancers, now, this_run) for name, step in given.items()
+    ]
 
 
-def _read_report(name: str, step: Step, raw: Raw, run: Run, balancers: Balancers, now: float) -> OrderReport:
+def _read_report(
+    name: str, step: Step, raw: Raw, run: Run, balancers: Balancers, now: float, this_run: Raw
+) -> OrderReport:
     if raw.get("number") != run.number:
         return OrderReport(name, step, is_cut_short=True)
     try:
         answer = raw.get("answer") or {}
         if step is Step.ASK:
-            return _read_asked(name, answer, balancers, run.moves, now)
+            return _read_asked(name, answer, balancers, run.moves, now, this_run)
         report = OrderReport(name, step, failure=_failure(step, raw, answer))
         return _READ[step](report, raw, answer) if step in _READ else report
     except UNREADABLE as error:
@@ -103,25 +113,44 @@ def _failure(step: Step, raw: Raw, answer: Raw) -> str:
     return message if task.startswith("Fail if ") else "%s: %s" % (task, message)
 
 
-def note_asked(name: str, asked: Raw) -> dict[str, Any]:
+def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
+    """How a run stands to a host that was asked, see `LeaseView`; nothing if that is not known.
+
+    :param asked: what ask.yml says of it
+    :param run: this run, see `describe_run`
+    """
+    found, lease = asked.get("found") or {}, asked.get("lease") or {}
+    if "claims" not in found:
+        return {}
+    view = lease_view(found, str(lease["owner"]), run, bool(lease["breaks"]), float(lease["left_out_for"]))
+    return view_as_dict(view)
+
+
+def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
     """Note what is known of a host that was asked, see `note_host`; `failure` says why it is nothing.
 
     :param asked: what ask.yml says of it
+    :param run: this run, see `describe_run`
     """
-    answer = asked.get("answer") or {}
-    is_forged = bool(asked.get("forged"))
-    reading = note_host(
-        name,
-        answer=answer,
-        lease_view=asked.get("lease_view") or {},
-        traces=tuple(asked.get("traces") or ()),
-        is_marked=bool(asked.get("is_marked")),
-        agent=asked.get("agent") or {},
-        # A host that sets the operator's variables by itself has no say in anything.
-        policy={} if is_forged else asked.get("policy") or {},
-        variables={} if is_forged else asked.get("variables") or {},
-        found=asked.get("found") or {},
-    )
+    forgery = describe_forgery(forged(asked.get("facts") or ()))
+    # A host that sets the operator's variables by itself has no say in anything.
+    answer = {"msg": forgery} if forgery else asked.get("answer") or {}
+    policy = {} if forgery else asked.get("policy") or {}
+    variables = {} if forgery else asked.get("variables") or {}
+    try:
+        reading = note_host(
+            name,
+            answer=answer,
+            lease_view=view_asked(asked, run),
+            traces=tuple(asked.get("traces") or ()),
+            is_marked=bool(asked.get("is_marked")),
+            agent=asked.get("agent") or {},
+            policy=policy,
+            variables=variables,
+            found=asked.get("found") or {},
+        )
+    except UNREADABLE as error:
+        reading = note_unreadable(name, error, policy, variables)
     why = reading["refused"]
     if not why and answer.get("events") is None:
         why = str(answer.get("msg") or "no answer")
@@ -134,8 +163,8 @@ def known_host(reading: Raw, balancers: Balancers, moves: bool, now: float) -> H
     return _as_demanded(host, reading.get("demand") or {}, now) if moves else host
 
 
-def _read_asked(name: str, asked: Raw, balancers: Balancers, moves: bool, now: float) -> OrderReport:
-    reading = note_asked(name, asked)
+def _read_asked(name: str, asked: Raw, balancers: Balancers, moves: bool, now: float, this_run: Raw) -> OrderReport:
+    reading = note_asked(name, asked, this_run)
     host = known_host(reading, balancers, moves, now)
     return OrderReport(name, Step.ASK, failure=reading["failure"], reading=host)
 
@@ -231,7 +260,8 @@ def _read_watch(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
 
 
 def _read_return(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
-    return report._replace(refused="" if report.failure else str(raw.get("stays_out") or ""))
+    by_others = describe_others(raw.get("claims") or {}, str(raw.get("owner")))
+    return report._replace(refused="" if report.failure else by_others)
 
 
 def _read_release(report: OrderReport, _raw: Raw, _answer: Raw) -> OrderReport:

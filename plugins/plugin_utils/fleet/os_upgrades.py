@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from ...module_utils.arm.lifecycle_hooks import BATCH_STARTING, SCHEDULING
 from ...module_utils.scheduled_events.dates import format_date, parse_date
+from .orders import view_asked
+from .reading import UNREADABLE
 
 APPROVE = "approve"
 REJECT = "reject"
@@ -53,6 +55,29 @@ class Member(NamedTuple):
     """Whether an earlier run has approved its upgrade, or was about to, and has not brought it back."""
     is_claimed: bool = False
     """Whether it has what that run has written down on it, and so its old disk."""
+
+
+def note_member(member: Raw, run: Raw) -> Member:
+    """Note a host that was asked.
+
+    :param member: its `resource_id`, what is to be `answer`ed for it, whether its upgrade `was_begun`, and what ask.yml
+        says of it as `asked`
+    :param run: this run, see `describe_run`
+    """
+    asked = member["asked"]
+    try:
+        view = view_asked(asked, run)
+    except UNREADABLE:
+        # Of one whose answers cannot be read, it is not known that it is free.
+        view = {"leased": "unreadable"}
+    return Member(
+        resource_id=str(member["resource_id"]),
+        vm_name=str((asked.get("answer") or {}).get("vm_name") or ""),
+        answer=str(member["answer"]),
+        is_busy=bool(view.get("leased")),
+        was_begun=bool(member["was_begun"]),
+        is_claimed=bool(view.get("was_left")),
+    )
 
 
 def decide(found: Sequence[Raw], members: Mapping[str, Member], options: UpgradeOptions, now: float) -> dict[str, Any]:

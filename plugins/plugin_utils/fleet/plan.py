@@ -104,6 +104,8 @@ class Host(NamedTuple):
     """Whether a step of this run has failed on it."""
     leased: str = ""
     """Who else is at work on it, in words; empty if nobody is. Then it is left alone."""
+    take_over: str = ""
+    """The lease that may be taken over, because its run is dead or the operator says so."""
     abandoned: str = ""
     """Why it may stay out although it is leased, in words: nobody knows whether the other run is alive."""
     left_out: str = ""

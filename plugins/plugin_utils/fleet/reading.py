@@ -70,10 +70,16 @@ def note_host(
         if not isinstance(host.vm_name, str | None):
             raise TypeError("vm_name is no text")
     except UNREADABLE as error:
-        refused = "its answers cannot be read: %s. Look at who has changed this host" % plain(str(error))[:200]
-        silent = describe_reading(name, {}, {}, (), False, {}, policy, variables)
-        return dict(silent, refused=refused)
+        return note_unreadable(name, error, policy, variables)
     return noted
+
+
+def note_unreadable(
+    name: str, error: Exception, policy: Mapping[str, Any], variables: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Note of a host that its answers cannot be read."""
+    refused = "its answers cannot be read: %s. Look at who has changed this host" % plain(str(error))[:200]
+    return dict(describe_reading(name, {}, {}, (), False, {}, policy, variables), refused=refused)
 
 
 def describe_reading(
@@ -120,6 +126,7 @@ def describe_reading(
             or any(method in _BALANCERS for method in removal["methods"])
         ),
         "leased": lease_view.get("leased") or "",
+        "take_over": lease_view.get("take_over") or "",
         "abandoned": lease_view.get("abandoned") or "",
         "left_out": lease_view.get("left_out") or "",
         "approving": lease_view.get("approving") or [],
@@ -255,6 +262,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         kept_out_by=str(content.get("kept_out_by") or ""),
         failed=bool(content.get("failed")),
         leased=str(content.get("leased") or ""),
+        take_over=str(content.get("take_over") or ""),
         abandoned=str(content.get("abandoned") or ""),
         left_out=str(content.get("left_out") or ""),
         approving=tuple(content.get("approving") or ()),

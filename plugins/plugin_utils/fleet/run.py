@@ -119,6 +119,8 @@ class Order(NamedTuple):
     tried: Mapping[str, str] = {}
     """Of `PUT_BACK`: what is remembered of events that it was taken out for: why in vain, by id; empty where it was
     not."""
+    take_over: str = ""
+    """Of `LEASE`: the lease that may be taken over."""
     leaves_out: bool = False
     """Of `RELEASE`: whether it stays out because it is to be deleted."""
 
@@ -435,6 +437,7 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
         progress=host.progress,
         # What has come to its end is no attempt.
         tried=dict.fromkeys(host.tried, "") if progress.get("awaited") else host.tried,
+        take_over=host.reading.take_over,
         leaves_out=host.leaves_out,
     )
 

@@ -16,6 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,
     known_host,
@@ -36,9 +37,11 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from .claimed import claim, found, lease_of
 from .conftest import NOW, make_event
 
 MakeEvent = Callable[..., Event]
+RUN = describe_run("handle_events")
 ORDERS = Path(__file__).resolve().parents[5] / "playbooks" / "tasks" / "handle_events" / "orders"
 
 ANYTHING = st.recursive(
@@ -92,7 +95,7 @@ def run_at(step: Step) -> Run:
 def report_of(step: Step, **raw: Any) -> OrderReport:
     """What a run makes of what the playbook says of the order of a step."""
     run = run_at(step)
-    (report,) = read_reports(run, {"h0": {"number": run.number, **raw}}, Balancers(), NOW)
+    (report,) = read_reports(run, {"h0": {"number": run.number, **raw}}, Balancers(), NOW, RUN)
     return report
 
 
@@ -132,7 +135,7 @@ def test_given_a_host_that_has_left_the_play_when_it_reports_nothing_new_then_it
 ) -> None:
     run = run_at(Step.DRAIN)
 
-    (report,) = read_reports(run, {"h0": raw}, Balancers(), NOW)
+    (report,) = read_reports(run, {"h0": raw}, Balancers(), NOW, RUN)
     run, orders = advance(run, [report], NOW)
 
     assert report.is_cut_short
@@ -190,11 +193,12 @@ def test_given_a_host_that_somebody_else_wants_out_when_put_back_then_it_is_said
     progress = dict(run.hosts["h0"].progress or {}, over=True, restore=True)
     run, _orders = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
 
-    (report,) = read_reports(
-        run, {"h0": {"number": run.number, "answer": {}, "stays_out": "by hand"}}, Balancers(), NOW
-    )
+    claims = {"by_hand": claim(), "handle_events": claim(reason="its own")}
 
-    assert report.refused == "by hand"
+    raw = {"number": run.number, "answer": {}, "claims": claims, "owner": "handle_events"}
+    (report,) = read_reports(run, {"h0": raw}, Balancers(), NOW, RUN)
+
+    assert report.refused == "by hand since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A"
 
 
 def test_given_a_lease_that_cannot_be_ended_then_that_is_no_failure_because_it_ends_by_itself() -> None:
@@ -203,7 +207,7 @@ def test_given_a_lease_that_cannot_be_ended_then_that_is_no_failure_because_it_e
     run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
     answer = {"unreachable": True, "msg": "no route"}
 
-    (report,) = read_reports(run, {"h0": {"number": run.number, "answer": answer}}, Balancers(), NOW)
+    (report,) = read_reports(run, {"h0": {"number": run.number, "answer": answer}}, Balancers(), NOW, RUN)
 
     assert order.do is Step.RELEASE
     assert report.failure == ""
@@ -215,7 +219,7 @@ def test_given_any_answer_of_a_host_when_read_then_it_ends_no_run_and_approves_n
 ) -> None:
     run = run_at(step)
     (report,) = read_reports(
-        run, {"h0": {"number": run.number, "answer": answer, "remaining": remaining}}, Balancers(), NOW
+        run, {"h0": {"number": run.number, "answer": answer, "remaining": remaining}}, Balancers(), NOW, RUN
     )
 
     # Of a watch, the action on the controller has read what the host said, and says how far it has come.
@@ -228,15 +232,49 @@ def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_it
     reading = note_asked(
         "h0",
         {
-            "answer": {"msg": "it says handle_events_approve"},
-            "forged": "it says handle_events_approve",
+            "answer": {"vm_name": "vm_0", "events": []},
+            "facts": ["handle_events_approve", "distribution"],
             "policy": {"minimum_in_service": "0"},
             "variables": {"haproxy_hosts": ["lb1"], "methods": ["haproxy"]},
         },
+        RUN,
     )
 
     assert (reading["minimum"], reading["haproxy"]) == (None, {})
-    assert reading["failure"] == "Read the events: it says handle_events_approve"
+    assert reading["failure"].startswith("Read the events: its ansible_facts hold handle_events_approve, which only")
+    assert reading["vm_name"] is None
+
+
+@pytest.mark.parametrize("claims", [["a"], {"handle_events": []}, {"by_hand": {"since": "noon"}}, None, 7])
+def test_given_claims_that_cannot_be_read_when_noted_then_the_host_is_silent_and_that_is_said(claims: Any) -> None:
+    asked = {
+        "answer": {"vm_name": "vm_0", "events": []},
+        "found": {"claims": claims, "lease": None, "now": NOW},
+        "lease": {"owner": "handle_events", "breaks": False, "left_out_for": 600},
+    }
+    reading = note_asked("h0", asked, RUN)
+
+    if claims is None:
+        assert reading["vm_name"] == "vm_0"
+    else:
+        assert reading["vm_name"] is None
+        assert "its answers cannot be read" in reading["failure"]
+
+
+def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(event: MakeEvent) -> None:
+    dead = describe_run("handle_events", {"id": 15, "controller": "c1", "template_id": 9})
+    asked = {
+        "answer": {"vm_name": "vm_0", "events": [as_returned(event())]},
+        "found": found(dict(lease_of(dead), process=dict(dead["process"], boot_id="another"))),
+        "lease": {"owner": "handle_events", "breaks": False, "left_out_for": 600},
+    }
+    ours = describe_run("handle_events", {"id": 16, "controller": "c1", "template_id": 9})
+    host = known_host(note_asked("h0", asked, ours), Balancers(), False, NOW)
+    run = begin([host, Host("h1", "vm_1")], Policy(minimum_in_service="1"), NOW)
+    _run, (order,) = advance(run, [], NOW)
+
+    assert order.do is Step.LEASE
+    assert order_as_dict(order, NOW)["take_over"] == dead["id"]
 
 
 @pytest.mark.parametrize("is_due", [True, False])
@@ -248,7 +286,7 @@ def test_given_a_host_that_the_operator_wants_moved_when_known_then_that_is_all_
         "agent": {"in_rotation": False},
         "demand": {"is_due": is_due},
     }
-    host = known_host(note_asked("h0", asked), Balancers(), True, NOW)
+    host = known_host(note_asked("h0", asked, RUN), Balancers(), True, NOW)
 
     assert [one.event_type for one in host.events] == ["Redeploy"] * is_due
     # Whoever has taken it out is to bring it back.
@@ -262,7 +300,7 @@ def test_given_hosts_behind_balancers_when_asked_whom_to_ask_then_each_is_named_
 
     def asked(*events: Event) -> dict[str, Any]:
         answer = {"vm_name": "vm_0", "events": [as_returned(one) for one in events]}
-        return note_asked("h0", {"answer": answer, "variables": haproxy})
+        return note_asked("h0", {"answer": answer, "variables": haproxy}, RUN)
 
     quiet = balancers_to_ask([asked(), asked()])
     assert [one["name"] for one in quiet["haproxys"]] == ["lb1", "lb2"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import known_host, note_asked
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgrades import (
     Member,
@@ -25,6 +26,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run imp
     advance,
     begin,
 )
+
+from .claimed import claim, found
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC).timestamp()
 BATCH, SCHEDULING = "UpgradeAutoOSRollingBatchStarting", "UpgradeAutoOSScheduling"
@@ -194,9 +197,11 @@ class Machines:
             f"h{number}",
             {
                 "answer": {"vm_name": f"web_{number}", "events": []},
-                "lease_view": {"was_left": self.claimed[number]},
+                "found": found(**({"handle_os_upgrades": claim()} if self.claimed[number] else {})),
+                "lease": {"owner": "handle_os_upgrades", "breaks": False, "left_out_for": 600},
                 "demand": decided["demands"][f"h{number}"],
             },
+            describe_run("handle_os_upgrades"),
         )
         return known_host(reading, Balancers(), True, NOW)
 
