@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The filters of a rehearsal, and the page for a report. Each is documented in the YAML file of its name."""
+"""The filter of a rehearsal, and the page for a report. Each is documented in the YAML file of its name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted imp
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "linger": float, "duration": int}
 
 
-def rehearsal_plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], endpoint: str = "") -> dict[str, Any]:
+def rehearsal(_input: Any, what: str, **options: Any) -> Any:
+    """Plan a rehearsal, tell how far it is, judge it, or name the machines that are silent in it."""
+    if what not in _WHAT:
+        raise AnsibleFilterError("rehearsal: what is %r: it is one of %s" % (what, ", ".join(sorted(_WHAT))))
+    return _WHAT[what](_input, **options)
+
+
+def _plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], endpoint: str = "") -> dict[str, Any]:
     """Check what was asked for."""
     known = [
         Machine(
@@ -46,13 +53,13 @@ def rehearsal_plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], 
         raise AnsibleFilterError(plain(str(error))) from error
 
 
-def rehearsal_progress(event: Mapping[str, Any]) -> dict[str, Any]:
+def _progress(event: Mapping[str, Any]) -> dict[str, Any]:
     """Tell what has happened so far."""
     return {"lines": [plain(line) for line in describe_progress(event)], "over": is_over(event)}
 
 
-def rehearsal_report(
-    rehearsal: Mapping[str, Any],
+def _report(
+    plan: Mapping[str, Any],
     event: Mapping[str, Any] | None = None,
     histories: Mapping[str, str] | None = None,
     expected: str = "approved",
@@ -63,7 +70,7 @@ def rehearsal_report(
         name: [json.loads(line) for line in text.splitlines() if line.strip()]
         for name, text in (histories or {}).items()
     }
-    report = judge(rehearsal, event or None, noted, expected, problems)
+    report = judge(plan, event or None, noted, expected, problems)
     return dict(report, **{name: [plain(line) for line in report[name]] for name in ("lines", "failures")})
 
 
@@ -72,15 +79,17 @@ def report_page(report: Mapping[str, Any]) -> str:
     return draw_run(report["hosts"]) if "hosts" in report else draw_rehearsal(report)
 
 
+_WHAT: dict[str, Callable[..., Any]] = {
+    "plan": _plan,
+    "progress": _progress,
+    "report": _report,
+    "silent": silent_machines,
+}
+
+
 class FilterModule:
     """Offers the filters."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Name them."""
-        return {
-            "rehearsal_plan": untrusted(rehearsal_plan),
-            "rehearsal_progress": untrusted(rehearsal_progress),
-            "rehearsal_report": untrusted(rehearsal_report),
-            "rehearsal_silent": untrusted(silent_machines),
-            "report_page": untrusted(report_page),
-        }
+        return {"rehearsal": untrusted(rehearsal), "report_page": untrusted(report_page)}

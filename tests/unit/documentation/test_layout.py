@@ -51,8 +51,8 @@ def test_given_what_the_collection_offers_when_its_contents_are_read_then_the_ta
 
     plugins = [
         path.stem
-        for kind in ("callback", "lookup", "modules")
-        for path in (ROOT / "plugins" / kind).glob("[!_]*.py")
+        for kind, suffix in (("callback", "py"), ("lookup", "py"), ("modules", "py"), ("filter", "yml"))
+        for path in (ROOT / "plugins" / kind).glob(f"[!_]*.{suffix}")
         # What only our own playbooks call is no offer.
         if "Internal: may change without notice" not in path.read_text(encoding="utf-8")
     ]
