@@ -51,6 +51,7 @@ WHOLE = (
     "extensions/eda",
     "extensions/packer",
     "extensions/image_builder",
+    "extensions/monitoring",
 )
 
 

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Machines as lanes in time, as one SVG without scripts: light or dark as the reader's system is, animated on request.
 
 Colour is never the only sign: a drain is hatched, an impact is named, a mark has a shape of its own.

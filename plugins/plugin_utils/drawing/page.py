@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """A report as one HTML file that needs no other: it runs no script, loads nothing, and can be sent by mail."""
 
 from __future__ import annotations
