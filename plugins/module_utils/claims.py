@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Who wants this machine out of rotation, and who is at work on it?
+"""Claims and the lease of a machine: who wants it out of rotation, and which run works on it.
 
 An owner claims the machine before it is taken out, and gives the claim up after it was restored: as long as there is
 a claim, there is something to be restored, whatever died in between. A run leases the machine while it works on it, so

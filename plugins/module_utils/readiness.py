@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Is this machine ready for maintenance? Its metadata service, its agent, and what the balancer's probe asks.
+"""Whether this machine is ready for maintenance: its metadata service, its agent, and the endpoint of the probe.
 
 Nothing is changed, but for this: whoever asks for the events of a VM first enables that service of Azure's.
 """

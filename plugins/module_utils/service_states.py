@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which of a machine's services are running? And which have been stopped here, by the record that is kept of it?"""
+"""Which services of a machine are running, and which were stopped here, according to their record."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which units does this machine's systemd not know?"""
+"""Which units systemd does not know on this machine."""
 
 from typing import List, Sequence
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""At which times of the week may be approved, by the clocks of the controller?"""
+"""The times of the week at which approvals are allowed, by the clock of the controller."""
 
 import importlib.util
 import os

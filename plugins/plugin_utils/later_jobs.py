@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which job of the same template waits until this job of an automation controller has ended?
+"""Finds the job of the same template that waits until this job of an automation controller has ended.
 
 The controller is asked with the credential that the job was given in its environment, as the collection awx.awx reads
 it. Its answer decides nothing but whether this job has to go on waiting.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What comes of a machine that is lost while something is done to it?
+"""What is known of a machine whose connection is lost during a step.
 
 To Ansible it is unreachable, which no `rescue` and no `failed_when` sees; and where `ignore_unreachable` keeps it in
 the play, its next task begins as if all was well.

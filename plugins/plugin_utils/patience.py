@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is waited until something is so, and what is said meanwhile?"""
+"""Waits until a condition holds, and reports progress meanwhile."""
 
 from __future__ import annotations
 

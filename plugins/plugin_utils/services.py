@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which services does graceful_shutdown stop, how, how long may each of them take, and which of them are running?"""
+"""The services that graceful_shutdown stops, how, in what time, and which of them are running."""
 
 from __future__ import annotations
 

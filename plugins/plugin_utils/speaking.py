@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How does a module that runs for long say how far it is?
+"""Lets a module that runs for long report its progress.
 
 Ansible shows what a module returns, when it has ended. So the module writes its progress to a file of the controller's,
 and the action of its name shows what is there.

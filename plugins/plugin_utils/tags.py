@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Do the tags of a run choose anything of it at all?
+"""Whether the tags of a run select any of its tasks.
 
 Our playbooks have none of their own. Those of a playbook that imports ours may choose other plays in it, and leave ours
 out: that is no mistake. A run that chooses nothing would end as if all had been done.

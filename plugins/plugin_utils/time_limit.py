@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is what a worker of Ansible has begun ended in time?
+"""Ends in time what a worker of Ansible has begun.
 
 A host that loses its network, or its power, ends no connection, and SSH waits for it for a quarter of an hour.
 """

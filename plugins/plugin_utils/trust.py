@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Does a value that decides something on the controller come from the operator?
+"""Whether a value that decides something on the controller comes from the operator.
 
 Any module may return `ansible_facts`, and ansible-core prefers them to the inventory and to the defaults of roles. A
 managed host that was taken over could set our variables with them, and choose what runs on the controller.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is somebody else's text handed to a playbook?
+"""Hands text from elsewhere to a playbook, so that Ansible does not evaluate it.
 
 Whoever can announce an event chooses its texts, and Ansible must not take them for templates.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does scheduled_event_acknowledge do, from start to end?
+"""The work of scheduled_event_acknowledge.
 
 It approves events from outside of the VMs. It means the same as an approval inside: the event may begin, on
 all of its VMs at once. So it keeps the same guards, with the VMs that the user speaks for in the place of "this

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does vm_address_info do: is a machine that is reached at an address the VM that it says it is?
+"""The work of vm_address_info: whether a machine that is reached at an address is the VM that it claims to be.
 
 A managed host that was taken over may answer with the id of another VM. The addresses of a VM's network interfaces are
 Azure's word, not the host's.

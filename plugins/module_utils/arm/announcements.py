@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which of many VMs does Azure list events for, and of which VMs does its silence mean nothing?
+"""Which of many VMs Azure lists events for, and for which of them its silence proves nothing.
 
 Resource Graph lists the events of VMs whose policy publishes them, to a sign-in that may see them. Of all others it
 lists nothing either way: they have to be asked themselves.

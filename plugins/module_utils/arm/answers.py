@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What did ARM answer? JSON, errors with their codes, and what they mean: busy, or a version that it does not have.
+"""Reads answers of ARM: JSON, errors with their codes, and the two errors with a remedy, busy and unknown version.
 
 Values and pure functions.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is ARM asked?
+"""The client of ARM: reads, lists, writes, edits and waits.
 
 One client for all modules of the control plane, on azure-mgmt-core: its retries, its sign-in, its polling
 of long-running operations. All of them wait through one clock, so that a task never takes longer than it

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which cloud, and where does it sign in?
+"""The clouds of Azure and the addresses at which each signs in.
 
 Microsoft's own three are known here. Any other tells its addresses itself, at `/metadata/endpoints`.
 

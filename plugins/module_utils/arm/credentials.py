@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Who signs in, and how?
+"""Chooses and reads the credentials that sign in.
 
 The options and variables are those of azure.azcollection, with azure-identity's spelling of the variables
 beside them, so that neither a playbook nor a credential of AWX needs a change. What is used is decided

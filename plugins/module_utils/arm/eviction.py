@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does simulate_eviction do, from start to end?
+"""The work of simulate_eviction.
 
 It evicts a Spot VM: Azure announces a Preempt, and some 30 seconds later takes the machine.
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does application_gateway_member do, from start to end?
+"""The work of application_gateway_member and application_gateway_member_info.
 
 A machine is in a backend pool of an Application Gateway because an IP configuration of its interface names the pool,
 or because the pool has its address or name. The latter is part of the gateway, which Azure changes as a whole only, in

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does the lookup do with Resource Graph, from start to end?
+"""The work of the lookup with Resource Graph.
 
 Events name VMs as Azure does. Which hosts of the inventory these are is said by a variable of each host.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which IP configurations does a machine have, in which pools and with which addresses?
+"""The IP configurations of a machine, with their pools and addresses.
 
 Of a VM, Network shows them as its interfaces; of an instance of a uniform scale set, Compute in the instance's model.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What do vmss_lifecycle_hook_event and vmss_lifecycle_hook_event_info do, from start to end?
+"""The work of vmss_lifecycle_hook_event and vmss_lifecycle_hook_event_info.
 
 An event of a lifecycle hook is a question of Azure's: may these instances, or this scale set, be upgraded? It waits
 until each of its targets is answered for, and takes the default for those that are not when its time is over. Each

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What do vmss_lifecycle_hooks and vmss_lifecycle_hooks_info do, from start to end?
+"""The work of vmss_lifecycle_hooks and vmss_lifecycle_hooks_info.
 
 A lifecycle hook makes Azure wait and ask before it upgrades the image of a scale set by itself: once before an upgrade
 is scheduled, and again before each batch. The hooks are one list in the set's model, and a list that is sent replaces

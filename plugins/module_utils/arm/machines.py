@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which VM does somebody mean?
+"""Finds the VM that an option names.
 
 A scheduled event names VMs, and names repeat: a subscription may hold a web_0 in each of its resource groups. A VM
 is known by the subscription and resource group of the resource that its event was published for, and its name. A

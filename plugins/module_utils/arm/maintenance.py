@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What do vm_redeploy, vm_maintenance and maintenance_window_info do, from start to end?
+"""The work of vm_redeploy, vm_maintenance and maintenance_window_info.
 
 A host that is about to fail, or to be maintained, can be left early and on purpose. Either way the machine moves to
 another host: its memory and its temporary disk are lost. Azure's `maintenanceRedeployStatus` says when its owner may

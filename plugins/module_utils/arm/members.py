@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How does a member leave a pool, and how does it return exactly as it was?
+"""Takes a member out of a pool, and restores it exactly as it was.
 
 By its IP configuration, which names its pools; by an entry of the pool, which names its address; or by the `adminState`
 of that entry. Records tell which, as `load_balancer_member` and `application_gateway_member` return them.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does load_balancer_member do, from start to end?
+"""The work of load_balancer_member and load_balancer_member_info.
 
 A machine is in a pool of a load balancer because an IP configuration of its interface names the pool, or because the
 pool names its address. It leaves by that being taken out, or by its `adminState` in the pool being set to Down. What

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does a resource's notification look like, and what differs from what is wanted?
+"""The notifications of a resource: how Azure writes them, and how they differ from what is desired.
 
 Scale sets and VMs carry the same `scheduledEventsProfile`: `terminateNotificationProfile` announces a
 deletion, `osImageNotificationProfile` an upgrade of the OS image. All here are values and pure functions.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What may a user set? The options that the control plane's modules have in common."""
+"""The options that the modules of the control plane share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How does a request get to ARM and back? The pipeline of azure-core: retries, sign-in, limits, within one deadline.
+"""The pipeline of azure-core that sends requests to ARM: retries, sign-in, limits, within one deadline.
 
 Source: https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
 """

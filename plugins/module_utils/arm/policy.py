@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does a resource's policy look like, and what does scheduled_events_policy do, from start to end?
+"""The work of scheduled_events_policy, and how Azure writes such a policy.
 
 The `scheduledEventsPolicy` of a VM, an availability set or a scale set says which events Azure approves by
 itself, and whether they are published to Event Grid and Resource Graph. In the PATCH model of a scale set it

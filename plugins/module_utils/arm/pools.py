@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""In which pools of load balancers and application gateways is each of many VMs?
+"""The pools of load balancers and application gateways that many VMs are in.
 
 One list of interfaces answers for all VMs of a resource group, and one for all instances of a uniform scale set. Pools
 that name an address, and no interface, are not seen from here.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does vmss_instance_protection do, from start to end?
+"""The work of vmss_instance_protection.
 
 An instance of a uniform scale set can be protected from being scaled in, or from everything that is done to the set
 as a whole, automatic repairs among it. Members of flexible sets cannot.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does vmss_automatic_repairs do, from start to end?
+"""The work of vmss_automatic_repairs.
 
 A scale set with automatic instance repairs replaces (or restarts, or reimages) instances that look unhealthy. Where
 health is what the balancer's probe says, an instance that fails the probe on purpose, because it was taken out of

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which events does Resource Graph list, and which subscriptions are below a management group?
+"""Asks Resource Graph for events, and for the subscriptions below a management group.
 
 All events of whole subscriptions, of those resources whose policy publishes them. What is over stays as
 history, with two statuses that the metadata service does not have.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What may the sign-in do, what is missing for the rest, and which command gives it? Nothing is changed.
+"""What the sign-in may do, what it lacks, and the command that grants it. Changes nothing.
 
 Azure tells a caller's permissions on any scope, the state of preview features, and which roles are assigned. Whether
 an assigned service principal is Microsoft's Maintenance service, only Microsoft Graph could say, which is not asked.

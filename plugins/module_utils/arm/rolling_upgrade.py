@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What do vmss_rolling_upgrade and vmss_rolling_upgrade_info do, from start to end?
+"""The work of vmss_rolling_upgrade and vmss_rolling_upgrade_info.
 
 A rolling upgrade brings the instances of a scale set to the latest image, or to the latest extensions, batch by batch,
 and stops where too many are unhealthy. Azure runs one at a time, and goes by the set's rollingUpgradePolicy.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which instances come next?
+"""Chooses the instances that are updated next.
 
 A change of a scale set's model reaches its instances only when they are updated. Who may be updated
 together is decided here, by pure functions over what was read.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What do the modules of scale sets do, from start to end?
+"""The work of the modules that notify before a scale set deletes instances.
 
 A notification is set on the scale set's model, with the smallest PATCH that there is, and reaches the
 instances when they are brought to that model: by Azure, or by us, as the set's upgrade policy says.

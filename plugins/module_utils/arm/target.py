@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which one machine is to be acted on? A VM of its own, a member of a flexible set, an instance of a uniform one."""
+"""Finds the one machine to act on: a single VM, a member of a flexible set, or an instance of a uniform set."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does update_run_cancel do, from start to end?
+"""The work of update_run_cancel.
 
 Azure Update Manager tells of a run of updates half an hour before it begins, and then begins it, whatever became of the
 preparations. Until ten minutes before its beginning the run can be cancelled: a `PUT` of its id.

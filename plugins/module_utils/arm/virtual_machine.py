@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does vm_terminate_notification do, from start to end?
+"""The work of vm_terminate_notification.
 
 A VM that stands alone, or is a member of a flexible scale set, has a notification of its own.
 

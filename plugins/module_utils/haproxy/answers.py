@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does an answer of HAProxy say?
+"""Reads the answers of HAProxy.
 
 Tables are read by the names of their columns: their number and order have changed from version to version.
 Source: HAProxy's management guide, "show servers state", "show stat", "show info" and "show proc".

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does haproxy_server do, from start to end?
+"""The work of haproxy_server.
 
 Everything that could forbid the change is looked at before the first command. From then on nothing is raised: whatever
 goes wrong is in the outcome, together with what was found before, so that it can be restored.

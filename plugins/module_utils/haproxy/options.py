@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What may a user set?
+"""The options of the modules for HAProxy.
 
 The options of haproxy_server and haproxy_server_info, checked before HAProxy is asked anything. Every error names the
 option, its value and the remedy.

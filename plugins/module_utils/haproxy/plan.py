@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What has to be set so that a server is as it should be?
+"""Plans the commands that bring a server of HAProxy to the desired state.
 
 HAProxy keeps the administrative state of a server as bits. Two of them are set by commands (`set server`), the others
 come from what the server tracks, from name resolution and from the configuration, and no command takes them away. The

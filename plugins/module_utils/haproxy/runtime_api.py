@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is HAProxy asked?
+"""The client of HAProxy's runtime API.
 
 One command for each connection: HAProxy answers and closes. What HAProxy has to say against a command comes as text
 like any other; only an empty line means that a command which changes something was done.

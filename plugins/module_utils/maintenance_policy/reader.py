@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What is wrong with what the operator wrote? Every mistake with its path, all of them at once."""
+"""Reads what the operator wrote, and reports all mistakes at once, each with its path."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""At which times of the week may be approved? Pure, but for the time zones' own files."""
+"""The times of the week at which approvals are allowed. Pure, apart from the files of the time zones."""
 
 import re
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What time is it there? Time zones by their IANA names, from the machine's own database.
+"""Local times in time zones with IANA names, from the database of the machine.
 
 Neither does Python 3.6 know them, nor may a process with threads change its TZ for a moment: others read its
 environment meanwhile. So the files are read here: RFC 8536, and POSIX's rule at their end for all that comes after.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Who may approve which?
+"""Which events may be approved, and by whom.
 
 An approval starts the event for *all* of its resources, at once. So it is given on behalf of the machines that are
 ready: inside a VM of that one, from outside of those that the user names. What a scope means is the same for both:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How is IMDS asked?
+"""The client of the metadata service.
 
 The one module of the core that does I/O: plain HTTP to the Instance Metadata Service, over a
 connection that is kept, with retries on exactly the answers that deserve one, and never for longer

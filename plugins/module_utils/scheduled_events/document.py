@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does the metadata service announce?
+"""The document of the metadata service.
 
 The document that `GET /metadata/scheduledevents` answers, read strictly where a mistake could harm
 (what is not a document is never "no events") and generously where the service has varied over the

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What is an event? Its values, what they mean, and which of several is the most urgent.
+"""An event: its values, their meaning, and which of several is the most urgent.
 
 Source: https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
 """

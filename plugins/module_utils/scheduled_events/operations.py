@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What do the modules and the lookup do, from start to end?
+"""The work of the modules and the lookup that read and approve events.
 
 One function for each, from options that were checked to the result that is returned. They reach the
 outside through an `ImdsClient` and the clocks they are given, and know nothing of Ansible.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What may a user set?
+"""The options that these modules and the lookup share.
 
 The options that the modules, the lookup and whatever else asks IMDS have in common, checked before
 anything is touched. Every error names the option, its value and the remedy.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which events are meant?
+"""Selects events by their properties.
 
 Azure tells every VM of a set about the events of all of them, so that whoever acts has to say which
 ones are meant.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Who asks an agent for its status, and is the answer the agent's own?
+"""Signs questions to an agent, and checks that the answer is its own.
 
 Both sides hold a secret that nobody else has. A question names whom it is for and carries a nonce, which is never used
 twice; the answer is signed together with the nonce of its question, so that an old one, one to somebody else, or one

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which parts of somebody else's text are handed on?
+"""Makes text from elsewhere safe to print and to pass on.
 
 What Azure sends is written by others, and ends up in terminals, logs, metrics and results that programs read. What
 could mislead a reader is replaced here, at the door, by U+FFFD, one for each character, before anything is compared:

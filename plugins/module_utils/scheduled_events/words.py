@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Is this one of Azure's words, or one of them misspelt?
+"""Recognises Azure's words, and words that are one of them misspelt.
 
 A condition on a word that Azure never sends matches nothing, and what it should have held back happens. So a word that
 is unknown is refused, but for types of events: Azure adds some, and then only what is nearly a known one is refused.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What is an announcement?
+"""An announcement, as rulebooks get it.
 
 The one shape in which rulebooks see maintenance, wherever it was heard of: all of it under one key, and what
 ansible-rulebook itself reads under `meta`.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does a file hold, in JSON or in YAML?"""
+"""Reads a file in JSON or YAML."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What was told already?
+"""Drops events that were reported before.
 
 The same event is heard from many agents, at every poll, and from Event Grid more than once and in any order. It is
 told once in each of its statuses, and never in an earlier one after a later one.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What was delivered?
+"""Reads what Event Grid, Update Manager and webhooks deliver.
 
 Maintenance comes by many ways: from Event Grid through Service Bus or Event Hubs, by a webhook or an event stream, from
 the agents themselves. Each source puts it under a name of its own, one at a time or several at once. Here it becomes

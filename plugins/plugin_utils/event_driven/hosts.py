@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which hosts of the inventory are meant?
+"""Finds the hosts of the inventory that an event hits.
 
 ansible-rulebook limits what it runs to `meta.hosts`, as `--limit` does. An event names VMs as Azure does, and whoever
 can announce one chooses these names: so no name goes there that was not made of the operator's pattern or found in

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What may the source be told?
+"""The options of the event source.
 
 Its arguments, as a rulebook gives them, checked before anything is asked. Every error names the option, its value and
 the remedy.

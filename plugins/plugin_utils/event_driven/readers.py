@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Where is it read what Azure has announced?
+"""The places from which events are read: agents, Resource Graph, the metadata service.
 
 Four ways, each a coroutine that reads all there is once. What blocks runs in a thread that nobody has to wait for.
 """

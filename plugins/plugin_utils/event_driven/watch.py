@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does the source do, for as long as the rulebook runs?
+"""The work of the event source while the rulebook runs.
 
 It reads, tells what is new, and waits. What fails is told once, and once more when it works again; a source that ended
 would take its rulebook with it, so no error ends it, only a cancellation.

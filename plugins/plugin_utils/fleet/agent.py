@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does the handler agent of a host say of itself?
+"""Reads what the handler agent of a host reports.
 
 An agent is a dict as `foghorn-agent status --json` prints it. One that runs and does not answer is any other dict.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which hosts do the same work, and which only balance for others?
+"""The groups of hosts that do the same work, and the hosts that only balance for others.
 
 HAProxy and Azure know: the servers of a backend or pool do the same work, and the minimum in service holds for each. A
 host may serve several.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Who wants a host out of rotation, who is at work on it, and what does that mean for this run?
+"""What the claims and the lease on a host mean for this run.
 
 What is known is what rotation_claim_info returned on the host. All instants in it are by the host's own clock.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Does a host's clock agree with the controller's?
+"""Compares the clocks of the hosts with that of the controller.
 
 Every deadline of a run is the controller's time, and every notice is told by a host. All instants are seconds since the
 epoch.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Does the run have all hosts of each group?
+"""Whether the run has all hosts of each group.
 
 A slice of a job, a limit, or an inventory that was read in part leaves hosts out. The minimum in service would then
 hold for the others alone, and several such runs would empty a group together.

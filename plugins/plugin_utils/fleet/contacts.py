@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which hosts of a fleet are asked themselves, once Azure was asked about all of them?
+"""Which hosts are asked themselves after Azure was asked about all of them.
 
 Those that are hit, those that an earlier run may have left out of rotation, and those of which Azure's silence means
 nothing. The minimum in service holds for the others of their groups as well: a balancer counts these, or they are asked

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which hosts may a run have left out of rotation? A list on the controller, for runs that do not ask every host.
+"""A list, on the controller, of hosts that a run may have left out of rotation, for runs that do not ask every host.
 
 An empty file for each host, written before the first thing is done to it, and removed once it is back. What is on the
 host itself decides what is done about it.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does Azure ask before it upgrades the image of a scale set, and what is to be done about it now?
+"""What Azure asks before it upgrades the image of a scale set, and what to do about it now.
 
 Azure goes on with a batch when each of its instances is answered for, and at `wait_until` in any case. So the hosts of
 a batch leave rotation together, and that time is moved on as long as they need it: by as little as a lease, so that a

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Would a file of the operator's own tasks end the run?
+"""Checks that the operator's own files of tasks would not end the run.
 
 What Ansible cannot parse ends `ansible-playbook` when it comes to the file, with hosts out. So each file is read before
 anything is touched, and with it the files and roles that it includes by a literal name. A name with a template is known

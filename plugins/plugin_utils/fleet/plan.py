@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which hosts go when, and what is to be done with each?
+"""Plans which hosts leave rotation when, and what is done with each.
 
 Azure names VMs, an inventory names hosts: what connects them is the name in Azure that each host has
 learned from its own metadata service.

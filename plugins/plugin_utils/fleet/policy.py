@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What does an event ask of the hosts that it hits?"""
+"""What an event requires of the hosts that it hits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Is it over for this host, and may it go back?
+"""Whether the events of a host are over, and whether it may be restored.
 
 An event that is over, or was withdrawn, is no longer listed; that it has started says nothing about its end.
 A host that is being deleted stops answering.

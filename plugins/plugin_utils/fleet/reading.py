@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What is known of a host, once it was asked?
+"""What is known of a host after it was asked.
 
 Of each host of a fleet, whether it is hit or not: in a template, each of these values would cost as much as all of them
 do here.

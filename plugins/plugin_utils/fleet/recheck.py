@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Is what a host was taken out for still ahead, now that its connections have ended?
+"""Checks, after the connections of a host have ended, whether its events are still ahead.
 
 That takes minutes, in which an event may be withdrawn, turn into another one, or be joined by one that does not wait.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""An event of the operator's choice on test machines: is it well asked for, and did the handler do its part?
+"""An event of the operator's choice on test machines: checks the request, and judges the handler.
 
 The simulator's record of the event says who approved it when; the history of each machine's agent, what was done there.
 The two clocks are never compared for a verdict, only for what is told.

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Why does a host not answer, and what mends it?
+"""Why a host does not answer, and the remedy.
 
 What SSH says comes from its client here, but some of it from whoever answers at the host's address: it is told, cut
 short, and no part of it becomes part of a command but a plain name.

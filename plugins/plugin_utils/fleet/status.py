@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Which hosts are out of rotation, what does each wait for, and what is the operator to type next?"""
+"""Which hosts are out of rotation, what each waits for, and the command to type next."""
 
 import shlex
 from collections.abc import Mapping, Sequence

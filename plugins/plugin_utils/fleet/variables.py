@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Are all variables of a run what they ought to be, before the first host is touched?"""
+"""Checks all variables of a run before it touches the first host."""
 
 import difflib
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is allowed in a configuration, and yet most likely not meant?"""
+"""What a configuration may contain although it is most likely a mistake."""
 
 import ipaddress
 import os

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How does all of it run?
+"""The main loop of the agent.
 
 One loop: take in what came, decide, act, write down. Nothing in it waits for anything but the selector, so that a
 slow step, a silent IMDS or a hostile client cannot keep an eviction from being noticed.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What does IMDS announce, and is it this machine that it speaks of?"""
+"""Reads what the metadata service announces, and whether it speaks of this machine."""
 
 from typing import Dict, List, Optional
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What does the agent say about itself and its machine?"""
+"""What the agent reports about itself and its machine."""
 
 import json
 from datetime import datetime, timezone

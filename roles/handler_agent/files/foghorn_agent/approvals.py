@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which events are approved now, which are not and why, and what became of what was sent?"""
+"""Which events are approved now, why others are not, and the outcome of each request."""
 
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Set
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When does the work for each event begin, and until when must it be done? Times are on the monotonic clock."""
+"""When the work for each event begins, and until when it must be done. Times are on the monotonic clock."""
 
 from datetime import datetime
 from typing import Container, Dict, FrozenSet, Optional

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does this machine wait with its drain until enough other members are in rotation?"""
+"""Whether this machine delays its drain until enough other members are in rotation."""
 
 from typing import AbstractSet, Any, Dict, FrozenSet, List, Optional, Tuple
 

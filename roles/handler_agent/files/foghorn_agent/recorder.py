@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known, and how does it come to be written down before anything is done about it?"""
+"""What the agent knows, and how it is recorded before anything is done about it."""
 
 import gc
 from typing import Any, Callable, Dict, Sequence, Tuple

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which resource of Microsoft.Compute does a path mean? What there is none of is refused in Azure's words."""
+"""Finds the resource of Microsoft.Compute that a path names, and refuses unknown ones in Azure's words."""
 
 from __future__ import annotations
 

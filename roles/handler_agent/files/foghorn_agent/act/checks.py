@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Do the programs that a policy asks before an approval agree?
+"""Runs the programs that a policy asks before an approval.
 
 They only look, so they run beside the steps, one at a time, again and again for as long as an event can be approved.
 What they said is not remembered over a restart: it is asked anew, and nothing is approved until it is known.

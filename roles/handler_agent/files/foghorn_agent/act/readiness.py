@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does the application answer, so that the machine may be in rotation?
+"""Whether the application is well enough for the machine to be in rotation.
 
 The probe asks the agent, which lives on when the application has died. So the agent looks after it, now and then and
 beside its loop, and the probe gets what was found last: a check that hangs holds up nobody.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which step is running, what becomes of it, and which is next?"""
+"""The step that is running, its outcome, and the next one."""
 
 from typing import Callable, FrozenSet, List, NamedTuple, Optional
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes next?
+"""Decides what comes next.
 
 Everything that is decided is a pure function of the state, the rules, the document and the time, so that it can be
 tested at every point of an event's life:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why may what the agent knows not be so? Each doubt is a line for whoever asks; empty is none. Pure."""
+"""Reasons to doubt what the agent knows, each a line for the reader; empty means none. Pure."""
 
 from typing import Optional, Sequence
 

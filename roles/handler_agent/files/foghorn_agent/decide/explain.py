@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What would be done about an event, when, and why? Pure. Loaded only where somebody asks."""
+"""What the agent would do about an event, when, and why. Pure. Loaded only on request."""
 
 from datetime import datetime, timedelta
 from typing import Any, List, Optional, Sequence, Tuple

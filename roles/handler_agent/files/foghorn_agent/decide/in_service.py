@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""May this machine leave rotation now, or would too few members be left? Pure.
+"""Whether this machine may leave rotation now, or too few members would remain. Pure.
 
 No member has a say over another: each decides by what all of them say of themselves. Those that want out go in the
 order of their deadlines, and a machine goes only while enough of the others stay.

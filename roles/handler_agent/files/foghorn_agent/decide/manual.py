@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What does somebody ask for by hand, and what does it mean? Pure.
+"""The commands that people give by hand, and their meaning. Pure.
 
 A machine is out of rotation for as long as one owner wants it out: an event, or whoever drained it by hand. So nothing
 that is asked for by hand can restore a machine in the middle of maintenance.

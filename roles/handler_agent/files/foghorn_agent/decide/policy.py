@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What will the agent do about an event?
+"""What the agent will do about an event.
 
 An ordered list of rules; the first one that matches an event, as it was when it was first seen, gives
 the plan. Pure: no clock, no file, no network.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whom does a shared event wait for, and why? Pure."""
+"""Which members a shared event waits for, and why. Pure."""
 
 from typing import Container, List, Mapping, NamedTuple, Sequence, Tuple
 

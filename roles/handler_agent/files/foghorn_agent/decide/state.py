@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has been done?
+"""What has been done so far.
 
 The state is nothing but the sum of the journal's records: `apply` adds one, so that it is the same after a crash as
 before. What comes next is decided in `decisions`.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What undoes that which was begun?
+"""What undoes the steps that were begun.
 
 It is written down with each step that begins, as the plan has it that is in force then: whatever the policies, the
 name or the version say when the machine is to come back, what was taken out is restored. Pure.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may see what over HTTP?
+"""Who may see what over HTTP.
 
 Whether the machine is in rotation is for everybody who is let in. What happens to it, and when, is for the machine
 itself and for whoever proves to hold the members' secret.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is a webhook told, if not a CloudEvent? Bodies of one's own, with fields in their texts. Pure.
+"""Bodies of webhooks other than CloudEvents, with fields filled in. Pure.
 
 Loaded only where one is configured.
 """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Python is to run the agent?
+"""Chooses the Python that runs the agent.
 
 It runs as root, so it has to be root's, as everything else that does, with its library. Ansible's own may be of a
 user's virtual environment. For the role, which asks with whatever Python Ansible uses on the machine.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What did it do?
+"""The journal of what the agent did.
 
 A file of JSON lines, one for each thing that was decided or done, written through to the disk before the
 agent acts on it. Whatever prefix of it survives a crash, a torn last line included, can be read again.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who could change what is found at a path?
+"""Who could change the file at a path.
 
 The agent runs what it finds, as root. So whatever leads there has to be in the hands of root: the file,
 every directory above it, and every symbolic link on the way with the directories above that.

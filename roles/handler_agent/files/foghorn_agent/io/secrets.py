@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What do the members of a quorum know, and nobody else?"""
+"""The secrets that only the members of a quorum hold."""
 
 import os
 import stat
