@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What happens while the first machines wait for the one with the downloads: both balancers are reloaded.
 
-It waits until each of them has the machine with its download draining, and the others of its turn, whose number is the
-argument, out of rotation. The downloads may come to their end when it is done.
+It waits until each of them has the machine with its download draining, and the others of its turn and backend, whose
+number is the argument, out of rotation. The downloads may come to their end when it is done.
 """
 
 import csv

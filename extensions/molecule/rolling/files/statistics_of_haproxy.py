@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write down again and again what HAProxy's own statistics say, by its socket, as lines of JSON.
 
-`up`: the servers of the backend web that are in service. What went wrong is summed over all backends. `at`: a moment
-at which it had been said.
+`up`: the servers of the backends web and app that are in service. What went wrong is summed over all backends. `at`: a
+moment at which it had been said.
 """
 
 import csv
@@ -32,7 +32,7 @@ def ask(command: str) -> str:
 def look() -> "dict[str, Any]":
     """Return what is written down."""
     rows = list(csv.DictReader(ask("show stat").removeprefix("# ").splitlines()))
-    servers = [row for row in rows if row["pxname"] == "web" and row["svname"] not in ("FRONTEND", "BACKEND")]
+    servers = [row for row in rows if row["pxname"] in ("web", "app") and row["svname"] not in ("FRONTEND", "BACKEND")]
     backends = [row for row in rows if row["svname"] == "BACKEND"]
     return {
         "up": [row["svname"] for row in servers if row["status"].startswith("UP")],
