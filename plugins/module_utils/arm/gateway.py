@@ -91,7 +91,7 @@ _NOT_TO_BE_SENT = frozenset(
 )
 
 
-class Search(NamedTuple):
+class GatewaySearch(NamedTuple):
     """Which machine to look for, and where."""
 
     vm_id: str | None
@@ -104,7 +104,7 @@ class Search(NamedTuple):
 class GatewayOrder(NamedTuple):
     """What to change."""
 
-    machine: Search
+    machine: GatewaySearch
     """The only machine whose records are accepted. With neither id nor addresses: those of any machine."""
     records: tuple[Json, ...]
     out: bool
@@ -123,7 +123,7 @@ class GatewayChange(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def read_search(options: Mapping[str, Any]) -> Search:
+def read_search(options: Mapping[str, Any]) -> GatewaySearch:
     """Check the options of a search.
 
     :raises OptionError: on the first that is wrong
@@ -181,7 +181,7 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
     return GatewayChange(changed, remaining, tuple(dict.fromkeys(warnings)))
 
 
-def _read_machine(options: Mapping[str, Any]) -> Search:
+def _read_machine(options: Mapping[str, Any]) -> GatewaySearch:
     vm_id, pools = options.get("vm_id"), options.get("pools")
     if vm_id is not None:
         check_vm_id("vm_id", vm_id)
@@ -190,7 +190,7 @@ def _read_machine(options: Mapping[str, Any]) -> Search:
     for pool in pools or ():
         _check_pool("pools", pool)
     addresses = tuple(one.lower() for one in options.get("addresses") or ())
-    return Search(vm_id, addresses, None if pools is None else tuple(pools))
+    return GatewaySearch(vm_id, addresses, None if pools is None else tuple(pools))
 
 
 def _check_pool(option: str, pool: Any) -> None:
@@ -231,7 +231,7 @@ def _read_record(option: str, record: Mapping[str, Any]) -> Json:
     return {key: value for key, value in record.items() if value is not None}
 
 
-def _check_owner(client: ArmClient, machine: Search, records: Iterable[Json]) -> None:
+def _check_owner(client: ArmClient, machine: GatewaySearch, records: Iterable[Json]) -> None:
     """Refuse records that are not of the machine which was named."""
     resources, addresses = set(), set(machine.addresses)
     if machine.vm_id is not None:
@@ -250,7 +250,7 @@ def _check_owner(client: ArmClient, machine: Search, records: Iterable[Json]) ->
 # -- where the machine is -----------------------------------------------------------------------------------
 
 
-def find(client: ArmClient, search: Search) -> list[Json]:
+def find(client: ArmClient, search: GatewaySearch) -> list[Json]:
     """Read by which records the machine is in the pools.
 
     :raises ArmError: if Azure refuses or fails

@@ -56,7 +56,7 @@ _ADMIN_STATES = ("None", "Up", DOWN)
 _POOL = re.compile(GROUP + r"/Microsoft\.Network/loadBalancers/[^/?#]+/backendAddressPools/[^/?#]+\Z", re.IGNORECASE)
 
 
-class Search(NamedTuple):
+class MemberSearch(NamedTuple):
     """Which memberships to read."""
 
     vm_id: str
@@ -69,7 +69,7 @@ class Search(NamedTuple):
 class Order(NamedTuple):
     """What to change: one of the two is None."""
 
-    remove: Search | None
+    remove: MemberSearch | None
     restore: tuple[Json, ...] | None
     restore_to: str | None = None
     """The id of the only VM whose records are accepted. None: that of any VM."""
@@ -84,7 +84,7 @@ class MembershipChange(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def read_search(options: Mapping[str, Any]) -> Search:
+def read_search(options: Mapping[str, Any]) -> MemberSearch:
     """Check the options of a search.
 
     :raises OptionError: on the first that is wrong
@@ -93,7 +93,7 @@ def read_search(options: Mapping[str, Any]) -> Search:
     if vm_id is None:
         raise OptionError("vm_id: is missing. Give the id of the VM, or of the instance")
     check_vm_id("vm_id", vm_id)
-    return Search(vm_id, _read_pools(options.get("pools")), options["method"])
+    return MemberSearch(vm_id, _read_pools(options.get("pools")), options["method"])
 
 
 def read_order(options: Mapping[str, Any]) -> Order:
@@ -171,7 +171,7 @@ def _read_record(record: Mapping[str, Any]) -> Json:
     return {key: value for key, value in record.items() if value is not None}
 
 
-def find(client: ArmClient, search: Search) -> list[Json]:
+def find(client: ArmClient, search: MemberSearch) -> list[Json]:
     """Read by which records the machine is in the pools.
 
     :raises ArmError: if Azure refuses or fails

@@ -4,7 +4,7 @@
 
 Python 3.6 and later, standard library only.
 
-* The loop: `service` assembles the agent, `agent` is the main loop, and these are its parts: `announcements`, `approvals`,
+* `service` assembles the agent, `agent` is the main loop, and these are its parts: `announcements`, `approvals`,
   `members_state`, `deadlines`, `leaving`, `recorder`, `answers`
 * `decide`: all decisions; a policy, the state as the sum of the journal's records, the next step; pure
 * `act`: the running step, its processes, checks of connections and of the application
