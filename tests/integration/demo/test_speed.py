@@ -17,10 +17,14 @@ class _Azure(demo.Demo):
     def __init__(self) -> None:
         super().__init__(10.0, demo.plain)
         self.notices: list[float] = []
+        self.waits: list[float] = []
 
     def announce(self, maintenance: demo.Maintenance) -> dict[str, Any]:
         self.notices.append(maintenance.notice)
-        return {}
+        return {"not_before": 0.0}
+
+    def watch(self, seconds: float) -> None:
+        self.waits.append(seconds)
 
     def handle(self) -> None:
         """Run nothing."""
@@ -45,3 +49,14 @@ def test_given_a_machine_that_gets_busy_meanwhile_then_what_is_announced_from_th
     demo.with_handler(azure, demo.WAVES, lambda: next(pings))
 
     assert azure.notices == [900, 900, 2000, 900]
+
+
+def test_given_the_times_of_another_run_when_nobody_handles_the_events_then_each_is_announced_when_it_was_there() -> (
+    None
+):
+    azure = _Azure()
+
+    demo.without_handler(azure, demo.WAVES, [0.0, 0.1, 30.0, 60.0])
+
+    assert azure.waits == [pytest.approx(instant, abs=5) for instant in (0.0, 0.1, 30.0, 60.0)]
+    assert azure.notices == [900, 900, 900, 900]

@@ -476,12 +476,16 @@ def with_handler(demo: Demo, waves: Waves, ping: Callable[[], float]) -> None:
         demo.settle(wave)
 
 
-def without_handler(demo: Demo, waves: Waves) -> None:
-    """Announce the same, as early as one impact is over before the next begins: nobody uses the notice."""
-    free_from = 0.0
+def without_handler(demo: Demo, waves: Waves, instants: Sequence[float] = ()) -> None:
+    """Announce the same, as early as one impact is over before the next begins: nobody uses the notice.
+
+    :param instants: when to announce each instead, in seconds since the first
+    """
+    free_from, begun, due = 0.0, time.time(), iter(instants)
     for wave in waves:
         for maintenance in wave:
-            demo.watch(free_from - maintenance.notice / demo.speed - time.time())
+            at = free_from - maintenance.notice / demo.speed if not instants else begun + next(due)
+            demo.watch(at - time.time())
             demo.pause()
             event = demo.announce(maintenance)
             free_from = event["not_before"] + maintenance.impact / demo.speed + RECOVERY
@@ -536,6 +540,8 @@ class Shown(NamedTuple):
     record: Path | None = None
     picture: Path | None = None
     live: bool = False
+    like: Path | None = None
+    """The record of another run, at whose times all is announced without a handler."""
 
 
 def run(
@@ -559,7 +565,7 @@ def run(
                 if handler:
                     with_handler(demo, waves, seconds_of_a_ping)
                 else:
-                    without_handler(demo, waves)
+                    without_handler(demo, waves, picture.instants_of(shown.like) if shown.like else ())
                 demo.watch(CALM)
             except FAILURES as error:
                 found.append(str(error))
@@ -607,6 +613,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="a file to which it is written what happens (default: printed)")
     parser.add_argument("--watch", action="store_true", help="say where a browser shows it live")
     parser.add_argument("--picture", type=Path, help="a file to which the run is drawn, as an animated SVG")
+    parser.add_argument("--like", type=Path, help="without a handler: the record of a run, to announce at its times")
     parser.add_argument("--record", type=Path, help="a file to which the run is written down, for picture.py")
     options = parser.parse_args()
     if options.speed is not None and not 1 <= options.speed <= 100:
@@ -637,7 +644,7 @@ def _run_as(options: argparse.Namespace, names: Sequence[str]) -> int:
             speed,
             paint,
             program,
-            Shown(options.record, options.picture, options.watch),
+            Shown(options.record, options.picture, options.watch, options.like),
         )
     except DemoError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -40,6 +40,17 @@ def save(story: Story, path: Path) -> None:
     path.write_text(json.dumps(story._asdict()) + "\n", encoding="utf-8")
 
 
+def load(path: Path) -> Story:
+    """Read what `save` wrote."""
+    return Story(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def instants_of(path: Path) -> list[float]:
+    """When each event of a run was announced, in seconds since the first."""
+    created = [event["created"] for event in load(path).events]
+    return [instant - min(created) for instant in created]
+
+
 def draw(stories: Sequence[Story]) -> str:
     """Draw runs one above the other."""
     told = [f"{_title(story)}: {sum(totals(story)[1].values())} requests lost" for story in stories]
@@ -113,7 +124,7 @@ def main() -> None:
     """Draw what the files say."""
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    stories = [Story(**json.loads(Path(name).read_text(encoding="utf-8"))) for name in sys.argv[2:]]
+    stories = [load(Path(name)) for name in sys.argv[2:]]
     target = Path(sys.argv[1])
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(draw(stories), encoding="utf-8")
