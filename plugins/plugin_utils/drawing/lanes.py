@@ -191,33 +191,33 @@ def _panel(panel: Panel, number: int, top: int, frame: _Frame, animations: list[
 
 
 def _lane(lane: Lane, y: int, frame: _Frame) -> list[str]:
-    bar = y + _LANE - _BAR - 4
+    edge = y + _LANE - _BAR - 4
     parts = [f'<g class="lane" aria-label={quoteattr(lane.name)}>']
     name = lane.name if len(lane.name) <= _LONGEST_NAME else lane.name[: _LONGEST_NAME - 1] + "…"
-    parts.append(f'<text x="16" y="{bar + 12}">{escape(name)}</text>')
+    parts.append(f'<text x="16" y="{edge + 12}">{escape(name)}</text>')
     for span in lane.spans:
         x, width = frame.x(span.begin), max(1.0, (span.end - span.begin) * frame.scale)
         words = f"{span.label or WORDS[span.state]}, {span.begin:.1f} to {span.end:.1f} s"
         parts.append(
-            f'<rect class="{span.state}" x="{x:.1f}" y="{bar}" width="{width:.1f}" height="{_BAR}">'
+            f'<rect class="{span.state}" x="{x:.1f}" y="{edge}" width="{width:.1f}" height="{_BAR}">'
             f"<title>{escape(words)}</title></rect>"
         )
         if span.label:
             parts.append(
-                f'<text class="soft" x="{x + width / 2:.1f}" y="{bar - 3}" text-anchor="middle">'
+                f'<text class="soft" x="{x + width / 2:.1f}" y="{edge - 3}" text-anchor="middle">'
                 f"{escape(span.label)}</text>"
             )
-    parts += [_mark(mark.kind, frame.x(mark.at), bar) for mark in lane.marks]
+    parts += [_mark(mark.kind, frame.x(mark.at), edge) for mark in lane.marks]
     return [*parts, "</g>"]
 
 
-def _mark(kind: str, x: float, bar: float) -> str:
+def _mark(kind: str, x: float, edge: float) -> str:
     if kind == ANNOUNCED:
-        return f'<path class="mark announced" d="M{x - 5:.1f} {bar - 8}h10l-5 8z"/>'
+        return f'<path class="mark announced" d="M{x - 5:.1f} {edge - 8}h10l-5 8z"/>'
     if kind == APPROVED:
         # Beside the beginning of what was approved, which often follows at once.
-        return f'<path class="approved" d="M{x - 12:.1f} {bar + 8:.1f}l3 4l6 -8"/>'
-    return f'<path class="not_before" d="M{x:.1f} {bar - 10}V{bar + _BAR + 3}"/>'
+        return f'<path class="approved" d="M{x - 12:.1f} {edge + 8:.1f}l3 4l6 -8"/>'
+    return f'<path class="not_before" d="M{x:.1f} {edge - 10}V{edge + _BAR + 3}"/>'
 
 
 def _losses(lost: Sequence[tuple[float, int]], y: int, frame: _Frame) -> list[str]:
@@ -248,7 +248,9 @@ def _counter(
     )
     if animations is not None:
         up = [f"transform:translateY({-_DIGITS * line}px)" for line in range(len(shown))]
-        frames = "".join(f"{100 * _HOLD * at / end:.2f}%{{{up[line]}}}" for line, (at, _) in enumerate(lost, start=1))
+        frames = "".join(
+            f"{100 * _HOLD * at / end:.2f}%{{{up[line]}}}" for line, (at, _count) in enumerate(lost, start=1)
+        )
         animations.append(f".count{number}{{animation-name:count{number};animation-timing-function:step-end}}")
         animations.append(f"@keyframes count{number}{{0%{{{up[0]}}}{frames}100%{{{up[-1]}}}}}")
     last = -_DIGITS * (len(shown) - 1)
