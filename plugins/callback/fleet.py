@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: fleet
 type: stdout
 short_description: Show a run on a fleet as what becomes of its hosts
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

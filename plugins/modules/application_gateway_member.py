@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: application_gateway_member
 short_description: Take machines out of the backend pools of an Application Gateway, and restore them as they were
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

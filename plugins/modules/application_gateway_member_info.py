@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: application_gateway_member_info
 short_description: Read in which backend pools of Application Gateways a machine is
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

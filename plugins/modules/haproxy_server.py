@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: haproxy_server
 short_description: Take a server of HAProxy out of rotation, and restore it as it was
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

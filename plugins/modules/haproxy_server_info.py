@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: haproxy_server_info
 short_description: List the servers of HAProxy, and how each is
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

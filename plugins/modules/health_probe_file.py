@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: health_probe_file
 short_description: Take a machine out of rotation by a file that its probe endpoint looks at, and restore it
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: load_balancer_member
 short_description: Take a VM out of the pools of an Azure load balancer, and restore it as it was
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: load_balancer_member_info
 short_description: Read in which pools of Azure load balancers a VM is
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: maintenance_readiness_info
 short_description: Find out whether a VM is ready for maintenance
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

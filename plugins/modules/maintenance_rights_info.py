@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: maintenance_rights_info
 short_description: Find out what the sign-in may do about maintenance, and what is missing for the rest
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

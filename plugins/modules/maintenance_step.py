@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: maintenance_step
 short_description: Decide what comes next in a run on a fleet
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: maintenance_watch
 short_description: Wait until the maintenance of a VM is over, and say what is waited for
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

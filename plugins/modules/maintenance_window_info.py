@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: maintenance_window_info
 short_description: Read which VMs have planned maintenance ahead, and when their owner may begin it
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

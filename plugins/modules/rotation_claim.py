@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: rotation_claim
 short_description: Note on a machine who wants it out of rotation, and who is at work on it
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: scheduled_event_approve
 short_description: Tell Azure that announced maintenance of a VM may begin
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

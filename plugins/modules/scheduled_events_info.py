@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: scheduled_events_info
 short_description: Read the maintenance that Azure has announced for a VM
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: scheduled_events_policy_info
 short_description: Read which events Azure approves by itself, and which it publishes
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: service_state_info
 short_description: Read which services of a host are running, and which were stopped for maintenance
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

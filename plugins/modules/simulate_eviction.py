@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: simulate_eviction
 short_description: Evict a Spot VM, for a rehearsal
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: update_run_cancel
 short_description: Cancel a run of Azure Update Manager before it begins
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

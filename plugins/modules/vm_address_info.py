@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vm_address_info
 short_description: Ask Azure for the addresses of a VM, and whether a host is reached at one of them
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vm_events_info
 short_description: Look up which of many VMs Azure lists events for
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

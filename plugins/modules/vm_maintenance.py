@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vm_maintenance
 short_description: Begin the planned maintenance of a VM's host, at a time of one's own
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vm_pool_info
 short_description: Look up which pools of load balancers and application gateways many VMs are in
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vm_redeploy
 short_description: Have Azure move a VM to another host, now and on purpose
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

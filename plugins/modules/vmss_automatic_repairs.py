@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_automatic_repairs
 short_description: Suspend the automatic instance repairs of a scale set, and let them go on
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

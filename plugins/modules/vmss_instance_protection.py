@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_instance_protection
 short_description: Protect instances of a scale set, and unprotect them
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

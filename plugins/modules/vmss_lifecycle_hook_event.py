@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hook_event
 short_description: Answer what Azure asks before it upgrades the image of a scale set
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hook_event_info
 short_description: Read what Azure asks about the image upgrade of a scale set, and until when it waits
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

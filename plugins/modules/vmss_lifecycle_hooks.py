@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hooks
 short_description: Have Azure ask before it upgrades the image of a scale set
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

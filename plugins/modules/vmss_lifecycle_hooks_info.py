@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hooks_info
 short_description: Read which lifecycle hooks a scale set has, and whether they can ever ask
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

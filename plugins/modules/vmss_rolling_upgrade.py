@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_rolling_upgrade
 short_description: Start a rolling upgrade of a scale set, wait for the end of one, or cancel it
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

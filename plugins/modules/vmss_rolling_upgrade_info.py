@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_rolling_upgrade_info
 short_description: Read how far the rolling upgrade of a scale set is, and which there were
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

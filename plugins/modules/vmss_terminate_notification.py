@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_terminate_notification
 short_description: Let Azure announce the deletion of a scale set's instances
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: vmss_terminate_notification_info
 short_description: Read whether Azure announces the deletion of scale sets' instances
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

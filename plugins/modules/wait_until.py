@@ -7,7 +7,7 @@
 DOCUMENTATION = r"""
 module: wait_until
 short_description: Run a module again and again until something is so, and say how long that has taken
-version_added: 0.1.0
+version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:

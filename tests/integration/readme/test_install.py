@@ -79,4 +79,4 @@ def test_given_the_tarball_when_a_decision_environment_is_defined_as_the_guide_s
     assert "ENV JAVA_HOME=/usr/lib/jvm/jre" in containerfile
     assert "ansible-rulebook>=1.2" in (context / "_build" / "requirements.txt").read_text(encoding="utf-8")
     assert "java-21-openjdk-headless" in (context / "_build" / "bindep.txt").read_text(encoding="utf-8")
-    assert (context / "_build" / "galaxy" / "foghorn-azure_events-0.1.0.tar.gz").is_file()
+    assert (context / "_build" / "galaxy" / "foghorn-azure_events-1.0.0.tar.gz").is_file()

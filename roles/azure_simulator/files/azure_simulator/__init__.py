@@ -7,4 +7,4 @@ Run it with ``azure-in-miniature serve --config fleet.yml``, or in a test with
 against it: it is their judge.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -13,4 +13,4 @@ Python 3.6 and later, standard library only.
 * What people see: `cli`, `http.status`, `decide.explain`, `advice`
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
