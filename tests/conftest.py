@@ -11,7 +11,7 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Generator, Iterator, List, Optional
+from typing import Any, Callable, Generator, Iterator, List
 
 import hypothesis
 import pytest
@@ -25,8 +25,6 @@ runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_collection"](st
 sys.path[:0] = [str(COLLECTIONS), str(ROOT / "roles" / "azure_simulator" / "files"), str(GUARD), str(ROOT)]
 
 import loopback_guard  # noqa: E402 - found on the path set above
-
-from tests.warm.owner import Owner  # noqa: E402 - likewise
 
 hypothesis.settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -59,7 +57,6 @@ class _RefusalLog:
 
 
 _refusals = _RefusalLog()
-_owner: Optional[Owner] = None
 
 
 def pytest_configure() -> None:
@@ -72,8 +69,6 @@ def pytest_configure() -> None:
     os.environ["ANSIBLE_CONFIG"] = str(ROOT / "tests" / "ansible.cfg")
     os.environ["ANSIBLE_PYTHON_INTERPRETER"] = sys.executable
     os.environ["ANSIBLE_REMOTE_TMP"] = str(CACHE / "ansible" / "tmp")
-    global _owner
-    _owner = Owner()
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for variable in (name, name.upper()):
             os.environ.pop(variable, None)
@@ -98,8 +93,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         print("\n" + "\n".join(refused))
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     _refusals.remove()
-    if _owner:
-        _owner.close()
 
 
 # What a test leaves to the garbage collector is found in its own teardown, and fails it there, not whichever test is

@@ -44,7 +44,6 @@ for argument in "$@"; do
 done
 echo "ansible-core $version with $("$venv/bin/python" --version)"
 PATH=$PWD/$venv/bin:$PATH
-# The program itself, not the one that tests keep warm.
 ANSIBLE_PLAYBOOK=$PWD/$venv/bin/ansible-playbook
 export PATH ANSIBLE_PLAYBOOK
 exec "$@"

@@ -32,7 +32,7 @@ SKIPPED = "skipped: "
 class Result(NamedTuple):
     """What became of a step: its time, that of the processors on it, and what it says that it left out.
 
-    Time of processors that nobody has waited for is not in it: that of playbooks which are run warm, of daemons.
+    Time of processors that nobody has waited for is not in it: that of daemons.
     """
 
     name: str

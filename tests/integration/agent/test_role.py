@@ -23,8 +23,6 @@ HERE = Path(__file__).parent
 PATIENCE = 300.0  # seconds; machines are slow and shared
 PYTHON = "/usr/bin/python3"
 AS_ROOT = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
-# The warm one would run outside of the namespace.
-ANSIBLE_PLAYBOOK = str(Path(sys.executable).with_name("ansible-playbook")) if AS_ROOT else "ansible-playbook"
 # To the root of a user namespace, what belongs to root is nobody's.
 CHOOSES = not AS_ROOT and os.path.exists(PYTHON)
 POLICY = {
@@ -101,7 +99,7 @@ class Machine:
         run = subprocess.run(
             [
                 *AS_ROOT,
-                *(ANSIBLE_PLAYBOOK, "--inventory", "machine,", "--connection", "machine"),
+                *("ansible-playbook", "--inventory", "machine,", "--connection", "machine"),
                 *("--extra-vars", json.dumps(dict(internal, **variables)), *arguments),
                 "foghorn.azure_events.install_agent",
             ],

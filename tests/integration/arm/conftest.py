@@ -25,7 +25,7 @@ SECRET = "never.to~be+seen%anywhere"
 
 # What the modules import that takes longest.
 OURS = "ansible_collections.foghorn.azure_events.plugins.module_utils"
-WARM_IMPORTS = f"azure.identity azure.mgmt.core requests {OURS}.arm.client {OURS}.arm.credentials"
+PRELOAD = f"azure.identity azure.mgmt.core requests {OURS}.arm.client {OURS}.arm.credentials"
 
 FLEET: dict[str, Any] = {
     # In real time, so that no event runs out on a slow machine; but what may be quick is.
@@ -110,7 +110,7 @@ class Controller:
         done = subprocess.run(
             ["ansible-playbook", "-i", "localhost,", "-vvv", "-e", "ansible_connection=machine", name, *arguments],
             cwd=self._directory,
-            env={**os.environ, "ANSIBLE_PIPELINING": "true", "WARM_IMPORTS": WARM_IMPORTS},
+            env={**os.environ, "ANSIBLE_PIPELINING": "true", "PRELOAD": PRELOAD},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs tasks through a real ansible-playbook and hands back what became of each.
 
-The runner is the ansible-playbook that is kept warm (tests/warm), or the one that ANSIBLE_PLAYBOOK names.
+The runner is ansible-playbook, or the one that ANSIBLE_PLAYBOOK names.
 """
 
 from __future__ import annotations

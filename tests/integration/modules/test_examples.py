@@ -225,7 +225,7 @@ class Examples:
 def fixture_run(play: Callable[..., Any]) -> Iterator[Examples]:
     """One playbook runs the modules' examples, another those that need events that the first has had published."""
     with Simulator(RESOURCES) as azure:
-        environment = {**signed_in(azure, "database"), "WARM_IMPORTS": "azure.identity azure.mgmt.core requests"}
+        environment = {**signed_in(azure, "database"), "PRELOAD": "azure.identity azure.mgmt.core requests"}
         text = "".join(examples("modules/%s.py" % module) for module in MODULES)
         played = play([*_each_as_sent_once(text)], options=("--extra-vars", json.dumps(IDS)), environment=environment)
         azure.event("Reboot", "web_2", event_id=NAMED_EVENT)

@@ -29,14 +29,13 @@ from azure_simulator.testing import Simulator
 
 from tests.integration.playbooks import web_server
 from tests.ports import free_port
-from tests.warm.server import with_descendants
+from tests.processes import with_descendants
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "unit" / "roles" / "handler_agent"))
 
 from real_agent import RealAgent, build, wait_for  # noqa: E402 - found on the path set above
 
-REAL = str(Path(sys.executable).with_name("ansible-playbook"))
 SERVICE = [sys.executable, "-S", str(HERE / "web_server.py")]
 # Loaded here, because little may be done between fork and exec.
 _LIBC = ctypes.CDLL(None)
@@ -317,20 +316,15 @@ class Fleet:
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
         )
 
-    def start(
-        self, playbook: str, *arguments: str, hosts: list[Host] | None = None, real: bool = False, **variables: Any
-    ) -> Run:
-        """Start a playbook of the collection, or another by its path, on all hosts, or on these.
-
-        :param real: by a process of its own, for it will be interrupted; else by one that is kept warm
-        """
+    def start(self, playbook: str, *arguments: str, hosts: list[Host] | None = None, **variables: Any) -> Run:
+        """Start a playbook of the collection, or another by its path, on all hosts, or on these."""
         inventory = self.write_inventory(hosts, **variables)
         name = playbook if "/" in playbook else f"foghorn.azure_events.{playbook}"
-        return self.play(name, "-i", str(inventory), *arguments, real=real)
+        return self.play(name, "-i", str(inventory), *arguments)
 
-    def play(self, *arguments: str, real: bool = False) -> Run:
+    def play(self, *arguments: str) -> Run:
         """Start ansible-playbook with just these arguments."""
-        program = os.environ.get("ANSIBLE_PLAYBOOK", REAL if real else "ansible-playbook")
+        program = os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook")
         run = Run([program, *arguments], self.path / f"output{len(self._runs)}.txt", self.environment)
         self._runs.append(run)
         return run

@@ -195,7 +195,7 @@ def test_given_a_run_that_was_killed_then_the_next_finds_whom_it_has_left_out_al
             "handle_events_out_directory": str(fleet.path / "out"),
             "handle_events_ask": "azure",
         }
-        first = fleet.start("handle_events", real=True, **variables)
+        first = fleet.start("handle_events", **variables)
         first.wait_until(lambda: not host.is_serving())
         first.kill()
         fleet.azure.withdraw(event)

@@ -279,7 +279,7 @@ def test_given_a_run_that_is_killed_while_azure_works_when_run_again_then_the_ma
         assert status == 0, run.output
         fleet.wait_for(lambda: fleet.asked() == [["Waiting"]])
         note = tmp_path / "notes" / "host0"
-        killed = fleet.begin(real=True)
+        killed = fleet.begin()
         killed.wait_until(lambda: fleet.asked() != [["Waiting"]])
         killed.kill()
         fleet.wait_for(lambda: fleet.upgraded() == ["0"] and not fleet.is_down(fleet.hosts[0]))

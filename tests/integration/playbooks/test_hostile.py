@@ -220,9 +220,7 @@ def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_go
     theirs, ours = fleet.event("Reboot", hanging), fleet.event("Reboot", honest)
 
     # Seconds for a contact, which are more where hosts may be slow.
-    run = fleet.start(
-        "handle_events", *("-e", "__handle_events_task_timeout=5"), real=True, handle_events_minimum_in_service="0"
-    )
+    run = fleet.start("handle_events", *("-e", "__handle_events_task_timeout=5"), handle_events_minimum_in_service="0")
     run.wait_until(lambda: fleet.is_approved(ours))
     fleet.azure.advance(2000)
 

@@ -96,7 +96,7 @@ def test_given_any_interruption_when_run_again_then_everything_is_back(
     }
     for host, interruption in zip(fleet.hosts, interruptions, strict=False):
         plan_interruption(fleet, host, interruption)
-    first = fleet.start("handle_events", real=True, **variables)
+    first = fleet.start("handle_events", **variables)
     finish(fleet, first)
     out = [host.name for host in fleet.hosts if not host.is_back()]
     assert not out or first.finish() != 0, first.output

@@ -25,7 +25,7 @@ import yaml
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
 from tests.integration.playbooks.fleet import Fleet
-from tests.warm.server import with_descendants
+from tests.processes import with_descendants
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = ROOT / ".cache" / "venv-rulebook" / "bin"

@@ -198,7 +198,7 @@ def test_given_the_simulators_five_minutes_when_their_commands_are_read_then_wha
 
 def test_given_pytest_when_it_is_called_by_path_as_contributing_says_then_it_finds_the_programs_beside_it() -> None:
     find = "import shutil, tests.conftest as it; it.pytest_configure(); print(shutil.which('ansible-doc'))"
-    find += "; it._refusals.remove(); it._owner.close()"
+    find += "; it._refusals.remove()"
 
     found = subprocess.run(
         [sys.executable, "-c", find],
