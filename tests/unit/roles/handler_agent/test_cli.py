@@ -330,7 +330,7 @@ def test_given_any_record_when_written_for_a_person_then_it_is_one_line(record: 
 @pytest.mark.parametrize(
     ("command", "status", "printed", "complaint"),
     [
-        (("version",), 0, "foghorn-agent 0.", ""),
+        (("version",), 0, "foghorn-agent %s\n" % __version__, ""),
         (("help",), 0, "usage: foghorn-agent COMMAND", ""),
         (("check-config",), 0, ": good, with 1 policy of its own", ": warning: "),
         (("history",), 0, "restore succeeded", ""),
