@@ -127,7 +127,8 @@ def test_given_a_name_below_our_namespace_when_a_page_uses_it_then_the_collectio
 
 
 @pytest.mark.parametrize(
-    ("program", "main"), [("foghorn-agent", agent_cli.main), ("azure_simulator", simulator_cli.main)]
+    ("program", "main"),
+    [("foghorn-agent", agent_cli.main), ("(?:azure_simulator|azure-in-miniature)", simulator_cli.main)],
 )
 def test_given_a_program_when_a_page_shows_a_command_of_it_then_its_help_has_that_command(
     program: str, main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
