@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The README's playbooks work as they stand there, against three machines of a simulated Azure."""
+"""The playbooks of the README and of docs/which_part.md work as they stand there, in a simulated Azure."""
 
 import json
 import re
@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLAYBOOKS = {
     match.group(1): match.group(0)
-    for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    for page in (README, (ROOT / "docs/which_part.md").read_text(encoding="utf-8"))
+    for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     for match in [re.match(r"# (\w+\.yml)\n.*", block, re.DOTALL)]
     if match
 }
@@ -39,7 +40,7 @@ def simulator() -> Iterator[Simulator]:
 def run(
     name: str, directory: Path, simulator: Simulator, arguments: Sequence[str] = (), **variables: Any
 ) -> "subprocess.CompletedProcess[str]":
-    """Run one of the README's playbooks, byte by byte as it stands there."""
+    """Run one of these playbooks, byte by byte as it stands there."""
     (directory / name).write_text(PLAYBOOKS[name], encoding="utf-8")
     hosts = {
         # Inventory names that are not Azure's: the VM's own name has to be asked of IMDS.
@@ -63,7 +64,7 @@ def point_at(simulator: Simulator, vm: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("FOGHORN_IMDS_ENDPOINT", simulator.imds[vm])
 
 
-def test_given_the_readme_when_it_is_read_then_it_holds_these_playbooks() -> None:
+def test_given_both_pages_when_they_are_read_then_they_hold_these_playbooks() -> None:
     assert sorted(PLAYBOOKS) == ["approve.yml", "install_agent.yml", "read_events.yml", "roll.yml"]
 
 
