@@ -82,6 +82,11 @@ class Browser:
         """What the browser has complained of since the last call, refusals by the page's policy among it."""
         return [entry["message"] for entry in self._call("POST", "/se/log", type="browser")]
 
+    def read_aloud(self) -> list[tuple[str, str]]:
+        """What a screen reader finds: role and name of each part of the page that is not hidden from it."""
+        nodes = self._call("POST", "/goog/cdp/execute", cmd="Accessibility.getFullAXTree", params={})["nodes"]
+        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+
     def system(self, **features: str) -> None:
         """Have the system prefer something: ``prefers_color_scheme="dark"``."""
         named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]

@@ -158,13 +158,37 @@ def test_given_hostile_text_when_shown_then_it_is_text_and_mistakes_are_told(
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_given_a_narrow_or_wide_window_when_the_page_is_shown_then_it_is_no_wider(
+def test_given_a_narrow_or_wide_window_when_the_page_is_shown_then_it_is_no_wider_and_a_screen_reader_finds_all_of_it(
     azure: Simulator, browser: Browser, wait_for: WaitFor, width: int
 ) -> None:
+    azure.event("Reboot", ["web_0"])
     browser.resize(width, 900)
     browser.open(azure.control)
-    wait_for(lambda: browser.run("return document.querySelectorAll('#members tr').length") == 2)
+    wait_for(lambda: browser.run("return document.querySelectorAll('#events tr').length") == 1)
     assert browser.run("return document.documentElement.scrollWidth") <= width
+
+    parts = browser.read_aloud()
+    controls = [
+        (role, name) for role, name in parts if role in ("button", "textbox", "spinbutton", "combobox", "listbox")
+    ]
+    assert ("button", "Withdraw the Reboot of web_0") in controls
+    assert len(controls) >= 9
+    assert all(name for _role, name in controls)
+    words = [name for _role, name in parts]
+    assert [words[words.index(vm, words.index("Machines")) + 1] for vm in ("web_0", "web_1")] == ["in rotation"] * 2
+
+
+def test_given_a_clock_that_stands_and_clients_that_count_when_shown_then_a_click_advances_it_and_the_loss_is_told(
+    browser: Browser, wait_for: WaitFor
+) -> None:
+    with Simulator({"clock": {"manual": True}, "vms": [{"name": "db", "address": "127.0.0.53"}]}) as azure:
+        azure.client.load(1200, 3)
+        begun = azure.status()["now"]
+        browser.open(azure.control)
+        wait_for(lambda: browser.text("#load") == "The clients have sent 1200 requests, and lost 3.")
+        browser.run("document.getElementById('seconds').value = '90'")
+        browser.click("#advance button")
+        wait_for(lambda: azure.status()["now"] == pytest.approx(begun + 90, abs=0.01))
 
 
 def test_given_a_simulator_that_has_ended_when_the_page_goes_on_then_it_says_that_this_is_the_last_it_saw(

@@ -95,6 +95,10 @@ class ControlClient:
         """Step a manual clock; returns the instant reached."""
         return float(self.call("POST", "advance", {"seconds": seconds})["now"])
 
+    def load(self, sent: int, lost: int) -> None:
+        """Report how many requests the clients of the load balancers sent and lost, since they began."""
+        self.call("POST", "load", {"sent": sent, "lost": lost})
+
     def log(self, after: int = 0) -> list[dict[str, Any]]:
         """What happened since an entry's number."""
         return list(self.call("GET", f"log?after={after}"))

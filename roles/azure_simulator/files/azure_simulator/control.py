@@ -10,6 +10,7 @@ import ipaddress
 import json
 import pkgutil
 import re
+import sys
 from collections.abc import Awaitable, Container
 from typing import Any, Callable, Generic, NamedTuple
 from urllib.parse import urlsplit
@@ -41,6 +42,8 @@ class Controlled(NamedTuple):
     """Everything at a glance."""
     advance: Callable[[float], float]
     """Step the clock by simulated seconds; returns the instant reached, raises Refused if it runs by itself."""
+    load: dict[str, int]
+    """What the clients of the load balancers counted last, as they report it; empty before."""
     hosts: Container[str] = ()
     """Names, in lower case, by which it may be asked beside its own addresses."""
 
@@ -57,6 +60,7 @@ def application(simulator: Controlled) -> web.Application:
     app.router.add_delete(f"{PREFIX}/events/{{id}}", control.withdraw)
     _FaultControl(simulator.faults, faults.read_fault, simulator).routes(app, f"{PREFIX}/faults")
     app.router.add_post(f"{PREFIX}/advance", control.advance)
+    app.router.add_post(f"{PREFIX}/load", control.load)
     app.router.add_get(f"{PREFIX}/log", control.log)
     if simulator.arm_faults is not None:
         _FaultControl(simulator.arm_faults, arm_faults.read_fault, simulator).routes(app, f"{PREFIX}/arm/faults")
@@ -202,6 +206,18 @@ class _Control:
         if mistakes:
             raise Invalid(mistakes)
         return web.json_response({"now": self._simulator.advance(seconds)})
+
+    async def load(self, request: web.Request) -> web.Response:
+        mistakes: list[str] = []
+        fields = Fields(await _body(request), "", mistakes)
+        for key in ("sent", "lost"):
+            fields.required(key, "how many requests, since the load began")
+        counted = {key: fields.integer(key, 0, 0, sys.maxsize) for key in ("sent", "lost")}
+        fields.close()
+        if mistakes:
+            raise Invalid(mistakes)
+        self._simulator.load.update(counted)
+        return web.json_response(counted)
 
     async def log(self, request: web.Request) -> web.Response:
         after = request.query.get("after", "0")

@@ -58,6 +58,7 @@ class Server:
         self.balancers = [
             Balancer(balancer, self._turned, self._steering(balancer.pool)) for balancer in config.balancers
         ]
+        self.load: dict[str, int] = {}
         self.imds_urls: dict[str, str] = {}
         self.arm_url: str | None = None
         self.arm_tls_url: str | None = None
@@ -72,6 +73,7 @@ class Server:
                     arm_faults=None if self.arm is None else self.arm.faults,
                     status=self.status,
                     advance=self.advance,
+                    load=self.load,
                     hosts=config.control_hosts,
                 )
             ),
@@ -281,6 +283,7 @@ class Server:
             },
             "events": [event.record(self.clock.wall) for event in world.events.values()],
             "load_balancers": {balancer.config.name: balancer.record() for balancer in self.balancers},
+            "load": self.load,
             "faults": self.faults.records(),
             "commands": {"running": self.commands.running, "failed": self.commands.failures},
             "arm": None if self.arm is None else self.arm.status(),

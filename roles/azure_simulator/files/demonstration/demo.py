@@ -270,6 +270,10 @@ class Demo:
         self._log += entries
         self._journal += services
         self._load += requests
+        if any(entry["what"] == "second" for entry in requests):
+            # For the page.
+            seconds = [entry for entry in self._load if entry["what"] == "second"]
+            self._control.load(*(sum(sum(second[key].values()) for second in seconds) for key in ("sent", "lost")))
         lines = [(e["at"], self._tell_azure(e)) for e in entries] + [(e["at"], _tell_service(e)) for e in services]
         lines += [(e["at"], _tell_loss(e)) for e in requests]
         for at, line in sorted((line for line in lines if line[1]), key=lambda line: line[0]):

@@ -213,6 +213,23 @@ def test_given_a_step_that_makes_no_sense_when_advanced_then_the_answer_is_400(s
     assert call(simulate(), "POST", "advance", body)[0] == 400
 
 
+def test_given_clients_that_count_when_they_report_then_the_status_has_their_last_count(simulate: Simulate) -> None:
+    azure = simulate()
+    assert azure.status()["load"] == {}
+    azure.client.load(10, 0)
+    azure.client.load(30, 2)
+    assert azure.status()["load"] == {"sent": 30, "lost": 2}
+
+
+@pytest.mark.parametrize("body", ["{}", '{"sent": 1}', '{"sent": -1, "lost": 0}', '{"sent": 1, "lost": 0, "late": 1}'])
+def test_given_a_count_that_makes_no_sense_when_reported_then_it_is_refused_and_not_shown(
+    simulate: Simulate, body: str
+) -> None:
+    azure = simulate()
+    assert call(azure, "POST", "load", body)[0] == 400
+    assert azure.status()["load"] == {}
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "nothing", 404), ("PUT", "events", 405), ("DELETE", "faults/none", 404), ("GET", "log?after=x", 400)],
