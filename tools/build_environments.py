@@ -4,8 +4,8 @@
 
     build_environments.py TARBALL DIRECTORY
 
-As root on Debian or Ubuntu, with podman and debootstrap; ansible-builder has to be on PATH. Nothing is fetched from a
-registry of images: Debian, made here by debootstrap, stands in for the base image of the definitions, and what depends
+As root on Debian or Ubuntu, with podman and mmdebstrap; ansible-builder has to be on PATH. Nothing is fetched from a
+registry of images: Debian, made here by mmdebstrap, stands in for the base image of the definitions, and what depends
 on that is replaced (BASE). No container is run, for not every machine allows it: a last stage of each image, built like
 the others in a mere chroot, does with it what it is for. DIRECTORY keeps the base and podman's layers.
 """
@@ -124,7 +124,7 @@ def make_base(directory: Path, podman: list[str]) -> None:
         return
     tree = directory / "base"
     shutil.rmtree(tree, ignore_errors=True)
-    run("debootstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), SUITE, tree, mirror())
+    run("mmdebstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), SUITE, tree, mirror())
     packed = directory / "base.tar"
     run("tar", "--create", "--file", packed, "--directory", tree, ".")
     run(*podman, "import", packed, IMAGE)
@@ -154,7 +154,7 @@ def build(name: str, definition: dict[str, Any], directory: Path, podman: list[s
 
 
 def main(tarball: Path, directory: Path) -> int:
-    missing = [name for name in ("debootstrap", "podman") if not shutil.which(name)]
+    missing = [name for name in ("mmdebstrap", "podman") if not shutil.which(name)]
     if missing or os.geteuid() != 0:
         print("error: this needs root%s" % (", and the package %s" % " and ".join(missing) if missing else ""))
         return 1

@@ -18,7 +18,7 @@ missing=
 needs() { # COMMAND PACKAGE
     command -v "$1" >/dev/null || missing="$missing $2"
 }
-needs debootstrap debootstrap
+needs mmdebstrap mmdebstrap
 needs ip iproute2
 needs ssh openssh-client
 needs ssh-keygen openssh-client

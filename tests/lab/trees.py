@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Debian systems that hosts start from: made once with debootstrap, kept, and never written to again."""
+"""The Debian systems that hosts start from: made once with mmdebstrap, kept, and never written to again."""
 
 import contextlib
 import fcntl
@@ -47,7 +47,7 @@ _MORE_PACKAGES = {
     ),
 }
 
-# What debootstrap leaves is turned into the image of a cloud: one user who may become root, no identity yet, and
+# What mmdebstrap leaves is turned into the image of a cloud: one user who may become root, no identity yet, and
 # nothing running that a scenario did not ask for.
 _FINISH = r"""
 set -eu
@@ -72,7 +72,7 @@ _MORE_FINISH = {
     "bookworm": "systemctl disable --quiet postgresql.service redis-server.service\npg_dropcluster 15 main\n"
 }
 
-# debootstrap has many children and mounts: all of them are gone when it ends, and it ends when we do.
+# mmdebstrap has many children and mounts: all of them are gone when it ends, and it ends when we do.
 _ENDS_WITH_US = ("setpriv", "--pdeathsig=KILL", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 
 
@@ -135,7 +135,7 @@ def _build(suite: str, target: Path) -> None:
     packages = f"--include={','.join(packages_of(suite))}"
     with _in_memory(target.with_suffix(".memory")) as tree:
         for command, script in (
-            (["debootstrap", "--variant=minbase", packages, suite, str(tree), mirror()], ""),
+            (["mmdebstrap", "--variant=minbase", packages, suite, str(tree), mirror()], ""),
             (["chroot", str(tree), "/bin/sh"], finish_of(suite)),
             (["cp", "--archive", str(tree), str(target)], ""),
         ):
