@@ -14,10 +14,10 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from timeline import Story, totals
+from timeline import DELETED, Story, spans, totals
 
 # Where Ansible finds collections, this one among them.
 sys.path += os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").split(os.pathsep)
@@ -82,42 +82,13 @@ def _lane(story: Story, vm: str, zero: float) -> lanes.Lane:
     for event in hit_by:
         if event["approvals"]:
             marks.append(lanes.Mark(event["approvals"][0]["at"] - zero, lanes.APPROVED))
-    return lanes.Lane(vm, list(_spans(story, vm, zero)), marks)
-
-
-def _spans(story: Story, vm: str, zero: float) -> Iterable[lanes.Span]:
-    """Each state of a machine. The drawing begins a little before the first event, when all had come up."""
-    end = story.end
-    changes: list[tuple[float, str, str]] = [(end, "", "")]
-    for entry in story.log:
-        if entry.get("vm") == vm and entry["kind"] == "rotation":
-            changes.append((entry["at"], "rotation", entry["what"]))
-        elif entry.get("vm") == vm and entry["kind"] == "impact":
-            changes.append((entry["at"], "impact", entry["what"] if entry["what"] != "start" else entry["event_type"]))
-    for entry in story.journal:
-        if entry["vm"] == vm and entry["what"] in ("draining", "ready"):
-            changes.append((entry["at"], "drain", entry["what"]))
-    now = {"rotation": "out", "impact": "end", "drain": "ready"}
-    since, state = zero, ("", "")
-    for at, key, value in sorted(changes):
-        if key:
-            now[key] = value
-        following = _state(now)
-        if following == state and key:
-            continue
-        if state[0] and at > since:
-            yield lanes.Span(max(0.0, since - zero), at - zero, *state)
-        since, state = max(at, zero), following
-
-
-def _state(now: dict[str, str]) -> tuple[str, str]:
-    if now["impact"] == "deleted":
-        return "", ""
-    if now["impact"] != "end":
-        return lanes.HIT, now["impact"]
-    if now["rotation"] == "out":
-        return lanes.OUT, ""
-    return (lanes.DRAINING if now["drain"] == "draining" else lanes.IN), ""
+    # A little before the first event all have come up. The states are called as those of a lane are.
+    passed = [
+        lanes.Span(max(0.0, span.begin - zero), span.end - zero, span.state, span.event_type)
+        for span in spans(story, vm)
+        if span.end > zero and span.state != DELETED
+    ]
+    return lanes.Lane(vm, passed, marks)
 
 
 def main() -> None:

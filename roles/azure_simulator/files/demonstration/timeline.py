@@ -17,13 +17,15 @@ Paint = Callable[[str, str], str]
 COLUMNS = 80
 """Cells of the chart at most."""
 
+IN, DRAINING, OUT, HIT, DELETED = "in", "draining", "out", "hit", ""
+"""States of a machine."""
+
 LETTERS = {"Reboot": "R", "Freeze": "F", "Redeploy": "D", "Terminate": "T", "Preempt": "P"}
-IN_ROTATION = "█"
-DRAINING = "▒"
-OUT = "·"
-GONE = " "
+SIGNS = {IN: "█", DRAINING: "▒", OUT: "·", DELETED: " "}
 MANY = "#"
-COLOURS = {IN_ROTATION: "green", DRAINING: "yellow", OUT: "grey"} | dict.fromkeys(LETTERS.values(), "magenta")
+COLOURS = {SIGNS[IN]: "green", SIGNS[DRAINING]: "yellow", SIGNS[OUT]: "grey"} | dict.fromkeys(
+    LETTERS.values(), "magenta"
+)
 
 
 class Story(NamedTuple):
@@ -43,6 +45,15 @@ class Story(NamedTuple):
     journal: Sequence[Entry]
     load: Sequence[Entry]
     handled: bool = True
+
+
+class Span(NamedTuple):
+    """A machine's state between two instants; ``event_type`` is that of the impact which makes it HIT."""
+
+    begin: float
+    end: float
+    state: str
+    event_type: str
 
 
 class Passage(NamedTuple):
@@ -107,6 +118,44 @@ def _passage(story: Story, event: Entry, vm: str) -> Passage:
     )
 
 
+_CHANGES = {"in": "rotation", "out": "rotation", "draining": "drain", "ready": "drain", "deleted": "deleted"}
+
+
+def spans(story: Story, vm: str) -> list[Span]:
+    """The states of a VM one after the other, from the beginning to the end of the story."""
+    changes = [(story.end, "", "")]
+    for event in story.events:
+        if vm in event["resources"]:
+            changes += [(event["impact_started"], "impact", event["event_type"]), (event["impact_ended"], "impact", "")]
+    for entry in [*story.log, *story.journal]:
+        if entry.get("vm") == vm and entry.get("what") in _CHANGES:
+            changes.append((entry["at"], _CHANGES[entry["what"]], entry["what"]))
+    now = {"rotation": OUT, "impact": "", "drain": "ready", "deleted": ""}
+    found: list[Span] = []
+    since = story.begin
+    for at, key, value in sorted(change for change in changes if change[0] is not None):
+        state, event_type = _state(now)
+        if at > since:
+            if found and found[-1][2:] == (state, event_type):
+                found[-1] = found[-1]._replace(end=at)
+            else:
+                found.append(Span(since, at, state, event_type))
+            since = at
+        now[key] = value
+    return found
+
+
+def _state(now: Mapping[str, str]) -> tuple[str, str]:
+    """A machine's state, and the type of the event that hits it."""
+    if now["deleted"]:
+        return DELETED, ""
+    if now["impact"]:
+        return HIT, now["impact"]
+    if now["rotation"] == OUT:
+        return OUT, ""
+    return (DRAINING if now["drain"] == DRAINING else IN), ""
+
+
 def losses(story: Story) -> list[tuple[Entry | None, collections.Counter[str]]]:
     """Reasons of the lost requests, for each event since whose impact they were lost (None: before any)."""
     struck = sorted((event for event in story.events if event["impact_started"]), key=lambda e: e["impact_started"])
@@ -145,8 +194,9 @@ def chart(story: Story, paint: Paint = _plain) -> list[str]:
     ticks = "".join(f"{column * step:<10}" for column in range(0, len(starts), 10))
     lines = [f"{'s':<{width}}  {ticks}".rstrip()]
     for vm in story.vms:
-        cells = "".join(_cell(story, vm, start, start + step) for start in starts)
-        lines.append(f"{vm:<{width}}  {_paint_runs(cells.rstrip(GONE), paint)}")
+        passed = spans(story, vm)
+        cells = "".join(_cell(passed, start, start + step) for start in starts)
+        lines.append(f"{vm:<{width}}  {_paint_runs(cells.rstrip(SIGNS[DELETED]), paint)}")
     counts = collections.Counter(int((e["at"] - story.begin) // step) for e in story.load if e["what"] == "lost")
     cells = "".join(_digit(counts[column]) for column in range(len(starts)))
     lines.append(f"{'lost':<{width}}  {_paint_runs(cells, paint)}")
@@ -155,28 +205,18 @@ def chart(story: Story, paint: Paint = _plain) -> list[str]:
 
 def _digit(count: int) -> str:
     """A count in one cell."""
-    return OUT if count == 0 else str(count) if count < 10 else MANY
+    return SIGNS[OUT] if count == 0 else str(count) if count < 10 else MANY
 
 
-def _cell(story: Story, vm: str, start: float, end: float) -> str:
+def _cell(passed: Sequence[Span], start: float, end: float) -> str:
     """What to show of a VM between two instants: an impact however short, else its state at the end."""
-    for event in story.events:
-        began, over = event["impact_started"], event["impact_ended"] or math.inf
-        if vm in event["resources"] and began is not None and began < end and over > start:
-            return LETTERS.get(event["event_type"], "!")
-    if _first(story.log, story.begin, end, kind="impact", vm=vm, what="deleted"):
-        return GONE
-    if _latest(story.log, end, {"in", "out"}, kind="rotation", vm=vm) != "in":
-        return OUT
-    return DRAINING if _latest(story.journal, end, {"draining", "ready"}, vm=vm) == "draining" else IN_ROTATION
-
-
-def _latest(entries: Iterable[Entry], until: float, whats: set[str], **wanted: str) -> str | None:
-    found = None
-    for entry in entries:
-        if entry["at"] <= until and entry["what"] in whats and all(entry.get(k) == v for k, v in wanted.items()):
-            found = entry["what"]
-    return found
+    sign = SIGNS[DELETED]
+    for span in passed:
+        if span.state == HIT and span.begin < end and span.end > start:
+            return LETTERS.get(span.event_type, "!")
+        if span.state != HIT and span.begin <= end:
+            sign = SIGNS[span.state]
+    return sign
 
 
 def _paint_runs(cells: str, paint: Paint) -> str:
@@ -192,7 +232,7 @@ def _paint_runs(cells: str, paint: Paint) -> str:
 def legend(story: Story) -> str:
     """What the signs of the chart mean."""
     types = dict.fromkeys(event["event_type"] for event in story.events)
-    signs = {IN_ROTATION: "in rotation", DRAINING: "draining", OUT: "out of rotation"}
+    signs = {SIGNS[IN]: "in rotation", SIGNS[DRAINING]: "draining", SIGNS[OUT]: "out of rotation"}
     signs |= {LETTERS.get(event_type, "!"): event_type for event_type in types} | {MANY: "ten or more lost"}
     return "   ".join(f"{sign} {meaning}" for sign, meaning in signs.items())
 
