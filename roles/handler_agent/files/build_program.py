@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Iterator
 
 HERE = Path(__file__).resolve().parent
-# What is shared with the modules and the playbooks lies in one package: its parts import each other relatively.
+# The modules and playbooks share one package, whose parts import each other relatively.
 CORE = HERE.parents[2] / "plugins" / "module_utils"
 PACKAGES = {
     "foghorn_agent": HERE / "foghorn_agent",
     "foghorn_core/maintenance_policy": CORE / "maintenance_policy",
     "foghorn_core/scheduled_events": CORE / "scheduled_events",
 }
-# -I and -S: neither the environment nor what is installed on the machine has a say in what the agent runs.
+# -I and -S: neither the environment nor packages installed on the machine change what the agent runs.
 FIRST_LINE = b"#!/usr/bin/python3 -IS\n"
 DAY = (2020, 1, 1, 0, 0, 0)
 MAIN = "foghorn_agent/__main__.py"

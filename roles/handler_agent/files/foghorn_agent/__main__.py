@@ -11,7 +11,7 @@ def start() -> int:
     :returns: the exit status
     """
     if "run" in sys.argv[1:]:
-        # For as long as the machine runs. The other commands are over before it would have been worth it.
+        # Only the service lives long enough to gain from this.
         from foghorn_agent.precompile import compile_elsewhere
 
         compile_elsewhere()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a configuration may contain although it is most likely a mistake."""
+"""Warnings about a configuration that is valid and most likely wrong."""
 
 import ipaddress
 import os
@@ -44,7 +44,7 @@ _UNIT_DIRECTORIES = (
 
 
 def advice_on_policies(config: Config) -> List[str]:
-    """What the configured policies do that the default ones take care not to do."""
+    """What the configured policies do although the default policies avoid it."""
     own = _own(config)
     short, longer, unheard = (
         plan_for(own, Event("sample", event_type, SCHEDULED, ("sample",), duration_in_seconds=seconds), 900.0)
@@ -94,7 +94,7 @@ def advice_on_policies(config: Config) -> List[str]:
 
 
 def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DIRECTORIES) -> List[str]:
-    """What the steps need and this machine does not have, or others than root can change."""
+    """What the steps need and this machine lacks, or users other than root can change."""
     found: List[str] = []
     units = [directory for directory in unit_directories if os.path.isdir(directory)]
     hooks: Set[str] = set()
@@ -175,12 +175,12 @@ def _problems_with_unit(unit: str, directories: List[str]) -> List[str]:
     prefix, at, rest = unit.partition("@")
     names = [unit, prefix + "@." + rest.rpartition(".")[2]] if at else [unit]
     paths = [os.path.join(directory, name) for directory in directories for name in names]
-    # The first is the one that systemd takes.
+    # systemd takes the first one.
     path = next((path for path in paths if os.path.lexists(path)), None)
     if path is None:
         return ["there is no unit %s" % unit]
     try:
-        # One that is masked leads where everybody may write, and does nothing.
+        # A masked unit links to /dev/null, which everybody may write, and does nothing.
         if os.path.realpath(path) != os.devnull:
             check_path(path)
     except UnsafePath as error:

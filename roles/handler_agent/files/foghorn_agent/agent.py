@@ -41,7 +41,7 @@ class Ports(NamedTuple):
     """What the loop acts through."""
 
     journal: Journal
-    """Opened already, unless it could not be: then that is tried again, and nothing is approved meanwhile."""
+    """Open already, unless it could not be opened: then the agent tries again, and approves nothing meanwhile."""
     poll: Worker
     """Around `ImdsSession.poll`."""
     heard: PollStats
@@ -51,14 +51,14 @@ class Ports(NamedTuple):
     members: Worker
     """Around `MembersSession.ask`."""
     start_step: Callable[[Work, str], Running]
-    """Starts a step, on the VM of this name."""
+    """Starts a step, for the VM of this name."""
     has_hooks: Callable[[str], bool]
     """Whether the directory of this stage has a hook to run."""
     watch: Callable[[int], None]
     """Wakes the loop when this descriptor becomes readable, and no longer for the one before; -1 is none."""
     log: Log
     tell: Callable[[Record, State], None]
-    """Is given each record that others may want to know of, and the state after it."""
+    """Receives each record that others may want to know of, and the state after it."""
 
 
 class Agent:
@@ -79,7 +79,7 @@ class Agent:
         self._leaving = Leaving(self._recorder, self._deadlines, self._members)
         self._readiness = Readiness(clocks.monotonic, edges.log)
         self._steps = Steps(clocks)
-        # It was here before it booted, or IMDS has to say so.
+        # Events were tracked before the machine booted, or IMDS has to confirm the name.
         is_known_vm = boot_id == state.boot_id or not state.tracked
         self._announcements = Announcements(self._recorder, self._deadlines, edges.poll, edges.heard, is_known_vm)
         self._answers = Answers(
@@ -92,12 +92,12 @@ class Agent:
 
     @property
     def config(self) -> Config:
-        """What is in force."""
+        """The configuration in force."""
         return self._recorder.config
 
     @property
     def state(self) -> State:
-        """All that is known."""
+        """The state: everything that is known."""
         return self._recorder.state
 
     @property
@@ -142,18 +142,18 @@ class Agent:
         return self._work.is_idle() and self._approvals.checks.is_idle() and self._readiness.is_idle()
 
     def obey(self, asked: Mapping[str, Any]) -> str:
-        """Do what somebody on this machine asks for by hand, once it is written down.
+        """Carry out a request that somebody on this machine made by hand, after writing it down.
 
         :returns: how things are then
         :raises RequestError: if it cannot be done
         """
         self._commit(*records_of(self.state, asked, self._clocks.wall()))
-        # Whoever asks means this machine.
+        # A request by hand is always about this machine.
         self._announcements.is_known_vm = True
         if asked.get("request") == RESTORE:
             self._recorder.note(identity_problem=None)
         self._recorder.note_records()
-        # Before anybody asks whether this machine is willing.
+        # Decided before other members ask whether this machine is willing.
         self._approvals.weigh(self._clocks.monotonic())
         rules = self.config.rules
         agreed = [one for one in shared_events(self.state, rules) if is_ready(one, plan_of(rules, one))]
@@ -174,7 +174,7 @@ class Agent:
         return self._answers.respond(path)
 
     def status(self) -> Dict[str, Any]:
-        """What `/status` answers."""
+        """The document for `/status`."""
         return self._answers.status()
 
     @property
@@ -185,7 +185,7 @@ class Agent:
     # --- how it is run ------------------------------------------------------------------------
 
     def note_endpoint(self, problem: Optional[str]) -> None:
-        """Note where the endpoint cannot listen, for whoever asks; None once it can."""
+        """Note that the endpoint cannot listen, and why. None once it can."""
         self._recorder.note(endpoint_problem=problem)
 
     def note_configuration(self, problem: Optional[str], modified: Optional[float]) -> None:
@@ -213,7 +213,7 @@ class Agent:
     # --- what the loop does itself ------------------------------------------------------------
 
     def _follow_clock(self, now: float) -> None:
-        """Have all that goes by the wall clock go by it as it is now, should somebody have put it right."""
+        """Adjust everything that depends on the wall clock after the clock was corrected."""
         step = self._steps.look()
         if not step:
             return
@@ -236,7 +236,7 @@ class Agent:
 
     def _act(self, now: float, heard: Optional[Round]) -> None:
         document, tracked = self._announcements.document, self.state.tracked
-        # A drain by hand has nothing to ask of IMDS; what Azure has announced may be over by now.
+        # A drain by hand needs no answer from IMDS. Events announced by Azure may be over by now.
         is_by_hand = self._announcements.is_known_vm and tracked and all(one.is_manual for one in tracked)
         if document is not None or is_by_hand:
             early = self._deadlines.too_early(self._approvals.withheld, now)
@@ -265,6 +265,6 @@ class Agent:
         poll = self._announcements.seconds_to_ask(now)
         if poll is not None:
             return min(_LONGEST_SLEEP, poll)
-        # The next poll has to wait for the answer, which wakes the loop.
+        # The next poll waits for the answer, which wakes the loop.
         is_idle = self._announcements.is_quiet and self._recorder.is_up_to_date
         return _LONGEST_IDLE_SLEEP if is_idle else _LONGEST_SLEEP

@@ -43,15 +43,15 @@ class Announcements:
         self._poll = poll
         self._heard = heard
         self.document: Optional[Document] = None
-        """What IMDS told last."""
+        """The last answer of IMDS."""
         self.is_quiet = False
-        """Whether the poll under way goes on by itself as long as nothing new comes."""
+        """Whether the poll under way repeats itself until there is something new."""
         self.is_known_vm = is_known_vm
         """Whether what is tracked is known to be this VM's: it was here before it booted, or IMDS has said so."""
         self._next_poll = recorder.clocks.monotonic()
         self._doubt_until: Optional[float] = None
         self._ended_since: Dict[str, float] = {}
-        """Since when events that were to take this machine away have been over."""
+        """Since when events that were to end this machine have been over."""
         self._gone_since: Dict[str, float] = {}
         """Since when events that are tracked have not been listed any more."""
 
@@ -62,7 +62,7 @@ class Announcements:
         known = self.document if self._may_be_quiet() else None
         if self._poll.submit(known):
             self.is_quiet = known is not None
-            # From start to start, so that the pace is what was configured, whatever an answer takes.
+            # Measured from start to start: the configured pace holds however long an answer takes.
             self._next_poll = max(self._next_poll + self._recorder.config.imds.poll_interval, now)
 
     def seconds_to_ask(self, now: float) -> Optional[float]:
@@ -70,7 +70,7 @@ class Announcements:
         return None if self._poll.is_busy else max(0.0, self._next_poll - now)
 
     def collect(self, now: float) -> None:
-        """Take in what IMDS has answered."""
+        """Process the answer of IMDS."""
         for result in self._poll.collect():
             if isinstance(result, Poll):
                 self._recorder.counters.add("foghorn_polls_total", result="answered")
@@ -85,7 +85,7 @@ class Announcements:
             self._recorder.log(levels.NOTICE, "IMDS answers again")
         self._recorder.note(imds_problem=None)
         if not poll.is_identity_new and renamed(self._recorder.state, poll.document):
-            # Before it is made of it that the event is over for this machine.
+            # Checked before the event is taken to be over for this machine.
             self._heard.is_identity_wanted = True
             return
         vm_id = poll.vm_id or self._recorder.state.vm_id
@@ -120,15 +120,15 @@ class Announcements:
             if not self._recorder.state.in_doubt:
                 self._recorder.commit({"kind": "doubt"})
         elif self._recorder.state.in_doubt and self._doubt_until is None:
-            # How long it had lasted when the agent ended is not known, nor how long ago that was.
+            # Nobody knows how long it had lasted when the agent ended, or how long ago that was.
             self._doubt_until = now + SECONDS_OF_DOUBT
-        # It has its full length, whatever is listed in the meantime, and under which number.
+        # The wait has its full length, whatever is listed meanwhile, and under whichever incarnation.
         if self._doubt_until is not None and now >= self._doubt_until:
             self._doubt_until = None
         return self._doubt_until is not None
 
     def _missed(self, document: Document, now: float, wall: float) -> List[str]:
-        """The events that are not listed, and not over either: they may take this machine away now, or yet."""
+        """The events that are neither listed nor over: they may end this machine now, or later."""
         listed = {event.event_id.lower() for event in document.events}
         gone = {
             one.event_id: seconds_to_miss(one, self._recorder.rules, wall)
@@ -154,7 +154,7 @@ class Announcements:
             self._next_poll = max(self._next_poll, self._recorder.clocks.monotonic() + wait)
 
     def _may_be_quiet(self) -> bool:
-        """Whether a document that is the one before would change nothing."""
+        """Whether a document with an unchanged incarnation would change nothing."""
         return (
             not self._recorder.state.tracked
             and self._doubt_until is None

@@ -46,14 +46,14 @@ class Answers:
         self._leaving = leaving
         self._readiness = readiness
         self._counted_polls = 0
-        """Of the answers that told nothing new."""
+        """Counts the answers that had nothing new."""
         self._was_in = False
         """Whether this machine was in rotation at the last turn,"""
         self._in_since = recorder.clocks.monotonic()
         """and since when."""
         self._out_since: Optional[float] = None
         self._is_said_long = False
-        """Whether it was logged that this machine is out for long."""
+        """Whether the log says already that this machine has been out for long."""
 
     def respond(self, path: str) -> Optional[Tuple[int, str, bytes]]:
         """Answer one HTTP request; None for a path that is not there."""
@@ -80,7 +80,7 @@ class Answers:
         return None
 
     def status(self) -> Dict[str, Any]:
-        """What `/status` answers."""
+        """The document for `/status`."""
         now = datetime.fromtimestamp(self._recorder.clocks.wall(), timezone.utc)
         health = self._current_health()._replace(last_answer=self._heard.last_answer)
         return describe(
@@ -100,12 +100,12 @@ class Answers:
 
     @property
     def problems(self) -> List[str]:
-        """What is wrong now with what the agent needs, and with what it does, a line for each thing."""
+        """One line for each problem with what the agent needs or does."""
         dry = ["dry run: nothing is done"] if self._recorder.config.dry_run else []
         return dry + list_problems(self._current_health()) + [as_failure(one) for one in self._work.failing()]
 
     def _current_health(self) -> Health:
-        """With the doubts that come and go with the state."""
+        """The agent's health, with the doubts that depend on the state."""
         if not self._recorder.state.tracked:
             return self._recorder.health
         old = self._members.old_words()

@@ -20,7 +20,7 @@ from .recorder import Recorder
 
 _FIRST_RETRY = 2.0  # seconds between approvals that did not arrive
 _LONGEST_RETRY = 30.0
-_ONCE_MORE = 30.0  # seconds after one that did arrive, as long as the event has not begun
+_ONCE_MORE = 30.0  # seconds after one that arrived, while the event has not begun
 
 
 class Approvals:
@@ -50,12 +50,12 @@ class Approvals:
         self.without_plan: FrozenSet[str] = frozenset()
         """The ids of events for which nobody has configured anything."""
         self.is_last_before_dry_run = False
-        """Whether what was begun is to be brought to its end, and nothing approved, before a dry run begins."""
+        """Whether to finish what was begun, and approve nothing, before a dry run begins."""
         self._local_time: Any = None
-        """Once a policy asks for it."""
+        """Set when a policy asks for it."""
 
     def weigh(self, now: float) -> None:
-        """Find out which events are not to be approved now, whatever is ready, and why."""
+        """Find out which events must not be approved now even if they are ready, and why."""
         if not self._recorder.state.tracked and not self.checks.is_busy:
             self.withheld = {}
             self.without_plan = frozenset()
@@ -91,7 +91,7 @@ class Approvals:
         hooks: Dict[str, bool] = {}
 
         def has_hooks(stage: str) -> bool:
-            # Looked for once in a turn, however many events there are.
+            # Evaluated once in a turn, however many events there are.
             if stage not in hooks:
                 hooks[stage] = self._has_hooks(stage)
             return hooks[stage]
@@ -101,21 +101,21 @@ class Approvals:
             if one.over or one.is_manual or not has_nothing_to_do(one, plan, has_hooks):
                 continue
             found.add(one.event_id)
-            # The others are said to be withheld.
+            # The others are reported as withheld.
             if plan.approve == NEVER and one.event_id not in self.without_plan:
                 message = nothing_configured_for(one.event.event_type)
                 self._recorder.log(levels.NOTICE, message, event_id=one.event_id)
         self.without_plan = frozenset(found)
 
     def _clocks_of_zones(self) -> Any:
-        # Only here: most policies may approve at any time.
+        # Imported here: most policies may approve at any time.
         from foghorn_core.maintenance_policy.zones import LocalTime
 
         self._local_time = self._local_time or LocalTime()
         return self._local_time
 
     def ask(self, now: float) -> None:
-        """Approve what is to be approved now."""
+        """Approve the events that are due for approval now."""
         if self._session.is_busy:
             return
         members = self._members
@@ -129,7 +129,7 @@ class Approvals:
         if self._recorder.config.dry_run:
             self._say_what_would_be_approved([event for event in ready if event.event_id in due])
             return
-        # Written down before it is sent: after a crash it is known that Azure may have heard it.
+        # Recorded before it is sent: after a crash the agent knows that Azure may have received it.
         self._recorder.commit({"kind": "approving", "event_ids": due})
         if not self._recorder.is_up_to_date:
             return
@@ -144,7 +144,7 @@ class Approvals:
             self._sent.end(event.event_id)
 
     def collect(self, now: float) -> None:
-        """Take in what became of what was sent."""
+        """Process the outcomes of the approvals that were sent."""
         for result in self._session.collect():
             if isinstance(result, BaseException):
                 self._recorder.counters.add("foghorn_approvals_total", result="failed")
@@ -157,15 +157,15 @@ class Approvals:
 
 
 class _Sent:
-    """What became of the approvals that were sent. Times are on the monotonic clock."""
+    """The outcomes of approvals that were sent. Times are on the monotonic clock."""
 
     def __init__(self) -> None:
         self._sent: Sequence[str] = ()
         self._again_at: Dict[str, float] = {}
         self._waited: Dict[str, float] = {}
-        """How long each that did not arrive waits for its next try."""
+        """How long to wait before each approval that did not arrive is sent again."""
         self._alone: Set[str] = set()
-        """Those that were refused together: one of them may have been the reason."""
+        """Events that were refused in one request: one of them may have been the reason."""
 
     def due(self, event_ids: Sequence[str], now: float) -> List[str]:
         """Those of these events that are to be approved now, in one request."""
@@ -195,7 +195,7 @@ class _Sent:
             self._alone.discard(event_id)
 
     def end(self, event_id: str) -> None:
-        """Never send this one."""
+        """Never send this approval."""
         self._again_at[event_id] = float("inf")
 
     def keep(self, event_ids: Collection[str]) -> None:

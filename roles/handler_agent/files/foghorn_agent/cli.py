@@ -90,11 +90,11 @@ class Arguments(NamedTuple):
 
 
 class UsageError(Exception):
-    """The command line cannot be meant. The message says why."""
+    """The command line is wrong. The message says how."""
 
 
 class Failed(Exception):
-    """A command could not do what was asked for. The message says why, and what to do."""
+    """A command failed. The message says why, and what to do."""
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -118,7 +118,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         sys.stderr.write("foghorn-agent: %s\n" % error)
         return FAILED
     except BrokenPipeError:
-        # Whoever was reading (`head`, say) has seen enough.
+        # The reader (`head`, for example) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
 
@@ -209,7 +209,7 @@ _OPTIONS: Dict[str, Tuple[str, Callable[[str], Any]]] = {
 
 
 def _run(asked: Arguments, _output: TextIO) -> int:
-    # Only here: the other commands need none of it, and start faster.
+    # Imported here: the other commands do not need it, and start faster.
     from .precompile import forget
     from .service import serve
 
@@ -231,7 +231,7 @@ def _status(asked: Arguments, output: TextIO) -> int:
 
 
 def _ask_here(config: str) -> Optional[Tuple[str, Dict[str, Any]]]:
-    """Ask the service on this machine, if it runs; whoever may not read its configuration may do that, too."""
+    """Ask the service on this machine, if it runs. Users who may not read its configuration can do that as well."""
     directory = directory_of(os.environ, "RUNTIME_DIRECTORY") or (RUNTIME_DIRECTORY if config == DEFAULT_PATH else None)
     if directory is None:
         return None
@@ -258,7 +258,7 @@ def _ask_by_port(path: str) -> Tuple[str, Dict[str, Any]]:
 
 
 def _show(text: str, output: TextIO) -> None:
-    # In a locale without the characters, their escapes will do.
+    # In a locale without these characters, escapes are printed.
     encoding = output.encoding or "ascii"
     output.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -281,7 +281,7 @@ def _history(asked: Arguments, output: TextIO) -> int:
 
 
 def as_history_line(record: Dict[str, object]) -> str:
-    """Write one record of the journal for a person, whose terminal shows it and does nothing else."""
+    """Write one record of the journal for a person. Control characters are shown and not sent to the terminal."""
     at = record.get("at")
     when = format_date(datetime.fromtimestamp(at, timezone.utc)) if isinstance(at, (int, float)) else "-" * 20
     event = record.get("event")
@@ -303,12 +303,12 @@ def as_history_line(record: Dict[str, object]) -> str:
 
 
 def _check_config(asked: Arguments, output: TextIO) -> int:
-    # Only here: the agent's memory is dear.
+    # Imported here, to save the agent's memory.
     from .advice import advice_on_machine, advice_on_policies, fate_of_uncovered
 
     source = "standard input" if asked.config == _STANDARD_INPUT else asked.config
     config = _config_of(asked)
-    # What comes by standard input may be for another machine.
+    # A configuration on standard input may be meant for another machine.
     if asked.config != _STANDARD_INPUT and config.quorum.secret_file is not None:
         try:
             read_members_secrets(config.quorum.secret_file)
@@ -327,7 +327,7 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
 
 
 def _by_hand(asked: Arguments, output: TextIO) -> int:
-    # Only here: the other commands need none of it, and start faster.
+    # Imported here: the other commands do not need it, and start faster.
     from .io.control import ask_agent
 
     directory = load_config(asked.config).journal_directory
@@ -350,7 +350,7 @@ def _version(_asked: Arguments, output: TextIO) -> int:
 
 
 def _send_webhook(_asked: Arguments, output: TextIO) -> int:
-    # For the agent itself: what needs TLS, and its memory, runs in a process that ends.
+    # Called by the agent itself: TLS and the memory that it takes stay in a process that ends.
     from .http.delivery import send
 
     send(sys.stdin, output)
@@ -358,7 +358,7 @@ def _send_webhook(_asked: Arguments, output: TextIO) -> int:
 
 
 def _choose_python(asked: Arguments, output: TextIO) -> int:
-    # For the role.
+    # Called by the role.
     from .io.interpreter import NoInterpreter, choose
 
     try:
@@ -369,7 +369,7 @@ def _choose_python(asked: Arguments, output: TextIO) -> int:
 
 
 def _explain(asked: Arguments, output: TextIO) -> int:
-    # Only here: the agent's memory is dear.
+    # Imported here, to save the agent's memory.
     from foghorn_core.scheduled_events.document import parse_document
     from foghorn_core.scheduled_events.event import EVENT_TYPES
     from foghorn_core.scheduled_events.words import read_sources, read_types

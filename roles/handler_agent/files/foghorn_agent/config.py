@@ -51,7 +51,7 @@ from .io.paths import UnsafePath, check_path
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
-# In a match: Azure's own, and what is no event of Azure's.
+# In a match: Azure's types, and the type of a drain by hand.
 KNOWN_TYPES = (*EVENT_TYPES, MANUAL)
 DEFAULT_PATH = "/etc/foghorn/agent.json"
 DEFAULT_HOOKS_DIRECTORY = "/etc/foghorn/hooks.d"
@@ -59,14 +59,15 @@ DEFAULT_STATE_DIRECTORY = "/var/lib/foghorn"
 DEFAULT_PORT = 9797
 _OF_DRY_RUNS = "dry_run"
 DEFAULT_STEP_TIMEOUT = 60.0  # seconds
-# Azure's load balancers probe from here, and a probe is not a user.
+# Azure's load balancers probe from this address, and a probe is not a user.
 AZURE_PROBE_ADDRESS = "168.63.129.16"
 
 _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie", "x-api-key")
 _LONGEST_TIME = 86400.0
 _LARGEST_FILE = 1024 * 1024  # bytes
 _UNIT_SUFFIX = re.compile(r"\.(?:service|socket|target|timer|path|mount|automount|swap|slice|scope)\Z")
-# Of what Azure allows in the name of a VM, what can stand in a URL. Without a letter it would be an address.
+# The characters that Azure allows in the name of a VM and a URL can hold. Without a letter, the name would be an
+# address.
 _VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
 _NAME_HERE = "{name}"
 _COMMAND_LINE = "a list of texts whose first is an absolute path"
@@ -102,21 +103,21 @@ class Imds(NamedTuple):
 
 
 class Quorum(NamedTuple):
-    """Who else has to be ready for a shared event, and where each says so. Times are in seconds."""
+    """The members that have to be ready for a shared event, and their URLs. Times are in seconds."""
 
     secret_file: Optional[str] = None
-    """Holds what the members know and nobody else."""
+    """The file with the members' shared secret."""
     members: Mapping[NameKey, str] = {}
     """By the key of the name of the VM, the URL of its agent."""
     url: Optional[str] = None
-    """Of the agent of a VM that is not among the members, with `{name}` for the VM's name."""
+    """The URL of a VM's agent that is not among the members, with `{name}` for the VM's name."""
     interval: float = 2.0
     timeout: float = 5.0
     silent_after: float = 15.0
 
     @property
     def oldest_word(self) -> float:
-        """How old what a member said last may be to count: by then, it has been asked once more."""
+        """How old a member's last answer may be to count. By then it has been asked again."""
         return self.interval + self.timeout
 
     def url_of(self, name: str) -> Optional[str]:
@@ -131,7 +132,7 @@ class Quorum(NamedTuple):
 
 
 class Webhook(NamedTuple):
-    """Whom to tell of each change of stage."""
+    """Where to report each change of stage."""
 
     url: str
     headers: Tuple[Tuple[str, str], ...] = ()
@@ -141,9 +142,9 @@ class Webhook(NamedTuple):
     ca_file: Optional[str] = None
     timeout: float = 10.0
     stages: Optional[Tuple[str, ...]] = None
-    """Only these; None: all."""
+    """Only these stages. None: all."""
     states: Optional[Tuple[str, ...]] = None
-    """Of a stage only when it has got so far; None: always. What is no stage is told all the same."""
+    """Report a stage only when it has reached this status. None: always. What is no stage is always reported."""
     proxy: Optional[str] = None
     """`http://HOST[:PORT]`; None: none."""
     body: Any = None
@@ -158,28 +159,28 @@ class Config(NamedTuple):
     imds: Imds = Imds()
     listen: Tuple[Tuple[str, int], ...] = (("127.0.0.1", DEFAULT_PORT),)
     allow_from: Tuple[Network, ...] = ()
-    """Whose connections are taken; none: everybody's. The machine itself and Azure's probe always are."""
+    """The networks whose clients may connect. Empty: all. The machine itself and Azure's probe always may."""
     metrics_from: Tuple[Network, ...] = ()
-    """Who may ask for the metrics, besides the machine itself."""
+    """The networks whose clients may read the metrics, besides the machine itself."""
     ready_checks: Tuple[Check, ...] = ()
-    """What has to be well for the machine to be in rotation."""
+    """The checks that have to succeed for the machine to be in rotation."""
     hooks_directory: str = DEFAULT_HOOKS_DIRECTORY
     state_directory: str = DEFAULT_STATE_DIRECTORY
     margin: float = DEFAULT_MARGIN
     rules: Tuple[Rule, ...] = default_rules()
-    """The configured ones, and after them those of the defaults."""
+    """The configured policies, followed by the default ones."""
     quorum: Quorum = Quorum()
     keep_in_service: Optional[Keep] = None
-    """How many members are to stay in rotation while this machine leaves it, if it can wait."""
+    """How many members have to stay in rotation while this machine leaves it, if it can wait."""
     settle: float = 0.0
     """For how many seconds a member has to have been back in rotation to count as that."""
     webhooks: Tuple[Webhook, ...] = ()
     dry_run: bool = False
-    """Whether only to say what would be done."""
+    """Whether to report only what would be done."""
 
     @property
     def journal_directory(self) -> str:
-        """Where the agent keeps what it does. A dry run keeps it apart: nothing of it was really done."""
+        """The directory of the journal. A dry run has another one: nothing in it really happened."""
         return os.path.join(self.state_directory, _OF_DRY_RUNS) if self.dry_run else self.state_directory
 
 
@@ -259,7 +260,7 @@ def parse_config(content: Any, path: str = "configuration", knows_zones: bool = 
 
 
 def _demand_secret(config: Config, mistakes: List[str]) -> None:
-    """Without one, anybody who can send a packet could say that all are ready."""
+    """Without a secret, anybody who can send a packet could say that all are ready."""
     if config.quorum.secret_file is not None:
         return
     mistakes += [
@@ -273,7 +274,7 @@ def _demand_secret(config: Config, mistakes: List[str]) -> None:
 
 
 def _demand_members(config: Config, mistakes: List[str]) -> None:
-    """What cannot be kept would have every drain wait until its last moment."""
+    """A minimum that cannot be kept would make every drain wait until its last moment."""
     keep, members = config.keep_in_service, config.quorum.members
     if keep is None:
         if config.settle:
@@ -284,7 +285,7 @@ def _demand_members(config: Config, mistakes: List[str]) -> None:
             "keep_in_service: needs quorum.members, whose agents say if they are in rotation; quorum.url names none"
         )
         return
-    # They may name this machine as well, of which only its own name would tell.
+    # They may include this machine, which only its own name would show.
     others = len(members) - (config.imds.vm_name is not None and name_key(config.imds.vm_name) in members)
     if keep.of(others + 1) > min(others, MOST_MEMBERS):
         mistakes.append(
@@ -295,7 +296,7 @@ def _demand_members(config: Config, mistakes: List[str]) -> None:
 
 
 def _parse_keep(top: Section) -> Optional[Keep]:
-    # A template that gives nothing gives an empty text.
+    # A template that yields nothing yields an empty text.
     if not top.has("keep_in_service") or top.content["keep_in_service"] == "":
         return None
     value = top.content["keep_in_service"]
@@ -330,7 +331,7 @@ def _parse_imds(section: Section) -> Imds:
             lambda value: isinstance(value, str) and bool(_API_VERSION.match(value)),
         ),
         vm_name=section.text("vm_name"),
-        # More than 5 requests a second are refused, by whatever on this machine they are made.
+        # IMDS refuses more than 5 requests a second, from all processes of this machine together.
         poll_interval=section.seconds("poll_interval", defaults.poll_interval, least=0.25),
         first_timeout=section.seconds("first_timeout", defaults.first_timeout),
         timeout=section.seconds("timeout", defaults.timeout, least=5.0),
@@ -352,7 +353,7 @@ def _parse_listen(top: Section) -> Tuple[Tuple[str, int], ...]:
 def _parse_windows(section: Section, knows_zones: bool) -> Tuple[Window, ...]:
     if not section.has("approve_between"):
         return ()
-    # Only here: most policies may approve at any time.
+    # Imported here: most policies may approve at any time.
     from foghorn_core.maintenance_policy.zones import DIRECTORIES
 
     return read_windows(section, "approve_between", DIRECTORIES if knows_zones else ())
@@ -497,7 +498,7 @@ def _parse_quorum(section: Section) -> Quorum:
 
 
 def _parse_webhook(section: Section) -> Webhook:
-    # Only here: most agents have none.
+    # Imported here: most agents do not need it.
     from .http.bodies import problems_with
     from .http.delivery import require_secrecy, split_url
 
@@ -513,7 +514,7 @@ def _parse_webhook(section: Section) -> Webhook:
         if secret_file is not None or any(name.lower() in _SECRET_HEADERS for name, _value in named):
             require_secrecy(url)
     except ValueError as error:
-        # In words of its own: the URL itself may be a secret.
+        # The message does not quote the URL, which may be a secret.
         section.mistakes.append("%s.%s" % (section.path, error))
     body = section.checked("body", None, "an object, a list or text", lambda one: isinstance(one, (dict, list, str)))
     section.mistakes.extend("%s.body: %s" % (section.path, problem) for problem in problems_with(body))
@@ -543,7 +544,7 @@ def _is_proxy(value: Any) -> bool:
 
 
 def _is_argument(value: Any) -> bool:
-    # For the operating system a text ends at a NUL.
+    # The operating system ends a text at a NUL.
     return isinstance(value, str) and "\0" not in value
 
 

@@ -11,29 +11,31 @@ from .recorder import Recorder
 
 
 class Deadlines:
-    """Finds them when an event is first seen or its start has changed, and keeps them: that clock cannot be set."""
+    """Computes them when an event is first seen or its start changes, and keeps them: the monotonic clock cannot be
+    set.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._ends: Dict[str, Optional[float]] = {}
         self._starts: Dict[str, Optional[datetime]] = {}
-        """For which starts the others were found."""
+        """The starts from which the deadlines were computed."""
         self._begin_at: Dict[str, float] = {}
-        """When the work for events begins that is not to begin at once."""
+        """When the work begins for events with a later beginning."""
         self._begin_at_the_latest: Dict[str, float] = {}
         """When the work begins for events whose approval is withheld until then."""
 
     def of(self, event_id: str) -> Optional[float]:
-        """Until when the work for an event must be done; None where there is no such time."""
+        """When the work for an event must be done. None: at no particular time."""
         return self._ends.get(event_id)
 
     def left(self, event_id: str, now: float) -> Optional[float]:
-        """How many seconds there are until then."""
+        """How many seconds are left until the deadline of an event."""
         ends = self._ends.get(event_id)
         return None if ends is None else ends - now
 
     def all_left(self, now: float) -> "Dict[str, Optional[float]]":
-        """The same of each event."""
+        """How many seconds are left until the deadline of each event."""
         return {event_id: self.left(event_id, now) for event_id in self._ends}
 
     def too_early(self, withheld: Container[str], now: float) -> FrozenSet[str]:
@@ -42,16 +44,16 @@ class Deadlines:
         :param withheld: the ids of those that are not approved now
         """
         early = {key for key, begin_at in self._begin_at.items() if now < begin_at}
-        # As long as no approval would follow, it does not start any sooner for being prepared.
+        # While no approval can follow, preparing the machine does not make the event start any sooner.
         early.update(key for key, begin_at in self._begin_at_the_latest.items() if key in withheld and now < begin_at)
         return frozenset(early)
 
     def forget_starts(self) -> None:
-        """Have all of them found anew: the wall clock was set."""
+        """Recompute all of them: the wall clock was set."""
         self._starts = {}
 
     def forget_plans(self) -> None:
-        """Have found anew what depends on the plans."""
+        """Recompute what depends on the plans."""
         self._begin_at = {}
         self._ends = {key: ends for key, ends in self._ends.items() if self._starts.get(key) is None}
 
@@ -71,7 +73,7 @@ class Deadlines:
             elif start is None:
                 ends[key] = None
             elif key in self._ends and self._starts.get(key) == start:
-                # By the clock that cannot be set, from when the event was first seen.
+                # Measured by the monotonic clock, from the moment the event was first seen.
                 ends[key] = kept
                 if key in self._begin_at:
                     begin_at[key] = self._begin_at[key]

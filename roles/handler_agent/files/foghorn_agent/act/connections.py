@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Counts who is still connected, in what the kernel tells of its TCP connections."""
+"""Counts the connected clients, from the kernel's list of TCP connections."""
 
 import ipaddress
 import os
@@ -11,9 +11,10 @@ from typing import Container, Iterable, Iterator, List, Optional, Set, Tuple
 _ESTABLISHED = b"01"
 _MAPPED = 0xFFFF << 32  # ::ffff:0:0/96, where IPv4 addresses lie among those of IPv6
 _TRACKED = "nf_conntrack"
-# Tells that connections are tracked at all, whether or not the kernel lists them in /proc/net.
+# This file exists if connections are tracked at all, whether or not the kernel lists them in /proc/net.
 _TRACKED_COUNT = "/proc/sys/net/netfilter/nf_conntrack_count"
-# As it came in, and as its answers come back: where they differ, it was passed on. Counters stand in between on demand.
+# The addresses of the original direction and of the reply: they differ if the connection was passed on. Counters
+# stand between them if the kernel keeps any.
 _PASSED_ON = re.compile(
     rb" tcp .* ESTABLISHED src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+) "
     rb"(?:packets=\d+ bytes=\d+ )?src=(\S+) dst=\S+ sport=(\d+) "
@@ -49,7 +50,9 @@ def count_established(ports: Container[int], ignored: Iterable[str] = (), proc: 
 
 
 def problem_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACKED_COUNT) -> Optional[str]:
-    """Why connections that are passed on to containers cannot be counted here; None: they can, or there are none."""
+    """Why connections that are passed on to containers cannot be counted here. None if they can, or if there are
+    none.
+    """
     path = os.path.join(proc, _TRACKED)
     try:
         with open(path, "rb"):
@@ -80,7 +83,7 @@ def _passed_on(proc: str) -> Iterator[Tuple[int, int, int]]:
 
 
 def _own_addresses(proc: str) -> Optional[Set[int]]:
-    """The addresses of this machine; None if they cannot be told."""
+    """The addresses of this machine. None if they cannot be determined."""
     own: Set[int] = set()
     try:
         with open(os.path.join(proc, "fib_trie"), "rb") as tree:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the application is well enough for the machine to be in rotation.
+"""Whether the application is healthy enough for the machine to be in rotation.
 
 The probe asks the agent, which lives on when the application has died. So the agent looks after it, now and then and
 beside its loop, and the probe gets what was found last: a check that hangs holds up nobody.
@@ -41,7 +41,7 @@ class Check(NamedTuple):
     interval: float = 5.0
     timeout: float = 2.0
     failures: int = 2
-    """So many, one after the other, take the machine out. One success brings it back."""
+    """This many failures in a row take the machine out. One success brings it back."""
 
 
 class Readiness:
@@ -59,11 +59,13 @@ class Readiness:
 
     @property
     def failing(self) -> List[str]:
-        """The checks for which the machine must not be in rotation, by name. What was never seen well is not well."""
+        """The names of the checks that keep the machine out of rotation. A check that never succeeded counts as
+        failed.
+        """
         return [slot.check.name for slot in self._slots if not slot.is_ready]
 
     def describe(self) -> List[Dict[str, Any]]:
-        """The same for `/status`, each with what was found last."""
+        """The checks for `/status`, each with its last result."""
         return [
             {"name": slot.check.name, "ready": bool(slot.is_ready), "detail": slot.detail, "failures": slot.failed}
             for slot in self._slots
@@ -90,7 +92,7 @@ class Readiness:
                 slot.look.begin()
 
     def seconds_to_next(self, now: float) -> Optional[float]:
-        """How long nothing has to be done; None: for ever."""
+        """For how long there is nothing to do. None: for ever."""
         if self._ending or any(slot.is_busy for slot in self._slots):
             return _LOOK_AGAIN
         return min((max(0.0, slot.next_at - now) for slot in self._slots), default=None)
@@ -101,7 +103,7 @@ class Readiness:
             slot.look.end()
 
     def is_idle(self) -> bool:
-        """Whether nothing is left under way that was told to end."""
+        """Whether everything that was told to end has ended."""
         return all(look.is_over() for look in [slot.look for slot in self._slots] + self._ending)
 
     def _use(self, checks: Sequence[Check]) -> None:
@@ -131,7 +133,7 @@ class Readiness:
 
 
 class _Slot:
-    """What is known of one check."""
+    """The state of one check."""
 
     def __init__(self, check: Check, look: "Union[_OnNetwork, _OnMachine]") -> None:
         self.check = check
@@ -144,7 +146,7 @@ class _Slot:
 
 
 class _OnNetwork:
-    """A look that waits in a thread of its own."""
+    """A check that waits in a thread of its own."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
@@ -170,7 +172,7 @@ class _OnNetwork:
 
 
 class _OnMachine:
-    """A look that is a program."""
+    """A check that is a program."""
 
     def __init__(self, check: Check, clock: Callable[[], float]) -> None:
         self._check = check

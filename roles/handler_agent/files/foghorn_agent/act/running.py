@@ -33,11 +33,13 @@ class StepContext(NamedTuple):
     """Monotonic, in seconds."""
     proc_net: str = "/proc/net"
     say: Callable[[Work, str, str], None] = lambda _work, _program, _output: None
-    """Is given what a program of a step has said, once it has ended. Without a program it is the step that says it."""
+    """Receives the output of each program of a step when the program has ended. Without a program, the step itself
+    reports.
+    """
     note_hook: Callable[[Work, str], None] = lambda _work, _hook: None
-    """Is given the name of each hook that has succeeded, before the next begins."""
+    """Receives the name of each hook that has succeeded, before the next begins."""
     is_dry: bool = False
-    """Whether steps only say what they would do, and take no time for it but where they pause."""
+    """Whether steps only report what they would do. Only pauses take time then."""
 
 
 class Running:
@@ -66,7 +68,7 @@ class Running:
 
     @property
     def fileno(self) -> int:
-        """What becomes readable when there is something to take in; -1 when there is nothing to wait for."""
+        """The descriptor that becomes readable when there is something to read. -1: none."""
         return -1 if self._child is None else self._child.fileno()
 
     def poll(self) -> Optional[StepOutcome]:
@@ -80,7 +82,7 @@ class Running:
         return self._outcome
 
     def shorten(self, seconds: float) -> None:
-        """Leave it only so many seconds from now: the deadline has come nearer."""
+        """Reduce the time that is left to this many seconds: the deadline has come nearer."""
         ends = self._around.clock() + seconds
         if ends < self._ends:
             self._ends = ends
@@ -91,7 +93,7 @@ class Running:
                 self._child.shorten(seconds, reason)
 
     def end(self, reason: str, grace_seconds: Optional[float] = None) -> None:
-        """End it now. What it started gets SIGTERM, and SIGKILL if that does not help within the grace."""
+        """End the step now. Its processes get SIGTERM, and SIGKILL when the grace is over."""
         self._ended_for = reason
         self._hooks_left = []
         if self._child is not None:
@@ -104,7 +106,7 @@ class Running:
         elif self.work.is_look:
             self._run(["systemctl", "is-active", "--", step.stops])
         elif self._around.is_dry and self.work.stage != CHECK and step.kind != PAUSE:
-            # A check only looks, and whether an event would be approved depends on it.
+            # A check changes nothing, and the approval of an event depends on it.
             self._outcome = self._would()
             self._around.say(self.work, "", self._outcome.output or self._outcome.reason)
         elif step.kind == COMMAND:
@@ -120,7 +122,7 @@ class Running:
                 self._run_next_hook(self.work.hook_seconds)
 
     def _would(self) -> StepOutcome:
-        """What becomes of a step of a dry run: what would keep it from being begun does so here, too."""
+        """Report a step in a dry run. It fails for the reasons that would keep the real step from starting."""
         step = self.work.step
         if step.kind == WAIT_CONNECTIONS:
             ports = ", ".join(str(port) for port in step.ports)
@@ -137,14 +139,14 @@ class Running:
             return self._failed(str(error))
         if step.stops or step.starts:
             return self._succeeded("would %s %s" % ("stop" if step.stops else "start", step.stops or step.starts))
-        # Its arguments are not for everybody who reads the log.
+        # Readers of the log may not be allowed to see its arguments.
         return self._succeeded("would run %s" % step.argv[0])
 
     def _run_program(self, argv: List[str]) -> None:
         try:
             if os.path.isabs(argv[0]):
-                # Looked at each time, as a hook is: a configuration that was good when it was checked says nothing
-                # about who has been at the program since.
+                # Checked at each start, as a hook is: the program may have changed since the configuration was
+                # checked.
                 check_path(argv[0])
         except UnsafePath as error:
             self._outcome = self._failed(str(error))
@@ -179,14 +181,14 @@ class Running:
         """
         seconds, reason = self._seconds_left(), _CUT_OFF
         if self._is_short and self._hooks_left:
-            # One that hangs must not take the time of the others, which may be what matters most.
+            # One hook that hangs must not use up the time of the others, which may matter more.
             own = seconds / (len(self._hooks_left) + 1)
             seconds, reason = own if share is None else min(own, share), _SHARE_IS_UP
         elif not self._is_cut:
             reason = "timed out after %g s" % self.work.step.timeout
         longest = self.work.step.hook_timeout
         if longest is not None and longest < seconds:
-            # It has failed by itself, and is tried again.
+            # It failed before its time was up, and is tried again.
             return longest, "timed out after %g s" % longest, False
         return seconds, reason, self._is_cut
 
@@ -219,7 +221,7 @@ class Running:
         if step.kind == PAUSE:
             if now < self._ends:
                 return None
-            # The time may not have been enough for what it waited for.
+            # What it waited for may have needed more time.
             return self._failed(_CUT_OFF, cut_off=True) if self._is_cut else self._succeeded("")
         if now < self._next_count:
             return None
@@ -228,7 +230,7 @@ class Running:
         except (OSError, ValueError) as error:
             return self._failed("connections cannot be counted: %s" % error)
         counted = self._around.clock()
-        # Of a machine with very many connections, no more than a tenth of the time.
+        # With very many connections, counting takes at most a tenth of the time.
         self._next_count = counted + max(_CONNECTIONS_INTERVAL, 10 * (counted - now))
         if left == 0:
             problem = problem_with_containers(self._around.proc_net)
@@ -237,7 +239,7 @@ class Running:
             return None
         if self._is_cut:
             return self._failed("%s with %d connections left" % (_CUT_OFF, left), cut_off=True)
-        # The bound on the wait, not a failure: whoever is still connected was given this time.
+        # This is the limit of the wait and no failure: clients that are still connected had this time to finish.
         return self._succeeded("%d connections were left" % left)
 
     def _seconds_left(self) -> float:
@@ -258,7 +260,7 @@ def say_output(log: Log, work: Work, program: str, output: str) -> None:
     :param program: what has said it; empty if that was the step itself
     """
     lines = [line for line in (line.strip() for line in output.splitlines()) if line]
-    # A program that is the step goes by the step's name.
+    # If the step is a single program, the log names the step.
     hook = "%s: " % program if program and work.step.kind == HOOKS else ""
     head = "%s %s: %s: %s: %s" % (work.event.event_type, work.event.event_id, work.stage, work.step.name, hook)
     if len(lines) > _MOST_LINES:

@@ -19,7 +19,7 @@ from ..io.paths import UnsafePath, check_path
 
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
-# Nothing of the agent's own environment: a step behaves the same however the agent was started.
+# Steps do not inherit the agent's environment: they behave identically however the agent was started.
 _ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LANG": "C.UTF-8",
@@ -39,7 +39,7 @@ _PATIENCE_AFTER_KILL = 2.0  # seconds
 _RESTORED_BY_POPEN = (signal.SIGPIPE, signal.SIGXFSZ)
 
 _HOOK_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\Z")
-# What package managers leave beside a file that was changed.
+# Package managers leave these beside a file that was changed.
 _NO_HOOK = re.compile(r"\.(?:rpmnew|rpmsave|rpmorig|dpkg-[a-z]+)\Z")
 
 
@@ -48,16 +48,16 @@ class StepOutcome(NamedTuple):
 
     succeeded: bool
     reason: str
-    """Why it did not succeed: `exit status 3`, `killed by SIGKILL`, or why it was cut short."""
+    """Why it failed: `exit status 3`, `killed by SIGKILL`, or why it was ended early."""
     exit_status: Optional[int]
     """None if it did not exit by itself."""
     output: str
-    """The last 8 KiB of its standard output and error. An ellipsis stands for what came before."""
+    """The last 8 KiB of its standard output and error. An ellipsis marks what was cut off."""
     seconds: float
     cut_off: bool = False
-    """Whether the plan had no more time for it, so that this is why it did not succeed."""
+    """Whether it failed because the plan had no more time for it."""
     hook: str = ""
-    """Of a directory of hooks: the name of the one that did not succeed, if it was one of them."""
+    """With a directory of hooks: the name of the hook that failed, if one did."""
     hooks_left: int = 0
     """How many hooks come after that one."""
 
@@ -116,7 +116,8 @@ class Child:
         self._stdin = _without_blocking(self._process.stdin)
         self._stdout = _without_blocking(self._process.stdout)
         if len(stdin) > _CHUNK:
-            # All of it in the pipe at once, if the system allows; otherwise `poll` hands it over bit by bit.
+            # Write all of it into the pipe at once if the system allows it. Otherwise `poll` writes it piece by
+            # piece.
             _enlarge(self._stdin, len(stdin))
         self._give_input()
 
@@ -152,7 +153,7 @@ class Child:
     def _advance(self) -> Optional[StepOutcome]:
         self._give_input()
         status = None if self._own_outcome is not None else self._reap()
-        # After the look at the process: what it wrote before it ended is in the pipe by now.
+        # Read after the process was checked: everything that it wrote before it ended is in the pipe by then.
         self._take_output()
         if status is not None:
             self._own_outcome = self._judge(status)
@@ -202,7 +203,7 @@ class Child:
             return -1
         if pid == 0:
             return None
-        # So that Popen does not look for it once more.
+        # This keeps Popen from waiting for it again.
         self._process.returncode = status
         return status
 
@@ -216,7 +217,7 @@ class Child:
         return True
 
     def _signal_group(self, number: int) -> None:
-        # Otherwise it has just ended, or has become another user's: the next look will tell.
+        # Otherwise the process has just ended, or its id belongs to another user now: the next poll finds out.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
@@ -227,7 +228,7 @@ class Child:
             # As much as the pipe takes; None is nothing.
             self._input = self._input[self._stdin.write(self._input) or 0 :]
         except BrokenPipeError:
-            # The command does not read its input. Many do not.
+            # The command does not read its input, as many do not.
             self._input = self._input[:0]
         if not self._input:
             self._stdin.close()
@@ -332,8 +333,8 @@ def _set_what_is_inherited() -> Callable[[], None]:
     score = _set_oom_score("0")
     mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
     umask = os.umask(_UMASK)
-    # A signal that is ignored stays so in the child, one that is handled does not. So for this moment these
-    # are handled, by doing nothing.
+    # A child keeps ignoring a signal that is ignored, and resets one that has a handler. For this moment the signals
+    # therefore have a handler that does nothing.
     ignored = [
         number
         for number in range(1, signal.NSIG)
@@ -378,7 +379,7 @@ def _without_blocking(pipe: Any) -> Any:
 
 
 def _enlarge(pipe: Any, size: int) -> None:
-    # Otherwise it is more than this user may have.
+    # Otherwise the limit is higher than this user may set.
     with contextlib.suppress(OSError):
         fcntl.fcntl(pipe.fileno(), _SET_PIPE_SIZE, min(size, _LARGEST_PIPE))
 

@@ -22,7 +22,7 @@ from ..io.notify import Notifier
 from ..io.signals import Signals
 
 _LOOK_AGAIN = 1.0  # seconds
-# What hinders may lie outside of the file: a directory above it, or a disk.
+# The cause may be outside the file: a directory above it, or a disk.
 _LOAD_AGAIN = 60.0  # seconds
 _SAY_AGAIN = 600.0  # seconds until the same is logged again
 
@@ -80,7 +80,7 @@ def wait_for_config(
 
 
 class _Waiting:
-    """What is answered meanwhile."""
+    """What the endpoint answers meanwhile."""
 
     def __init__(self, error: ConfigError, is_out: bool) -> None:
         self.error = error
@@ -89,12 +89,12 @@ class _Waiting:
     def respond(self, asked: Asked) -> Optional[Response]:
         """Answer one request; None for a path that is not there."""
         if asked.path == "/readyz":
-            # The machine serves as it did before: the agent's problem is not its application's.
+            # The machine serves as before: a mistake in the agent's configuration is no failure of the application.
             if self._is_out:
                 return Response(503, "text/plain", b"out of rotation\n")
             return Response(200, "text/plain", b"in rotation\n")
         if asked.path == "/healthz":
-            # What the file holds is nobody's business but this machine's.
+            # The content of the file is private to this machine.
             detail = "configuration: %s\n" % self.error if asked.is_local else ""
             text = "nothing is handled\n" + detail
             return Response(503, "text/plain; charset=utf-8", text.encode("utf-8", "replace"))

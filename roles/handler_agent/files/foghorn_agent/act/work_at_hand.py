@@ -48,13 +48,13 @@ class Retry(NamedTuple):
     wait: float
     """Seconds from the failure to then."""
     ends: float
-    """When its time is up, on the monotonic clock."""
+    """The end of its time, on the monotonic clock."""
     tries_end: float
-    """When it is given up: the same, but for a hook that has to leave others their share."""
+    """When the agent gives it up: equal to `ends`, except for a hook that has to leave the others their share."""
     next_try: float
     """The same as `again_at`, in seconds since the epoch."""
     is_for_next_hook: bool = False
-    """Whether it goes on with the hooks after that one, which has succeeded since or was given up."""
+    """Whether the step goes on with the hooks after this one, which has succeeded meanwhile or was given up."""
 
 
 class WorkAtHand:
@@ -78,11 +78,11 @@ class WorkAtHand:
         self._running: Optional[Running] = None
         self._running_until: Optional[float] = None
         self._settled: Optional[State] = None
-        """The state in which there was nothing left to do, """
+        """The last state in which there was nothing left to do,"""
         self._settled_waiting: FrozenSet[str] = frozenset()
-        """and the events for which it was too early then."""
+        """and the events that were too early at that time."""
         self._is_taken_over = False
-        """Whether what is running was told to end, to be run again or never."""
+        """Whether the running step was told to end, to run again later or never."""
         self._retry: Optional[Retry] = None
         self._tries_end = 0.0
         """Until when the step that is running may be tried."""
@@ -102,7 +102,7 @@ class WorkAtHand:
         return self._running is None or self._running.poll() is not None
 
     def seconds_to_act(self, now: float) -> Optional[float]:
-        """How long nothing has to be done about it; None: for ever."""
+        """For how long there is nothing to do. None: for ever."""
         if self._running is not None:
             return SECONDS_TO_LOOK_AGAIN
         if self._retry is not None and now < self._retry.again_at:
@@ -110,7 +110,7 @@ class WorkAtHand:
         return None
 
     def think_again(self) -> None:
-        """Decide anew, though nothing is known that was not before: what it is judged by has changed."""
+        """Decide again although the state is unchanged: the rules for the decision have changed."""
         self._settled = None
 
     def note_hook(self, work: Work, hook: str) -> None:
@@ -120,7 +120,7 @@ class WorkAtHand:
             self._retry = self._retry._replace(tries_end=self._retry.ends, is_for_next_hook=True)
 
     def failing(self) -> List[Failing]:
-        """The steps that have failed: for good, and lately."""
+        """The steps that have failed: finally, and recently."""
         found = failures(self._recorder.state)
         retry = self._retry
         if (
@@ -142,7 +142,7 @@ class WorkAtHand:
         return found
 
     def collect(self) -> None:
-        """Take in what became of the step that is running."""
+        """Process the outcome of the step that is running."""
         if self._running is None:
             return
         outcome = self._running.poll()
@@ -164,7 +164,7 @@ class WorkAtHand:
         if one is None:
             return
         if work.is_look:
-            # Written down before it is stopped: afterwards nobody could tell.
+            # Recorded before the unit is stopped: afterwards nobody could tell whether it ran.
             self._recorder.commit(found(work, outcome))
             return
         again_in = self._schedule_retry(work, outcome)
@@ -180,7 +180,7 @@ class WorkAtHand:
         self._end_tries(one, work, outcome, self._tries_end)
 
     def _schedule_retry(self, work: Work, outcome: StepOutcome) -> Optional[float]:
-        """Have a step tried again that failed by itself, as long as its time allows; a restore for ever."""
+        """Try a failed step again while its time allows it. A restore is tried for ever."""
         before = self._retry if self._retry is not None and self._retry.work.is_same_as(work) else None
         if before is not None and work.stage != RESTORE and before.outcome.hook != outcome.hook:
             before = None
@@ -205,7 +205,7 @@ class WorkAtHand:
         """Until when a step, or the hook of it that has failed, is tried again."""
         if not outcome.hooks_left:
             return self._tries_end
-        # The deadline may have come nearer since the step began; after it, a step has as much time as without one.
+        # The deadline may have come nearer since the step began. After the deadline, a step has its full time.
         left = self._deadlines.left(work.event.event_id, now)
         ends = self._tries_end if left is None or left <= 0 else min(self._tries_end, now + left)
         return share_of(outcome, now, ends)
@@ -278,14 +278,14 @@ class WorkAtHand:
                     return
                 self._let_go()
             if work is None:
-                # Until something new is known, there is nothing to decide. A restore may only be waiting.
+                # Nothing is decided until something new is known. A restore may only be waiting.
                 self._settled, self._settled_waiting = None if is_waiting else self._recorder.state, waiting
                 return
             running = self._begin(work)
             outcome = running.poll()
             if outcome is None:
                 return
-            # It took no time at all, so that the next may begin in this very turn.
+            # The step took no time, and the next may begin in this turn of the loop.
             self._let_go()
             self._note_outcome(work, outcome)
 
@@ -322,7 +322,7 @@ class WorkAtHand:
         return self._running
 
     def _take_over(self, running: Running, work: Optional[Work]) -> None:
-        """End what is running in favour of this work, which begins once it has ended: no two steps run side by side."""
+        """End the running step in favour of this one, which begins afterwards: two steps never run side by side."""
         is_eviction = work is not None and work.stage != RESTORE and work.event.event_type == "Preempt"
         reason = "its event is over" if work is None or work.stage == RESTORE else "taken over by a more urgent event"
         if not self._is_taken_over:

@@ -56,18 +56,18 @@ from .state import BEGUN, ENDED, FAILED, MANUAL_ID, PENDING, SUCCEEDED, WITHDRAW
 from .undo import Undo, undo_of
 
 _STAGES_BEFORE = (DRAIN, SHUTDOWN)
-# What `systemctl is-active` says of a unit that does not run, or is just being stopped by somebody else.
+# The states in which `systemctl is-active` reports a unit that does not run, or that somebody else is stopping.
 _STATES_OF_REST = ("inactive", "failed", "deactivating", "unknown")
 
-# An event that has begun may take the machine at any moment; this is what its stages may hope for.
+# An event that has started may hit the machine at any moment. Its stages plan with this much time.
 SECONDS_ONCE_STARTED = 30.0
 # After the service was disabled and enabled again, events take up to five minutes to be listed once more.
 SECONDS_OF_DOUBT = 300.0
-# It is a question to the service manager, which is busy if it takes longer.
+# The service manager answers sooner unless it is busy.
 SECONDS_TO_LOOK = 5.0
-# A machine that still runs so long after the end of what was to take it away has not been taken away.
+# A machine that still runs this long after the end of an event that was to end it has survived the event.
 SECONDS_TO_SURVIVE = 300.0
-# What takes the machine away may do so within these, once it is no longer listed.
+# An event that is no longer listed may still end the machine within this time.
 SECONDS_TO_VANISH = 45.0
 
 
@@ -89,14 +89,14 @@ class Work(NamedTuple):
     outcome: str = ""
     """With a restore: how the event ended, one of `OUTCOMES`."""
     hooks_done: Tuple[str, ...] = ()
-    """With a directory of hooks: the names of those that have ended already."""
+    """With a directory of hooks: the names of the hooks that have ended."""
     is_short: bool = False
     """Whether it is less than half of its own timeout, so that hooks have to share what there is."""
     hook_seconds: Optional[float] = None
-    """With a directory of hooks of which one is tried again: what is left of that one's share."""
+    """With a directory of hooks, one of which is tried again: what is left of that hook's share."""
 
     def is_same_as(self, other: "Optional[Work]") -> bool:
-        """Whether it is the same step of the same event; the time left may differ."""
+        """Whether both are the same step of the same event; the time left may differ."""
         return (
             other is not None
             and same_name(self.event.event_id, other.event.event_id)
@@ -108,7 +108,7 @@ class MemberStatus(NamedTuple):
     """What another VM says about a shared event."""
 
     ready: bool
-    """It has done all that it wants to do before."""
+    """It has done everything that it wants to do before the event."""
     willing: bool
     """Its own plan lets the event be approved."""
     approves: bool
@@ -135,7 +135,7 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool, misse
     """
     records: List[Record] = []
     tracked = {one.event_id.lower(): one for one in state.tracked}
-    # Each once, whatever the document says.
+    # Each event once, whatever the document says.
     listed = {event.event_id.lower(): event for event in document.events if state.hits_me(event)}
     for key, event in listed.items():
         if key in state.forgotten or key == MANUAL_ID:
@@ -152,7 +152,7 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool, misse
     for key in hidden.difference(listed, state.forgotten):
         one = tracked[key]
         if one.over is None and not one.is_manual and one.event.event_status != UNREADABLE:
-            # It is listed, for all that anybody knows, and must not be approved.
+            # IMDS may still list it, and it must not be approved.
             event = one.event._replace(event_status=UNREADABLE)
             records.append({"kind": "changed", "event": event_as_azure(event), "event_id": one.event_id})
     if not in_doubt:
@@ -161,11 +161,12 @@ def observe(state: State, document: Document, wall: float, in_doubt: bool, misse
             if one.over is None and not one.is_manual and one.event_id.lower() not in listed_ids:
                 if one.event_id in missed:
                     continue
-                # If the machine has booted since, that was most likely the event: nobody was there to see it start.
+                # If the machine has booted since, the event was most likely the cause: nobody was there to see it
+                # start.
                 how = ENDED if one.started or one.rebooted else WITHDRAWN
                 records.append({"kind": "over", "event_id": one.event_id, "how": how})
         records += [{"kind": "unlisted", "event_id": key} for key in state.forgotten if key not in listed_ids]
-        # As long as one is missed, the list that it was in counts as the last one.
+        # While an event is missing, the last list that had it stays the last one.
         if not missed and (document.incarnation != state.incarnation or state.in_doubt):
             records.append({"kind": "incarnation", "incarnation": document.incarnation})
     return records
@@ -184,7 +185,7 @@ def may_have_taken_effect(one: Tracked, wall: float) -> bool:
 
 
 def seconds_to_miss(one: Tracked, rules: Sequence[Rule], wall: float) -> float:
-    """How long an event that is no longer listed is not taken for over."""
+    """For how long an event that is no longer listed does not count as over."""
     if may_have_taken_effect(one, wall):
         return SECONDS_TO_VANISH
     is_advised = one.first.is_advisory and one.took_out and one.over is None and not one.rebooted
@@ -192,7 +193,7 @@ def seconds_to_miss(one: Tracked, rules: Sequence[Rule], wall: float) -> float:
 
 
 def renamed(state: State, document: Document) -> bool:
-    """Whether an event that is tracked is listed for others now: it is, or this VM has another name."""
+    """Whether a tracked event now affects only other VMs in the list: they are named, or this VM has another name."""
     live = {one.event_id.lower() for one in state.tracked if one.over is None}
     return any(
         event.event_id.lower() in live and not event.is_of_unknown_vms and not state.hits_me(event)
@@ -220,7 +221,7 @@ def restarted(before: Optional[Document], document: Document) -> bool:
 
 
 def remembered(state: State) -> Optional[Document]:
-    """The document that was read last, as far as the journal tells: of its events, those of this machine."""
+    """The last document, as far as the journal knows: its events of this machine."""
     if state.incarnation is None:
         return None
     return Document(
@@ -239,7 +240,7 @@ def transitions(state: State, rules: Sequence[Rule], waiting: AbstractSet[str] =
     records: List[Record] = []
     may_restore = _may_restore(state, rules, waiting)
     if state.restore.state == BEGUN and not may_restore:
-        # Before anything else is done to the machine: a later restore has to undo that, too, and begins anew.
+        # Before anything else is done to the machine: a later restore has to undo this as well, and starts again.
         records.append(_restore_record(state, FAILED))
     halted = None
     for one, plan, stage in _stages_to_do(state, rules, waiting):
@@ -266,7 +267,7 @@ def transitions(state: State, rules: Sequence[Rule], waiting: AbstractSet[str] =
 
 
 def _what_came_of(one: Tracked, plan: Plan, stage: str) -> Dict[str, List[str]]:
-    """The units that a stage has stopped, and the steps that failed or did not end in time, for those who are told."""
+    """The units that a stage has stopped, and the steps that failed or did not end in time, for notifications."""
     failed = {failure.name: failure.reason for failure in one.failures if failure.stage == stage}
     done = one.progress(stage).done
     stopped = [
@@ -277,7 +278,7 @@ def _what_came_of(one: Tracked, plan: Plan, stage: str) -> Dict[str, List[str]]:
 
 
 def is_wanted(state: State, rules: Sequence[Rule], work: Work) -> bool:
-    """Whether a step that was begun some time ago still has to be done."""
+    """Whether a step that began some time ago still has to be done."""
     if work.stage == RESTORE:
         return state.restore.state == BEGUN and work.key in dict(_restore_left(state, rules))
     one = state.find(work.event.event_id)
@@ -287,7 +288,7 @@ def is_wanted(state: State, rules: Sequence[Rule], work: Work) -> bool:
 
 
 def _restore_record(state: State, progress: str) -> Record:
-    """With what it is that the machine comes back from: afterwards, it is forgotten."""
+    """The events that the machine comes back from: they are forgotten afterwards."""
     back_from = [
         {"event_id": one.event_id, "event_type": one.event.event_type, "outcome": one.outcome}
         for one in state.tracked
@@ -314,7 +315,8 @@ def next_work(
             remaining += one.shutdown.left_of(plan.steps(SHUTDOWN))
         seconds = seconds_for([each for _key, each in remaining], seconds_left.get(one.event_id))
         if seconds <= 0 and stage == SHUTDOWN:
-            # Too late to be ready, not too late to stop as well as time allows: it is Azure that ends it.
+            # The machine can no longer be ready in time. It can still stop as well as time allows, since Azure ends
+            # it.
             seconds = step.timeout
         if step.stops and key not in one.looked:
             seconds = min(seconds, SECONDS_TO_LOOK)
@@ -358,7 +360,7 @@ def with_hooks_given_up(work: Work, plan: Plan, failures: Sequence[HookFailure],
     if not outcome.succeeded:
         cut_off.append(outcome.cut_off)
         reasons.append(outcome.reason)
-    # One that failed by itself ends a plan that ends with a failure; one that nobody has seen fail is not forgiven.
+    # A hook that failed by itself ends a plan that ends with a failure. A hook that ran out of time is not forgiven.
     is_cut_off = all(cut_off) if plan.on_failure == STOP else any(cut_off)
     return outcome._replace(succeeded=False, reason="; ".join(reasons), cut_off=is_cut_off)
 
@@ -400,7 +402,7 @@ def ended(work: Work, plan: Plan, outcome: StepOutcome) -> Record:
         "succeeded": outcome.succeeded,
         "reason": outcome.reason,
         "seconds": round(outcome.seconds, 3),
-        # What the plan had no time for is not forgiven: nobody has seen it fail.
+        # A step that the plan had no time for is not forgiven: nobody has seen it fail.
         "forbids_approval": failed and (outcome.cut_off or plan.on_failure != IGNORE),
         # A step that ran out of the plan's time leaves the rest of the plan its share.
         "ends_plan": failed and not outcome.cut_off and plan.on_failure == STOP,
@@ -439,7 +441,7 @@ def seconds_before_start(left: float, margin: float) -> float:
     :param margin: seconds before the start at which they must be done, as far as half of what is left allows
     """
     if left <= 0:
-        # It may start at any moment, but has not. That is no worse than one that has.
+        # The event may start at any moment, and has not started. That is no worse than an event that has started.
         return SECONDS_ONCE_STARTED
     return left - min(margin, left / 2)
 
@@ -447,7 +449,7 @@ def seconds_before_start(left: float, margin: float) -> float:
 def plan_of(rules: Sequence[Rule], one: Tracked) -> Plan:
     """The plan for an event, which stays the same for all of its life."""
     plan = manual_plan(rules) if one.is_manual else plan_for(rules, one.first, one.notice)
-    # What only may come never starts: there is nothing to approve, and no start to wait for.
+    # A probable event never starts: there is nothing to approve, and no start to wait for.
     return plan._replace(approve=NEVER, begin_before=None) if one.first.is_advisory else plan
 
 
@@ -464,7 +466,7 @@ def restore_steps(state: State, rules: Sequence[Rule]) -> "Dict[str, Step]":
             for key, step in keyed(undo.steps):
                 steps.setdefault(key, step)
             for unit, key in undo.stops:
-                # A journal of before tells what was stopped, and not how it was found.
+                # An older journal has what was stopped, and not whether it ran before.
                 ran[unit] = ran.get(unit, False) or key in one.drain.done + one.shutdown.done
     ran.update(state.found)
     return {key: step for key, step in steps.items() if ran.get(step.starts, True)}
@@ -504,7 +506,7 @@ def has_nothing_to_do(one: Tracked, plan: Plan, has_hooks: Callable[[str], bool]
     return (
         plan.is_default
         and not (one.prepared or one.flawed or one.halted)
-        # A hook that comes after its stage has ended is not run any more.
+        # A hook that is added after its stage has ended does not run.
         and not any(one.progress(stage).left_of(plan.steps(stage)) and has_hooks(stage) for stage in _STAGES_BEFORE)
     )
 
@@ -512,7 +514,7 @@ def has_nothing_to_do(one: Tracked, plan: Plan, has_hooks: Callable[[str], bool]
 def is_ready(one: Tracked, plan: Plan) -> bool:
     """Whether all that the plan wants before the event has succeeded, and still holds."""
     return (
-        # Until the next document tells whether it booted by the event, or has to be prepared anew.
+        # Until the next document shows whether the event booted the machine, or the machine has to be prepared again.
         not one.rebooted
         and not one.flawed
         and not one.halted
@@ -561,7 +563,7 @@ def to_approve(
                 continue
             before = members[: members.index(me)]
             replaced = [name for name in before if name in silent]
-            # One that would not approve is passed over, however alive it is.
+            # A VM that would not approve is passed over even if it answers.
             if all(name in replaced or not heard.get(name, _UNHEARD).approves for name in before) and all(
                 heard.get(name, _UNHEARD).agrees and (name in replaced or name not in stale)
                 for name in members
@@ -582,7 +584,7 @@ def _stages_to_do(
             progress = one.progress(stage)
             if one.halted and progress.state == FAILED:
                 break
-            # What has ended begins anew if the configuration has got further steps in the meantime.
+            # A stage that has ended begins again if the configuration has new steps by now.
             if getattr(plan, stage) is not None and (
                 progress.state not in (SUCCEEDED, FAILED) or progress.left_of(plan.steps(stage))
             ):
@@ -596,14 +598,14 @@ def awaiting_approval(state: State, rules: Sequence[Rule]) -> "List[Tuple[Tracke
 
 
 def _is_waiting(one: Tracked, waiting: AbstractSet[str]) -> bool:
-    # What has begun goes on, should the event have been put off.
+    # An event whose work has begun goes on if it is postponed.
     return one.event_id in waiting and not one.took_out
 
 
 def _order_of_work(one: Tracked) -> "Tuple[bool, bool, float]":
     start = one.event.not_before
-    # An eviction leaves half a minute: it goes ahead even of what has begun. Nobody waits for a drain by hand but the
-    # one who asked for it: it stands back for every event.
+    # An eviction leaves half a minute and interrupts even work that has begun. A drain by hand yields to every event:
+    # only the person who asked for it waits for it.
     return one.event.event_type != "Preempt", one.is_manual, 0.0 if start is None or one.started else start.timestamp()
 
 
@@ -611,7 +613,8 @@ def _may_restore(state: State, rules: Sequence[Rule], waiting: AbstractSet[str])
     """Whether the machine is out of rotation although nothing is left that it should be out for."""
     if not state.is_out or state.is_incomplete or any(one.is_final for one in state.tracked):
         return False
-    # Nor before the end of what it was taken out for, should the configuration have lost its plan in the meantime.
+    # It also stays out until the event is over that it left rotation for, even if the configuration has no plan for
+    # the event any more.
     return not any(
         one.over is None and not _is_waiting(one, waiting) and (one.took_out or plan_of(rules, one).takes_out)
         for one in state.tracked

@@ -11,7 +11,7 @@ from .state import State
 
 
 def doubt_about_records(state: State, kept_at: str) -> Optional[str]:
-    """What the journal lacks.
+    """The gaps of the journal.
 
     :param kept_at: where a journal that could not be read as a whole is kept
     """
@@ -26,7 +26,7 @@ def doubt_about_records(state: State, kept_at: str) -> Optional[str]:
 
 
 def doubt_about_name(state: State) -> Optional[str]:
-    """Which events are tracked that know this VM by a name that it no longer has."""
+    """Tracked events that name this VM by a name that it no longer has."""
     name = state.vm_name or ""
     strange = [
         one.event_id
@@ -64,7 +64,7 @@ def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str
 
 
 def told_of_original(state: State) -> str:
-    """What is known of the VM whose disk this was, for whoever has to put its copy in order.
+    """What is known of the VM that this disk was copied from, for the person who has to clean up the copy.
 
     :param state: of the other VM
     """

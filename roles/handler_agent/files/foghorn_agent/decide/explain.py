@@ -13,7 +13,7 @@ from .in_service import Keep, latest_begin
 from .policy import DRAIN, HOOKS, NEVER, QUORUM, RESTORE, SHUTDOWN, Plan, Rule, Step, seconds_for
 from .state import Tracked
 
-# What Azure gives as a rule.
+# Azure's usual notice.
 _NOTICES = {"Preempt": 30.0, "Terminate": 300.0, "Redeploy": 600.0}
 _USUAL_NOTICE = 900.0
 _OTHER_VM = "another VM"
@@ -64,7 +64,7 @@ def explain(rules: Sequence[Rule], event: Event, now: datetime, keep: Optional[K
 
 
 def _why_not(match: Match, event: Event, notice: Optional[float]) -> List[str]:
-    """The conditions that an event does not meet, one by one."""
+    """The conditions that an event does not meet, one line each."""
     if event.is_advisory and match.event_types is None:
         return ["what is only advisory has to be named in event_types"]
     types = match.event_types if event.is_advisory else None
@@ -116,7 +116,7 @@ def _wait(keep: Keep, one: Tracked, plan: Plan) -> str:
 
 
 def _times(plan: Plan, event: Event, notice: Optional[float]) -> Tuple[float, Optional[float]]:
-    """In how many seconds the first stage begins, and how many there are for it and what follows; None: no limit."""
+    """In how many seconds the first stage begins, and how many seconds the stages have. None: no limit."""
     if event.is_started:
         return 0.0, SECONDS_ONCE_STARTED
     if notice is None:

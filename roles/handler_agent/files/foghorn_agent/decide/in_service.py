@@ -29,7 +29,7 @@ class Keep(NamedTuple):
     """Whether that is a percentage of all members, this machine included."""
 
     def of(self, members: int) -> int:
-        """How many of so many members that is. Part of a member counts as one."""
+        """How many of this number of members that is, rounded up."""
         return -(-self.number * members // 100) if self.is_share else self.number
 
     def __str__(self) -> str:
@@ -37,14 +37,16 @@ class Keep(NamedTuple):
 
 
 class Rotation(NamedTuple):
-    """What a member says of itself."""
+    """A member's report of itself."""
 
     is_in: bool
     seconds: float = NO_END
-    """For how long it has been in rotation. An older version does not say it, and may have been for ever."""
+    """For how long it has been in rotation. An older version does not report this, and may have been in rotation for
+    ever.
+    """
     wants_out: bool = False
     by: float = NO_END
-    """Until when it has to be done with what it wants to do, in seconds since the epoch."""
+    """When it has to be done with the work before its event, in seconds since the epoch."""
 
 
 _SILENT = Rotation(False)

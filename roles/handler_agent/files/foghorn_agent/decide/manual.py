@@ -23,7 +23,7 @@ RELEASE = "release"
 FORGET = "forget"
 REQUESTS = (DRAIN, RESTORE, HOLD, RELEASE, FORGET)
 
-# The kinds of records that they become.
+# The kinds of their records.
 MANUAL_KINDS = ("manual", "held", "released", "trusted", "forgotten")
 
 _LONGEST_HOLD = 30 * 86400.0  # seconds
@@ -32,7 +32,7 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class RequestError(ValueError):
-    """What was asked for cannot be done. The message says why."""
+    """The request cannot be carried out. The message says why."""
 
 
 def parse_period(text: str) -> float:
@@ -104,7 +104,7 @@ def answer_to(
 
 
 def as_message(record: Record) -> str:
-    """What one of the records of `MANUAL_KINDS` says, for the log."""
+    """Describes a record of `MANUAL_KINDS` for the log."""
     kind = record["kind"]
     if kind == "manual":
         return "drained by hand" if record["wanted"] else "no longer drained by hand"
@@ -118,7 +118,7 @@ def as_message(record: Record) -> str:
 
 
 def end_of(until: Optional[float]) -> str:
-    """Until when a hold is meant, for a person."""
+    """The end of a hold, for a person."""
     return "it is released" if until is None else format_date(datetime.fromtimestamp(until, timezone.utc))
 
 

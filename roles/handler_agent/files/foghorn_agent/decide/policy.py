@@ -25,31 +25,31 @@ HOOKS = "hooks"
 WAIT_CONNECTIONS = "wait_connections"
 PAUSE = "pause"
 
-# The type of what is no event of Azure's: somebody drains the machine by hand.
+# The type of a drain by hand, which is not an event of Azure's.
 MANUAL = "Manual"
 
-# Who approves.
+# Which machine approves.
 NEVER = "never"
 WHEN_READY = "when_ready"
 QUORUM = "quorum"
 APPROVALS = (NEVER, WHEN_READY, QUORUM)
 
-# What follows a step that has finally failed.
+# What a finally failed step means for the plan.
 STOP = "stop"  # no further step, and no approval
 FINISH = "finish"  # the rest of the plan, and no approval
 IGNORE = "ignore"  # the rest of the plan, and the approval
 FAILURES = (STOP, FINISH, IGNORE)
 
 DEFAULT_MARGIN = 10.0  # seconds
-# Automatic instance repairs of a scale set leave alone, for at least so long, a machine whose probe answers 503.
+# For at least this long, automatic instance repairs of a scale set ignore a machine whose probe answers 503.
 SHORTEST_GRACE_OF_REPAIRS = 600.0  # seconds
 DEFAULT_HOOKS_TIMEOUT = 300.0  # seconds
 SHORT_FREEZE = 10  # seconds
-# How long before its start the work begins for an event that nobody here approves: it will not start any sooner.
+# How long before its start the work begins for an event that nobody here approves: earlier work gains nothing.
 DEFAULT_BEGIN_BEFORE = 300.0  # seconds
-# How long a machine stays out for an eviction that was only likely, once nothing says so any more.
+# How long a machine stays out for an eviction that was only likely, after the warning has ended.
 DEFAULT_ADVICE_HOLDS_FOR = 600.0  # seconds
-# Of most maintenance.
+# The notice of most maintenance.
 SAMPLE_NOTICE = 900.0  # seconds
 
 
@@ -75,7 +75,7 @@ class Step(NamedTuple):
 
     @property
     def deed(self) -> str:
-        """What the step does, whatever it is called and however long it may take."""
+        """What the step does, regardless of its name and of its time limit."""
         details = (self.timeout,) if self.kind == PAUSE else self.argv or (self.ports, self.ignored)
         return json.dumps((self.kind, *details), separators=(",", ":"))
 
@@ -94,16 +94,16 @@ class Plan(NamedTuple):
     begin_before: Optional[float] = None
     """Seconds before `NotBefore` at which the first stage begins. None: at first sight."""
     check: Tuple[Step, ...] = ()
-    """What has to succeed before an approval, and only looks."""
+    """Checks that have to succeed before an approval, and change nothing."""
     approve_between: Tuple[Window, ...] = ()
-    """When it may approve; at any time if there are none."""
+    """When approvals are allowed. Empty: at any time."""
     advice_holds_for: float = DEFAULT_ADVICE_HOLDS_FOR
     """Seconds that the machine stays out once an advisory event is no longer listed."""
     is_default: bool = False
-    """Whether nobody wrote it, so that it approves only what a hook has prepared."""
+    """Whether this is a default plan, which approves only what a hook has prepared."""
 
     def steps(self, stage: str) -> Tuple[Step, ...]:
-        """The steps of a stage, none where it is left out."""
+        """The steps of a stage. None if the plan leaves it out."""
         return {DRAIN: self.drain, SHUTDOWN: self.shutdown, RESTORE: self.restore}[stage] or ()
 
     @property
@@ -132,7 +132,7 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
 
 
 def nothing_configured_for(event_type: str) -> str:
-    """What is said of an event that only a default plan without any hook is for."""
+    """What is reported about an event that only a default plan without any hook covers."""
     return "nothing is configured for %s: no policy is for it, and no hook prepares this machine; nobody approves" % (
         event_type
     )
@@ -165,12 +165,12 @@ def keyed(steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
 
 
 def hooks_step(timeout: float = DEFAULT_HOOKS_TIMEOUT) -> Step:
-    """The step that runs the hook directory of its stage."""
+    """The step that runs the hooks of its stage."""
     return Step(HOOKS, "hooks", timeout)
 
 
 def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
-    """What is done where no configured rule matches: the behaviour without any configuration."""
+    """The plan where no configured rule matches: the behaviour without a configuration."""
     drain = shutdown = restore = (hooks_step(),)
     rules = (
         (Match(event_types=("Freeze",), no_longer_than=SHORT_FREEZE), Plan("short freeze")),
@@ -180,14 +180,15 @@ def default_rules(margin: float = DEFAULT_MARGIN) -> Tuple[Rule, ...]:
         ),
         (
             Match(event_types=("Preempt",)),
-            # 30 seconds in all: the margin of a quarter of an hour's notice would eat them up.
+            # The notice is 30 seconds in all: the margin for a quarter of an hour would use it up.
             Plan("eviction", drain, shutdown, restore, QUORUM, min(margin, 2.0)),
         ),
         (
             Match(event_types=("Reboot", "Redeploy", "Terminate")),
             Plan("maintenance", drain, shutdown, restore, QUORUM, margin),
         ),
-        # A type that Azure adds one day. What its approval would start is not known, so it gets none.
+        # A type that Azure may add in future. Nobody knows what an approval of it would start, so it is never
+        # approved.
         (
             Match(),
             Plan("unknown type", drain=drain, restore=restore, margin=margin, begin_before=DEFAULT_BEGIN_BEFORE),

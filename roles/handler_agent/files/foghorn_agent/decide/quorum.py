@@ -17,26 +17,26 @@ OTHER_SECRET = "other secret"
 NOT_SIGNED = "not signed"
 OLD_WORD = "old word"
 STRANGERS = (ANOTHER_MACHINE, OTHER_SECRET, NOT_SIGNED)
-"""Somebody answers, and it is not the member."""
+"""Something answers at its address, and it is not the member."""
 
 
 class MemberView(NamedTuple):
-    """What is known of the other members."""
+    """What is known about the other members."""
 
     words: Mapping[str, Mapping[NameKey, MemberStatus]]
-    """By event id in lower case, what each has said about it last."""
+    """By event id in lower case, each member's last answer about it."""
     faults: Mapping[NameKey, str]
-    """Of those that gave no answer when they were asked last, the reason in a word or two."""
+    """By member, the reason why it gave no answer when it was last asked, in a word or two."""
     known: Mapping[NameKey, str]
-    """Of those that have a URL, that."""
+    """By member, its URL, if it has one."""
     answered: Container[NameKey] = ()
-    """Who has answered at least once."""
+    """The members that have answered at least once."""
     stale: Container[NameKey] = ()
-    """Who has not answered lately, so that what it said before does not count."""
+    """The members that have not answered lately: their earlier answers do not count."""
 
 
 def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
-    """The events for which other members have to be asked."""
+    """The events about which other members have to be asked."""
     return [
         one
         for one in state.tracked
@@ -45,7 +45,7 @@ def shared_events(state: State, rules: Sequence[Rule]) -> List[Tracked]:
 
 
 def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: MemberView) -> "List[Tuple[str, str]]":
-    """Whom a shared event waits for, by name, and why, in a word or two."""
+    """The members that a shared event waits for, by name, and why, in a word or two."""
     me = name_key(vm_name)
     words = heard.words.get(one.event_id.lower(), {})
     found: List[Tuple[str, str]] = []
@@ -63,7 +63,7 @@ def waiting_for(one: Tracked, vm_name: str, rules: Sequence[Rule], heard: Member
 
 
 def as_text(waiting: "Sequence[Tuple[str, str]]") -> str:
-    """The same for a line in a log."""
+    """The waiting members and reasons as a line for the log."""
     return ", ".join("%s (%s)" % one for one in waiting)
 
 

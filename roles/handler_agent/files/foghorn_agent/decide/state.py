@@ -22,21 +22,21 @@ BEGUN = "begun"
 SUCCEEDED = "succeeded"
 FAILED = "failed"
 
-# How an event came to be no longer listed.
+# How an event left the list.
 ENDED = "ended"
 WITHDRAWN = "withdrawn"
-# And how one is over that somebody here has decided about.
+# How an event ended by an operator's decision.
 FORGOTTEN = "forgotten"
 RELEASED = "released"
 
-# What an event that has ended turns out to have been, once the machine is brought back: maintenance that is done, or
-# an end that it outlived.
+# How an ended event turned out when the machine is restored: maintenance that is over, or an end of the machine that
+# did not come.
 COMPLETED = "completed"
 SURVIVED = "survived"
 _MOST_NAMES = 8
 OUTCOMES = (COMPLETED, SURVIVED, WITHDRAWN, FORGOTTEN, RELEASED)
 
-# What keeps a machine out that was drained by hand is kept as an event is, under this id. Azure's are GUIDs.
+# A drain by hand is kept as an event with this id. Azure's ids are GUIDs.
 MANUAL_ID = "manual"
 
 
@@ -59,14 +59,14 @@ class Progress(NamedTuple):
     """The keys of the steps that have ended. By what they do and not by their place, so that they are known again
     should the configuration have changed in the meantime."""
     flawed: bool = False
-    """Whether one of them failed, or was cut off, in a way that forbids the approval."""
+    """Whether one of the steps failed, or ran out of time, in a way that forbids the approval."""
     hooks: Tuple[str, ...] = ()
-    """The names of the hooks of the step under way that have ended, and are not run again with it."""
+    """The hooks of the running step that have ended. They do not run again with the step."""
     hook_failures: Tuple[HookFailure, ...] = ()
-    """Those of them that were given up, in the order in which they were."""
+    """The hooks among these that were given up, in order."""
 
     def left_of(self, steps: Sequence[Step]) -> "List[Tuple[str, Step]]":
-        """Those of the steps that have not ended, with their keys."""
+        """The steps of this list that have not ended, with their keys."""
         return [(key, step) for key, step in keyed(steps) if key not in self.done]
 
 
@@ -79,12 +79,12 @@ class Failure(NamedTuple):
 
 
 class Tracked(NamedTuple):
-    """An event of this VM and what was done about it."""
+    """An event of this VM, and what was done about it."""
 
     first: Event
-    """As it was when it was first seen."""
+    """The event as it was first seen."""
     event: Event
-    """As it was when it was last listed."""
+    """The event as it was last listed."""
     notice: Optional[float] = None
     """Seconds from the first sight to the earliest start."""
     seen_at: float = 0.0
@@ -92,9 +92,9 @@ class Tracked(NamedTuple):
     drain: Progress = Progress()
     shutdown: Progress = Progress()
     looked: Tuple[str, ...] = ()
-    """The keys of the steps that stop a unit, and before which it was looked whether it runs."""
+    """The keys of the steps that stop a unit and have checked whether it runs."""
     began: bool = False
-    """Whether a step was ever begun, so that there is something to restore."""
+    """Whether a step ever began, so that there is something to restore."""
     flawed: bool = False
     """Whether a step failed in a way that forbids the approval."""
     halted: bool = False
@@ -108,13 +108,13 @@ class Tracked(NamedTuple):
     """Whether the machine has booted since it was last listed as scheduled."""
     over: Optional[str] = None
     survived: bool = False
-    """Whether the machine has run on for minutes after the event that was to take it away had ended."""
+    """Whether the machine has run on for minutes after the end of the event that was to end the machine."""
     failures: Tuple[Failure, ...] = ()
     """The steps that have finally failed, in the order in which they did."""
     prepared: bool = False
-    """Whether a hook has succeeded for it: a directory without any prepares nothing."""
+    """Whether a hook has succeeded for it: a directory without hooks prepares nothing."""
     undo: Optional[Undo] = None
-    """What undoes the steps that were begun for it; None in a journal of before, which does not tell."""
+    """What undoes the steps that began. None in an older journal, which does not have it."""
 
     @property
     def event_id(self) -> str:
@@ -122,7 +122,7 @@ class Tracked(NamedTuple):
 
     @property
     def is_manual(self) -> bool:
-        """Whether it is no event of Azure's: somebody drained the machine by hand."""
+        """Whether this is a drain by hand and no event of Azure's."""
         return self.event_id == MANUAL_ID
 
     def progress(self, stage: str) -> Progress:
@@ -130,7 +130,7 @@ class Tracked(NamedTuple):
         return self.drain if stage == DRAIN else self.shutdown
 
     def with_progress(self, stage: str, progress: Progress) -> "Tracked":
-        """The same, with one stage that has got further."""
+        """The same event, with one stage further on."""
         return self._replace(drain=progress) if stage == DRAIN else self._replace(shutdown=progress)
 
     @property
@@ -140,7 +140,7 @@ class Tracked(NamedTuple):
 
     @property
     def outcome(self) -> Optional[str]:
-        """How it came to its end, for those who bring the machine back: one of `OUTCOMES`. None before its end."""
+        """How it ended, for the restore: one of `OUTCOMES`. None before its end."""
         if self.over != ENDED:
             return self.over
         return SURVIVED if self.event.is_final else COMPLETED
@@ -152,7 +152,7 @@ class Tracked(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """Somebody withholds all approvals, by hand. Times are in seconds since the epoch."""
+    """An operator withholds all approvals. Times are in seconds since the epoch."""
 
     since: float
     until: Optional[float] = None
@@ -170,22 +170,22 @@ class State(NamedTuple):
     """In the order in which they were first seen."""
     restore: Progress = Progress()
     restore_failed: Tuple[str, ...] = ()
-    """The keys of those steps of the restore under way that have failed, and not succeeded since."""
+    """The keys of the steps of the running restore that have failed, and have not succeeded since."""
     found: Tuple[Tuple[str, bool], ...] = ()
-    """The units that were to be stopped since the machine was in rotation, and whether they ran before."""
+    """The units that were stopped since the machine was in rotation, and whether they ran before."""
     in_doubt: bool = False
-    """Whether the service counts its documents anew, and may not yet list what it listed before."""
+    """Whether IMDS counts its documents from the beginning again, and may not list everything yet."""
     hold: Optional[Hold] = None
     forgotten: Tuple[str, ...] = ()
-    """The ids, in lower case, of events that are to be left alone for as long as they are listed."""
+    """The ids, in lower case, of events to leave alone while they are listed."""
     former_names: Tuple[str, ...] = ()
-    """What this VM was called before."""
+    """Earlier names of this VM."""
     unreadable: int = 0
     """How many records of the journal could not be understood."""
     is_incomplete: bool = False
-    """Whether what is known may lack something since the machine was in rotation last."""
+    """Whether the state may lack something that happened since the machine was last in rotation."""
     was_out: bool = False
-    """Whether the machine was out of rotation by what the journal lacks."""
+    """Whether the machine was out of rotation according to what the journal lacks."""
 
     @property
     def is_out(self) -> bool:
@@ -199,7 +199,7 @@ class State(NamedTuple):
         )
 
     def progress(self, event_id: str, stage: str) -> Progress:
-        """How far a stage of an event has come; the restore is the same for all."""
+        """How far a stage of an event has come. The restore is common to all events."""
         one = self.find(event_id)
         if stage == RESTORE:
             return self.restore
@@ -223,7 +223,7 @@ class _Draft:
         self.begin(state)
 
     def begin(self, state: State) -> None:
-        """Start from this state, whatever was here before."""
+        """Start from this state."""
         self.vm_id = state.vm_id
         self.vm_name = state.vm_name
         self.boot_id = state.boot_id
@@ -262,14 +262,14 @@ class _Draft:
         )
 
     def miss(self, record: Mapping[str, Any]) -> None:
-        """Count a record that cannot be understood, or tells of what is not known."""
+        """Count a record that cannot be understood, or that is about something unknown."""
         self.unreadable += 1
         self.is_incomplete = True
-        # Of one that is damaged nobody knows. Those around it tell: they follow from it.
+        # Nobody knows whose record a damaged one was. Those around it show it: they depend on it.
         self.was_out = self.was_out or record.get("stage") in (DRAIN, SHUTDOWN) or record.get("kind") == "tracked"
 
     def trust(self) -> None:
-        """Take what is known for all that there is."""
+        """Take the known state to be complete."""
         self.is_incomplete = self.was_out = False
         self.expected = 0
 
@@ -315,7 +315,7 @@ def replay(records: Iterable[Mapping[str, Any]]) -> State:
 
 
 def _is_of_unknown_event(draft: _Draft, record: Mapping[str, Any]) -> bool:
-    """Whether it tells of work for an event of whose beginning nothing is known: that has been lost."""
+    """Whether the record is about work for an event whose beginning is unknown because it was lost."""
     kinds = ("stage", "found", "step_begun", "step_ended", "hook_ended", "step_tried")
     return record["kind"] in kinds and record["stage"] != RESTORE and record["event_id"].lower() not in draft.tracked
 
@@ -362,7 +362,7 @@ def summarise(state: State) -> List[Record]:
 
 
 def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
-    # All of it is read before anything is changed, here and below: a record counts as a whole or not at all.
+    # Everything is read before anything is changed, here and below: a record counts as a whole or not at all.
     restore = _progress(record["restore"])
     # Earlier versions wrote none of these.
     found = tuple((str(unit), bool(runs)) for unit, runs in dict(record.get("found", {})).items())
@@ -372,7 +372,7 @@ def _summary(draft: _Draft, record: Mapping[str, Any]) -> None:
     failed = tuple(str(key) for key in record.get("restore_failed", ()))
     identity = record["vm_id"], record["vm_name"], record["boot_id"]
     names = tuple(str(name) for name in record.get("former_names", ()))
-    # How many were not is told by the journal in which they are.
+    # The journal that holds them says how many there were.
     lost = 0, bool(record.get("is_incomplete")), bool(record.get("was_out"))
     expected = int(record.get("events", 0))
     begun = State(*identity, record["incarnation"], (), restore, failed, found, in_doubt, hold, forgotten, names, *lost)
@@ -399,7 +399,7 @@ def _tracked(draft: _Draft, record: Mapping[str, Any]) -> None:
 def _identity(draft: _Draft, record: Mapping[str, Any]) -> None:
     vm_id, vm_name = record["vm_id"], record["vm_name"]
     if is_another_vm(draft.vm_id, vm_id):
-        # The disk of another machine, from an image: nothing of what was known there is true here.
+        # This is the disk of another machine, from an image: nothing that was known there is true here.
         draft.begin(State(boot_id=draft.boot_id))
     elif draft.vm_name and draft.vm_name != vm_name:
         draft.former_names = (draft.vm_name, *(name for name in draft.former_names if name != vm_name))[:_MOST_NAMES]
@@ -407,7 +407,7 @@ def _identity(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def is_another_vm(known: Optional[str], told: Optional[str]) -> bool:
-    """Whether two ids are those of two VMs. One that is not known may be any."""
+    """Whether two ids belong to two different VMs. An unknown id may belong to any."""
     return bool(known and told) and str(known).lower() != str(told).lower()
 
 
@@ -422,8 +422,8 @@ def _after_boot(one: Tracked) -> Tracked:
     if one.over and not one.is_final:
         return one
     if one.is_manual:
-        # Whoever drained it may have done so for this very boot: it stays out, and its drain is run once more, since
-        # of what a step set in memory nothing is left.
+        # The drain may have been meant for this very boot: the machine stays out, and the drain runs again, since a
+        # boot undoes what a step set in memory.
         return _anew(one)
     # Most likely by the event itself, which the next document will tell. If it is still only scheduled, the machine
     # has booted for another reason, and its services are up again: then nothing of what was done holds.
@@ -446,7 +446,7 @@ def _anew(one: Tracked) -> Tracked:
 
 
 def _begun_again(progress: Progress) -> Progress:
-    # Once out of rotation, the machine stays out: it is only the steps that have to be taken anew.
+    # Once out of rotation, the machine stays out: only the steps have to run again.
     return Progress() if progress.state == PENDING else Progress(BEGUN)
 
 
@@ -472,7 +472,7 @@ def _seen(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 
 def _after_advice(one: Tracked, tracked: Iterable[Tracked]) -> Tracked:
-    """An eviction goes on from where the drain is that was begun when it was only likely."""
+    """An eviction continues the drain that began when it was only likely."""
     for other in tracked:
         if other.first.is_advisory and other.took_out and not (other.over or other.flawed or other.rebooted):
             return one._replace(
@@ -489,7 +489,8 @@ def _changed(draft: _Draft, record: Mapping[str, Any]) -> None:
     event = parse_event(record["event"])
 
     def change(one: Tracked) -> Tracked:
-        # It was over, and perhaps half restored, or has booted since: what was done for it does not hold any more.
+        # The event was over, and perhaps half restored, or the machine has booted since: the earlier preparation no
+        # longer holds.
         if event.is_scheduled and (one.rebooted or one.over):
             one = _anew(one)
         return one._replace(event=event, started=one.started or event.is_started, over=None, survived=False)
@@ -500,7 +501,7 @@ def _changed(draft: _Draft, record: Mapping[str, Any]) -> None:
 def _over(draft: _Draft, record: Mapping[str, Any]) -> None:
     how = record["how"]
     draft.change(record["event_id"], lambda one: one._replace(over=how))
-    # What it did not touch needs no restoring, and no remembering.
+    # An event that changed nothing needs no restore, and need not be remembered.
     one = draft.tracked.get(record["event_id"].lower())
     if one is not None and not one.took_out:
         del draft.tracked[record["event_id"].lower()]
@@ -510,10 +511,10 @@ def _manual(draft: _Draft, record: Mapping[str, Any]) -> None:
     if not record["wanted"]:
         draft.change(MANUAL_ID, lambda one: one._replace(over=RELEASED))
         return
-    # To plans and steps it is an event. Out of rotation from this record on, whatever there is to do besides.
+    # Plans and steps treat it as an event. The machine is out of rotation from this record on.
     event = Event(MANUAL_ID, MANUAL, SCHEDULED, (draft.vm_name,) if draft.vm_name else ())
     one = draft.tracked.get(MANUAL_ID, Tracked(first=event, event=event, drain=Progress(BEGUN)))
-    # If it is just being restored, its restore has to undo what had begun before, too.
+    # A running restore has to undo what had begun before as well.
     draft.tracked[MANUAL_ID] = _anew(one)._replace(over=None, seen_at=record["at"])
 
 
@@ -544,11 +545,11 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
             record["event_id"], lambda one: one.with_progress(stage, one.progress(stage)._replace(state=state))
         )
         return
-    # If not begun: done, or given up because the machine has to be out of rotation once more.
+    # If not begun, the restore is done, or was given up because the machine has to leave rotation again.
     draft.restore = Progress(BEGUN) if state == BEGUN else Progress()
     draft.restore_failed = ()
     if state == SUCCEEDED:
-        # What is lost lies before it.
+        # The missing records are earlier ones.
         draft.trust()
         draft.found = {}
         draft.keep(lambda one: not (one.over and one.took_out))
@@ -556,7 +557,7 @@ def _stage(draft: _Draft, record: Mapping[str, Any]) -> None:
 
 def _found(draft: _Draft, record: Mapping[str, Any]) -> None:
     unit, runs, key = record["unit"], bool(record["runs"]), record["step"]
-    # Once found running, it is to run again: when it is looked at once more, it may be we who have stopped it.
+    # A unit that was once found running is to run again: a later check may find it stopped by the agent itself.
     draft.found[unit] = runs or draft.found.get(unit, False)
     draft.change(record["event_id"], lambda one: one._replace(looked=(*one.looked, key)))
 
@@ -648,7 +649,7 @@ def _trusted(draft: _Draft, _record: Mapping[str, Any]) -> None:
 
 
 def _nothing(_draft: _Draft, _record: Mapping[str, Any]) -> None:
-    """It is for whoever reads the history."""
+    """Only readers of the history need it."""
 
 
 _CHANGES: Dict[str, Callable[[_Draft, Mapping[str, Any]], None]] = {
@@ -680,7 +681,7 @@ _CHANGES: Dict[str, Callable[[_Draft, Mapping[str, Any]], None]] = {
     "approved": _approved,
 }
 
-# What others are told of: the stages, and the kinds of records that concern more than the agent.
+# The records that webhooks report: the stages, and what concerns more than the agent.
 TOLD = (
     "seen",
     "changed",
@@ -697,10 +698,10 @@ TOLD = (
     "released",
     "forgotten",
 )
-# How far a stage may have come that they are told of.
+# The last status of each stage that webhooks report.
 TOLD_STATES = (BEGUN, SUCCEEDED, FAILED)
 
 
 def occasion(record: Mapping[str, Any]) -> str:
-    """What a record is to others: one of `TOLD`, or something that they are not told of."""
+    """The name under which webhooks report a record: one of `TOLD`, or something that they do not report."""
     return str(record["stage"] if record["kind"] == "stage" else record["kind"])

@@ -10,7 +10,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Tuple
 
 from .policy import DRAIN, RESTORE, SHUTDOWN, Plan, Step, keyed
 
-# What a step has that nothing was said of. The first three are said of each.
+# Defaults for the fields of a step. Every step has the first three.
 _USUAL = dict(list(Step("", "", 0.0)._asdict().items())[3:])
 
 
@@ -20,17 +20,17 @@ class Undo(NamedTuple):
     steps: Tuple[Step, ...] = ()
     """In the order in which they are to be run."""
     stops: Tuple[Tuple[str, str], ...] = ()
-    """The units that are stopped, each with the key of the step that does it: unless they ran, none is started."""
+    """The units that are stopped, each with the key of its step: a unit is started only if it ran before."""
 
     def left_over(self, other: "Undo") -> "Undo":
-        """This, followed by the other; what both have comes at the place that it has in the other."""
+        """This undo, followed by the other one. Steps in both run at their place in the other one."""
         keys = {key for key, _step in keyed(other.steps)}
         steps = tuple(step for key, step in keyed(self.steps) if key not in keys)
         return Undo(steps + other.steps, tuple(dict.fromkeys(self.stops + other.stops)))
 
 
 def undo_of(plan: Plan) -> Undo:
-    """What undoes a plan, as the plan itself has it."""
+    """What undoes a plan, according to the plan itself."""
     steps = keyed(plan.steps(DRAIN)) + keyed(plan.steps(SHUTDOWN))
     return Undo(plan.steps(RESTORE), tuple((step.stops, key) for key, step in steps if step.stops))
 

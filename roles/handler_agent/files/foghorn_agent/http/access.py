@@ -17,13 +17,13 @@ from .endpoint import Asked, Response
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 
-# The platform itself: nobody else can send from there. Without its probe the machine would be out of rotation.
+# Only the platform can send from this address. Without its probe the machine would be out of rotation.
 _AZURE_PROBE = ipaddress.ip_address(AZURE_PROBE_ADDRESS)
 _HEALTH = "/healthz"
 _STATUS = "/status"
 _METRICS = "/metrics"
 _SIGNATURE = SIGNATURE_HEADER.lower()
-# Who comes through a proxy on this machine is not the machine.
+# A request that comes through a proxy on this machine is not from this machine.
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _REFUSED = (
     b"Only this machine and the members of its quorum may ask for this, and for /metrics the networks of metrics_from."
@@ -51,7 +51,7 @@ class Access:
         self._config = config
 
     def admits(self, host: str) -> bool:
-        """Whether somebody at this address may connect at all."""
+        """Whether a client at this address may connect at all."""
         allowed = self._config().allow_from
         if not allowed or not host:
             return True
@@ -73,7 +73,7 @@ class Access:
         if answer is None:
             return None
         if asked.path == _HEALTH and not is_own:
-            # What is wrong names files, addresses and what is in the configuration: the first line will do.
+            # The whole text names files, addresses and settings: the first line is enough.
             return Response(answer[0], answer[1], answer[2].partition(b"\n")[0] + b"\n")
         return Response(*answer)
 
@@ -84,7 +84,7 @@ class Access:
             try:
                 secrets = read_members_secrets(secret_file)
             except NoSecret:
-                # What is wrong with it is told where the members are asked, and to whoever owns this machine.
+                # The reason is shown where the members are asked, and to the owner of this machine.
                 secrets = ()
             secret = secret_of_question(secrets, asked.headers, self._vm_name() or "")
         answer = self._respond(asked.path)
@@ -96,7 +96,7 @@ class Access:
 
 def _address(host: str) -> Address:
     address = ipaddress.ip_address(host.partition("%")[0])
-    # One socket for both families sees IPv4 through a window.
+    # A socket for both families sees IPv4 addresses mapped to IPv6.
     return getattr(address, "ipv4_mapped", None) or address
 
 

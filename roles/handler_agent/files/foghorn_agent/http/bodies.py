@@ -49,7 +49,7 @@ def fields_of(
     told = event_as_dict(event, vm_name, time) if event is not None else {}
     back_from = record.get("back_from", ())
     if back_from:
-        # A machine is restored once, for all events that it was out for.
+        # A machine is restored once, for all events that it left rotation for.
         for name in ("event_type", "outcome"):
             told[name] = " ".join(sorted({str(one[name]) for one in back_from if one[name]}))
         event_id = " ".join(str(one["event_id"]) for one in back_from)
@@ -88,7 +88,7 @@ def fill(template: Any, fields: Mapping[str, str], time: datetime) -> Any:
 
 
 def problems_with(template: Any, depth: int = 0) -> List[str]:
-    """What is wrong with a body: fields that there are not, and dollars that begin none."""
+    """The mistakes in a body: unknown fields, and dollar signs that begin no field."""
     if depth > _DEEPEST_BODY:
         return ["is nested deeper than %d levels" % _DEEPEST_BODY]
     if isinstance(template, dict):
@@ -110,7 +110,7 @@ class _Template(Template):
 
 
 class _Fields(Dict[str, str]):
-    """The fields, and as many times as are asked for."""
+    """The fields, with `in_SECONDS` computed when a body asks for it."""
 
     def __init__(self, fields: Mapping[str, str], time: datetime) -> None:
         super().__init__(fields)

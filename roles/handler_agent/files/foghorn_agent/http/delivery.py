@@ -16,7 +16,7 @@ from foghorn_core.scheduled_events.text import plain
 from .webhooks import LONG_PART, LONGEST_QUOTE, Delivery, Request, shown_url
 
 _LONGEST_SECRET = 4096  # bytes
-_SHORTEST_SECRET = 6  # characters; what is shorter is in many a harmless word
+_SHORTEST_SECRET = 6  # characters; a shorter secret may be part of an ordinary word
 _LONGEST_ANSWER = 64 * 1024  # bytes
 _PASSING_STATUSES = frozenset([408, 425, 429]) | frozenset(range(500, 600))
 _SECRET = re.compile(r"[\t -~]+\Z")
@@ -43,7 +43,7 @@ def deliver(request: Request) -> Delivery:
             headers[request.secret_header] = request.secret_prefix + secret
     except ValueError as error:
         return Delivery(False, False, str(error))
-    # The agent itself has no use for them, nor for the 4 MiB that OpenSSL takes.
+    # Only this process needs these modules, and the 4 MiB that OpenSSL takes.
     import http.client
     import ssl
 
@@ -84,8 +84,8 @@ def _exchange(request: Request, target: "Target", headers: Mapping[str, str]) ->
     with contextlib.ExitStack() as opened:
         opened.callback(connection.close)
         connection.connect()
-        # The same connection by another descriptor: whatever TLS does with the first one, this ends it. The timeout of
-        # a socket begins anew with each byte.
+        # A second descriptor of the same connection: it ends the connection whatever TLS does with the first one. The
+        # timeout of a socket starts again with each byte.
         same = opened.enter_context(connection.sock.dup())
 
         def hang_up() -> None:
@@ -192,7 +192,7 @@ def _headers(request: Request, target: Target) -> Dict[str, str]:
     for name, value in request.headers:
         if not re.match(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", name) or not re.match(r"[\t -~]*\Z", value):
             raise ValueError("headers: %s: is not an HTTP header field" % name)
-        # A header may be given to replace one of ours, however it is spelled.
+        # A configured header may replace one of these, in upper or lower case.
         headers = {ours: kept for ours, kept in headers.items() if ours.lower() != name.lower()}
         headers[name] = value
     return headers
@@ -209,7 +209,7 @@ def _read_answer(response: Any, http_error: Any) -> bytes:
     try:
         return bytes(response.read(_LONGEST_ANSWER))
     except (OSError, http_error):
-        # The status has come, and it decides: were this an error, what was delivered would be sent again.
+        # The status has come, and it decides: an error here would repeat a delivered request.
         return b""
 
 
@@ -219,7 +219,7 @@ def _redacted(text: str, request: Request, secret: str) -> str:
     hidden = [secret, parts.query, *(value for _name, value in request.headers)]
     hidden += [value for pair in parts.query.split("&") for value in pair.split("=")[1:]]
     hidden += [part for part in parts.path.split("/") if len(part) >= LONG_PART]
-    # Before anything is cut off: a part of it might stay otherwise. The longest first: one may be in the other.
+    # Before anything is cut off, since a part of a secret might remain. The longest first: one may contain another.
     for word in sorted(hidden, key=len, reverse=True):
         if word and (word == secret or len(word) >= _SHORTEST_SECRET):
             text = text.replace(word, "***")
@@ -227,7 +227,7 @@ def _redacted(text: str, request: Request, secret: str) -> str:
 
 
 def _dropped_by_awx(answer: bytes) -> Optional[str]:
-    """What a launch of AWX's says that it has left out, although it answered 201."""
+    """The variables that AWX ignored in a launch, although it answered 201."""
     try:
         content = json.loads(answer.decode("utf-8"))
         ignored = content.get("ignored_fields") if isinstance(content, dict) else None

@@ -19,7 +19,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from ..io.activation import Address, is_at
 
-# Where whoever is on the machine can ask, whatever becomes of the port.
+# A socket for programs on this machine, whatever happens to the port.
 RUNTIME_DIRECTORY = "/run/foghorn"
 SOCKET_NAME = "agent.sock"
 
@@ -50,16 +50,16 @@ _ABSOLUTE_FORM = re.compile(r"https?://[^/?]*", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
-    """What a client wants to know, and who it is."""
+    """What a client asks for, and from where."""
 
     path: str
     """Without its query."""
     host: str = "127.0.0.1"
     """IP address of the client; empty for one of a UNIX socket."""
     is_local: bool = True
-    """Whether that is this machine itself."""
+    """Whether the client is this machine itself."""
     headers: Mapping[str, str] = {}
-    """With names in lower case; of one that came twice, the last."""
+    """Names in lower case. If a header comes twice, the last one counts."""
 
 
 class Response(NamedTuple):
@@ -69,14 +69,14 @@ class Response(NamedTuple):
     content_type: str
     body: bytes
     headers: str = ""
-    """Further ones, as they are sent, each with its line end."""
+    """Further header lines, each with its line end."""
 
 
 class _Listener(NamedTuple):
     """Where clients come in."""
 
     wanted: Optional[Address]
-    """As it was asked for; None for the UNIX socket."""
+    """The address that was asked for. None for the UNIX socket."""
     sock: socket.socket
     is_inherited: bool
 
@@ -128,9 +128,9 @@ class Endpoint:
         self._spare = list(inherited)
         self._path = path
         self._missing: Dict[Address, str] = {}
-        """By the address that is not had yet, why."""
+        """By address that is not available yet, the reason."""
         self._next_try = 0.0
-        # In the order in which they came, as dictionaries are.
+        # A dictionary keeps them in the order in which they came.
         self._connections: Dict[int, _Connection] = {}
         self._paused_until: Optional[float] = None
         self._try_to_listen_here()
@@ -143,11 +143,11 @@ class Endpoint:
 
     @property
     def problem(self) -> Optional[str]:
-        """Which addresses cannot be listened on, why, and what to do; None while there is no such thing."""
+        """Which addresses cannot be listened on, why, and what to do. None if there are none."""
         return "; ".join(self._missing.values()) or None
 
     def listen(self, addresses: Sequence[Address]) -> None:
-        """Listen on these addresses and on no other. What cannot be had is tried again by `expire`."""
+        """Listen on these addresses and on no others. `expire` tries again where it fails."""
         for one in [one for one in self._listeners if one.wanted is not None and one.wanted not in addresses]:
             self._drop(one)
         have = [one.wanted for one in self._listeners]
@@ -161,13 +161,13 @@ class Endpoint:
 
     @property
     def is_busy(self) -> bool:
-        """Whether there is something that `expire` may have to end."""
+        """Whether `expire` may have something to end."""
         return bool(self._connections or self._missing) or self._paused_until is not None
 
     def handle(self, key: selectors.SelectorKey, _mask: int) -> None:
         """Do the next piece of work on a socket that the selector found ready."""
-        # By the number, and by what we know of its state: in this very turn it may have been closed to make room,
-        # and its number given to another.
+        # Checked by number and by state: earlier in this turn it may have been closed to make room, and its number
+        # reused.
         connection = self._connections.get(key.fd)
         if connection is not None:
             self._advance(connection)
@@ -178,7 +178,7 @@ class Endpoint:
                 return
 
     def expire(self) -> None:
-        """Close what has had its time. Call it at each turn of the loop."""
+        """Close connections whose time is up. Call it at each turn of the loop."""
         now = self._clock()
         for connection in [one for one in self._connections.values() if now >= one.expires]:
             self._close(connection)
@@ -217,7 +217,8 @@ class Endpoint:
         try:
             if not any(one.wanted == address for one in self._listeners):
                 self._add(self._inherit(address) or _Listener(address, _listen(*address), False))
-            # The service manager may hold a socket at an address that the machine has not yet, or never will.
+            # The service manager may hold a socket for an address that the machine does not have yet, or will never
+            # have.
             _check_address(address[0])
         except (OSError, OverflowError) as error:
             self._missing[address] = (
@@ -243,7 +244,7 @@ class Endpoint:
         if self._paused_until is None:
             self._selector.unregister(listener.sock)
         if listener.is_inherited:
-            # The service manager holds it open all the same, and it may be wanted again.
+            # The service manager holds it open anyway, and it may be wanted again.
             self._spare.append(listener.sock)
         else:
             listener.sock.close()
@@ -256,7 +257,7 @@ class Endpoint:
                 if error.errno in _SHORTAGES:
                     self._ignore_listeners()
                     self._paused_until = self._clock() + _PAUSE
-                # Otherwise there is nobody left in the queue, or who was there has gone.
+                # Otherwise the queue is empty, or the client has gone.
                 return
             host = address[0] if isinstance(address, tuple) else ""
             if not self._admits(host):
@@ -299,8 +300,8 @@ class Endpoint:
         sent = connection.sock.send(answer[:_CHUNK])
         connection.answer = answer[sent:]
         if not connection.answer:
-            # To close at once, with something of the request unread, would reset the connection, and the client
-            # might lose the answer. So we say that no more comes, and read on until the client hangs up too.
+            # Closing at once, with a part of the request unread, would reset the connection, and the client might
+            # lose the answer. So the agent ends its own side, and reads on until the client hangs up.
             connection.sock.shutdown(socket.SHUT_WR)
             self._selector.modify(connection.sock, selectors.EVENT_READ, self.handle)
 
@@ -354,7 +355,7 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # A name would be looked up, and nothing here may wait.
+        # A name would need a lookup, and nothing here may wait.
         socket.inet_pton(family, host)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
@@ -380,7 +381,7 @@ def _listen_at(path: str) -> socket.socket:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         listener.bind(path)
-        # Whoever may ask the port may ask here: it only reads.
+        # Clients that may use the port may also use the socket: it is read-only.
         os.chmod(path, 0o666)
         listener.listen(_BACKLOG)
         listener.setblocking(False)
@@ -391,7 +392,7 @@ def _listen_at(path: str) -> socket.socket:
 
 
 def _is_local(sock: socket.socket, host: str) -> bool:
-    # Nobody else can send from an address of ours: the kernel drops what pretends to.
+    # Nobody else can send from an address of this machine: the kernel drops such packets.
     return not host or host == "::1" or host.startswith("127.") or host == sock.getsockname()[0]
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks the agents of other VMs how far they have got. Blocks: for a worker's thread."""
+"""Asks the agents of other VMs about their progress. Blocks: for a worker's thread."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ from ..io.secrets import NoSecret, read_members_secrets
 _PATH = "/status"
 _LARGEST_ANSWER = 128 * 1024  # bytes
 _HEADERS = {"Accept": "application/json", "Connection": "close"}
-# An event hits one update domain at most, of a placement group of a hundred.
+# An event affects at most one update domain of a placement group, which has up to a hundred machines.
 MOST_MEMBERS = 100
 _MOST_AT_ONCE = 32
 
@@ -80,10 +80,12 @@ class MembersSession:
     def __init__(self) -> None:
         self._under_way: Set[NameKey] = set()
         self._ended = threading.Semaphore(0)
-        """Of those under way, be it since this round or one before: there is room for the next."""
+        """Released when a request ends, of this round or an earlier one: there is room for another."""
         self._round = 0
         self._slow: Dict[NameKey, int] = {}
-        """Who did not answer in time, and in which round. They come last, and of them those first who had to wait."""
+        """The members that did not answer in time, and in which round. They come last, those that waited longest
+        first.
+        """
 
     def ask(self, job: Job) -> "Dict[NameKey, Any]":
         """Ask other agents for their `/status`. One that does not answer as it should gives a `MemberError`."""
@@ -116,7 +118,7 @@ class MembersSession:
         return results
 
     def _fetch_all(self, questions: "List[Question]", deadline: Deadline) -> "Tuple[List[NameKey], Dict[NameKey, Any]]":
-        """Who was asked, and what came of it in time."""
+        """Which members were asked, and what they answered in time."""
         left: Deque[Question] = deque(one for one in questions if one.name not in self._under_way)
         expected = len(left)
         asked = [one.name for one in questions if one.name in self._under_way]
@@ -132,7 +134,7 @@ class MembersSession:
                 self._ended.release()
 
         while True:
-            # Whoever there is no time left for has not been asked, and is not slow.
+            # A member that was not asked for lack of time is not slow.
             while left and len(self._under_way) < _MOST_AT_ONCE and deadline.remaining() > 0:
                 question = left.popleft()
                 self._under_way.add(question.name)
@@ -140,11 +142,11 @@ class MembersSession:
                 try:
                     threading.Thread(target=fetch, args=(question,), name="member", daemon=True).start()
                 except RuntimeError as error:
-                    # The system has no more of them.
+                    # The system has no more threads.
                     self._under_way.discard(question.name)
                     answers[question.name] = MemberError("%s could not be asked: %s" % (question.url, error), NOT_ASKED)
             if len(answers) == expected or not self._ended.acquire(timeout=max(0.0, deadline.remaining())):
-                # A copy: those that are late still write into the other.
+                # A copy: late threads still write into the other.
                 return asked, dict(answers)
 
 
@@ -177,11 +179,11 @@ def _is_slow(answer: Any) -> bool:
 
 
 def _heard(question: Question, secrets: "Tuple[bytes, ...]", answer: Answer) -> Any:
-    """What a member says: its status, or the error that it amounts to."""
+    """A member's answer: its status, or the error that it amounts to."""
     url = question.url
     if answer.status == 403:
         return MemberError("%s refused: it holds another secret, or has another name" % url, OTHER_SECRET)
-    # Before anything else is made of it: it may be anybody's.
+    # Checked before anything else is done with it: it may come from anybody.
     if answer.status == 200 and not is_answer_signed(secrets, question.nonce, answer.headers, answer.body):
         return MemberError("%s answered without the members' signature" % url, NOT_SIGNED)
     try:

@@ -35,7 +35,7 @@ _HELP = {
 STAGE_SECONDS = "foghorn_stage_seconds"
 # Within the 30 seconds of an eviction, the minutes of what is announced, and beyond.
 BUCKETS = (1.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
-"""Seconds: the most that each holds. One more holds what takes longer."""
+"""Upper bounds of the buckets, in seconds. One more bucket holds everything longer."""
 
 
 class Taken:
@@ -44,7 +44,7 @@ class Taken:
     def __init__(self) -> None:
         self.total = 0.0
         self.counts = [0] * (len(BUCKETS) + 1)
-        """How many fell into each bucket and into none before it."""
+        """How many fell into each bucket, without those of the buckets before it."""
 
 
 class Counters:
@@ -52,7 +52,7 @@ class Counters:
 
     def __init__(self) -> None:
         self.values: Dict[Tuple[str, Labels], float] = {}
-        # There from the beginning: of what is first seen with a value of one, nobody can tell that it has grown.
+        # Present from the beginning: if a counter first appears with a value of one, nobody sees that it has grown.
         self.stages: Dict[Tuple[str, str], Taken] = {(stage, SUCCEEDED): Taken() for stage in STAGES}
 
     def add(self, name: str, count: float = 1.0, **labels: str) -> None:
@@ -61,7 +61,7 @@ class Counters:
         self.values[key] = self.values.get(key, 0.0) + count
 
     def observe(self, seconds: float, stage: str, result: str) -> None:
-        """Take in how long a stage took."""
+        """Count the duration of a stage."""
         of = self.stages.setdefault((stage, result), Taken())
         of.total += seconds
         of.counts[sum(seconds > most for most in BUCKETS)] += 1
@@ -86,7 +86,7 @@ def render(status: Mapping[str, Any], last_answer: float, unwritten: int, counte
             ("type", event["event_type"]),
         )
         by_kind[labels] = by_kind.get(labels, 0) + 1
-        # What is over and kept in mind, until the machine is restored or for good, starts no more.
+        # Events that are over and only remembered do not start any more.
         if event["seconds_until_start"] is not None and event["phase"] not in (ENDED, WITHDRAWN):
             samples.append(
                 (
@@ -117,7 +117,7 @@ def _stages_as_text(counters: Counters) -> str:
     for (stage, result), taken in sorted(counters.stages.items()):
         labels: Labels = (("stage", stage), ("result", result))
         count = 0
-        # A bucket counts all that is no more than its bound, those in the buckets before it too.
+        # In Prometheus's format a bucket includes the buckets before it.
         for most, within in zip((*BUCKETS, None), taken.counts):
             count += within
             bound = "+Inf" if most is None else repr(most)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What others may see of the agent: `/status` as JSON, and the short table a person reads. Pure."""
+"""What others may see of the agent: `/status` as JSON, and a short table for a person. Pure."""
 
 from datetime import datetime, timezone
 from types import MappingProxyType
@@ -19,8 +19,7 @@ from ..decide.state import BEGUN, MANUAL_ID, State, Tracked
 
 JsonObject = Dict[str, Any]
 
-# What the agent needs, by its name in `/status`, `/healthz` and the metric, and the field of `Health` that says what is
-# wrong with it.
+# What the agent needs: its name in `/status`, `/healthz` and the metric, and the field of `Health` with the problem.
 PROBLEMS = {
     "IMDS": "imds_problem",
     "journal": "journal_problem",
@@ -39,27 +38,27 @@ class Health(NamedTuple):
 
     running_since: float
     last_answer: Optional[float] = None
-    """When IMDS last gave a document."""
+    """When IMDS last returned a document."""
     imds_problem: Optional[str] = None
-    """What is wrong with IMDS now."""
+    """The present problem with IMDS."""
     journal_problem: Optional[str] = None
-    """Why nothing can be written to it now."""
+    """Why the journal cannot be written."""
     endpoint_problem: Optional[str] = None
-    """Where it cannot listen now."""
+    """Where the endpoint cannot listen."""
     configuration_problem: Optional[str] = None
-    """Why another configuration is used than the one that is in the file."""
+    """Why the configuration in force is not that of the file."""
     records_problem: Optional[str] = None
-    """What the journal lacks."""
+    """The gaps of the journal."""
     identity_problem: Optional[str] = None
-    """Why it may not be known which VM this is, or was."""
+    """Why it may be unknown which VM this is, or was."""
     clock_problem: Optional[str] = None
-    """What became of the wall clock while something depended on it."""
+    """How the wall clock changed while something depended on it."""
     members_problem: Optional[str] = None
-    """Whose words are too old to go by."""
+    """The members whose answers are too old to count."""
     policies_problem: Optional[str] = None
-    """What the policies say that nobody knows, or do not say."""
+    """Unknown words in the policies, and types without a policy."""
     configuration_modified: Optional[float] = None
-    """When the configuration's file that was read last was written; None for no file."""
+    """When the last configuration file that was read was written. None: no file."""
 
 
 class Failing(NamedTuple):
@@ -70,7 +69,7 @@ class Failing(NamedTuple):
     name: str
     error: str
     next_try: Optional[float] = None
-    """When it is tried again, in seconds since the epoch; None if it never is, or is just being tried."""
+    """When it is tried again, in seconds since the epoch. None if it never is, or is running again."""
     is_tried_again: bool = False
 
 
@@ -127,11 +126,11 @@ def describe(
         "vm_name": state.vm_name,
         "vm_id": state.vm_id,
         "boot_id": state.boot_id,
-        # As the probe has it.
+        # As the probe sees it.
         "in_rotation": in_rotation or is_dry,
         "dry_run": {"in_rotation": in_rotation} if is_dry else None,
         **{field: leaving.get(field) for field in ("rotation_seconds", "wants_out", "in_service")},
-        # Whether it has to be restored by this agent, whatever the checks find.
+        # Whether this agent has to restore it, whatever the checks find.
         "out_of_rotation": state.is_out and not is_dry,
         "checks": list(checks),
         "document_incarnation": state.incarnation,
@@ -165,7 +164,7 @@ def describe(
             dict(
                 dict(
                     _describe_event(one, rules, state, health, now),
-                    # Playbooks ask for it: they handle such an event as if there were no agent.
+                    # Playbooks use it: they handle such an event as if there were no agent.
                     nothing_configured=one.event_id in without_plan,
                     waiting_for=[{"vm_name": name, "reason": why} for name, why in waiting.get(one.event_id, ())],
                 ),
@@ -190,7 +189,7 @@ def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: H
         event_as_dict(one.event, state.vm_name or "", now),
         phase=phase(one, rules),
         rule=plan.rule,
-        # Nobody may count on what a crash would make this agent forget.
+        # Nobody may rely on what this agent would forget in a crash.
         ready=one.over is None and health.journal_problem is None and is_ready(one, plan),
         approvals=one.approvals,
         rebooted=one.rebooted,
@@ -200,7 +199,7 @@ def _describe_event(one: Tracked, rules: Sequence[Rule], state: State, health: H
 def _describe_approval(one: Tracked, rules: Sequence[Rule], withheld: Mapping[str, str], is_dry: bool) -> JsonObject:
     approve, reason = plan_of(rules, one).approve, withheld.get(one.event_id)
     said = {"willing": approve != NEVER and reason is None, "approves": approve == QUORUM, "withheld": reason}
-    # Other machines would count on what was not done.
+    # Other machines would rely on what was not done.
     return dict(said, ready=False, willing=False, approves=False) if is_dry else said
 
 
@@ -211,7 +210,7 @@ def as_table(status: Mapping[str, Any]) -> str:
     if dry_run:
         rotation += "  DRY RUN: nothing is done"
         rotation += "" if dry_run["in_rotation"] else ", or it would be OUT OF ROTATION"
-    # With an agent of another version, some may be missing.
+    # An agent of another version may lack some of them.
     problems = status.get("problems", {})
     lines = [
         "%s  %s" % (plain(status["vm_name"] or "unknown VM"), rotation),
@@ -257,7 +256,7 @@ def as_table(status: Mapping[str, Any]) -> str:
     lines += [
         plain("%s  %s" % (nothing_configured_for(event["event_type"]), event["event_id"]))
         for event in status["events"]
-        # What is withheld for it says so already.
+        # The reason for withholding says so already.
         if event.get("nothing_configured") and not event["withheld"]
     ]
     for event in status["events"]:
@@ -270,13 +269,13 @@ def as_table(status: Mapping[str, Any]) -> str:
 
 
 def list_problems(health: Health) -> List[str]:
-    """What is wrong now with what the agent needs, a line for each thing."""
+    """The present problems with what the agent needs, one line each."""
     found = [(name, getattr(health, field)) for name, field in PROBLEMS.items()]
     return ["%s: %s" % (name, plain(problem)) for name, problem in found if problem is not None]
 
 
 def failures(state: State) -> List[Failing]:
-    """The steps that have failed for good, of the events that are known."""
+    """The steps that have finally failed, of the known events."""
     found = []
     for one in state.tracked:
         found += [Failing(one.event_id, *failure) for failure in one.failures]

@@ -26,7 +26,7 @@ _FIRST_BACKOFF = 1.0  # seconds
 _LONGEST_BACKOFF = 60.0  # seconds
 _LONGEST_RETRY_AFTER = 3600.0  # seconds
 LONGEST_QUOTE = 200  # characters
-# A part of a path that is as long as this is most likely a key, as in the URLs of Slack and Teams.
+# A part of a path of this length is most likely a key, as in the URLs of Slack and Teams.
 LONG_PART = 20  # characters
 _TIME_TO_START = 5.0  # seconds that the sending process has besides the request's own
 
@@ -45,28 +45,28 @@ class Request(NamedTuple):
     secret_header: str = "Authorization"
     secret_prefix: str = "Bearer "
     ca_file: Optional[str] = None
-    """Certificates, in PEM, of those who may vouch for the server. None: those that the system trusts."""
+    """Certificates, in PEM, of the authorities that may sign the server's. None: the system's."""
     timeout: float = 10.0
     """Seconds in all."""
     proxy: Optional[str] = None
-    """`http://HOST[:PORT]`. None: there is none, whatever the environment says."""
+    """`http://HOST[:PORT]`. None: no proxy, whatever the environment says."""
 
 
 class Delivery(NamedTuple):
-    """What became of one try."""
+    """The result of one try."""
 
     delivered: bool
     may_retry: bool
     detail: str
-    """What came back, for a log. The secret is never in it."""
+    """The answer, for a log. It never contains the secret."""
     retry_after: Optional[float] = None
-    """Seconds that the server asked to wait."""
+    """Seconds until the next try, if the server asked for a wait."""
     warning: Optional[str] = None
-    """What was delivered, and yet not taken as it was meant."""
+    """A warning: the request was delivered, and the receiver ignored a part of it."""
 
 
 class Report(NamedTuple):
-    """What became of a request, for a log."""
+    """The result of a request, for a log."""
 
     request: Request
     delivered: bool
@@ -75,11 +75,11 @@ class Report(NamedTuple):
     attempts: int
     detail: str
     warning: Optional[str] = None
-    """What was delivered, and yet not taken as it was meant."""
+    """A warning: the request was delivered, and the receiver ignored a part of it."""
 
 
 class Counts(NamedTuple):
-    """What became of all requests so far."""
+    """Counts of all requests so far."""
 
     delivered: int = 0
     retried: int = 0
@@ -162,11 +162,11 @@ class WebhookQueue:
         self._drop_oldest()
 
     def fileno(self) -> int:
-        """What becomes readable when `poll` has something to do, besides the time; -1: nothing does."""
+        """The descriptor that becomes readable when `poll` has work, apart from timers. -1: none."""
         return -1 if self._child is None else self._child.fileno()
 
     def poll(self) -> List[Report]:
-        """Take the sending further; give what has become of requests since the last call."""
+        """Continue the sending. Returns the results of requests since the last call."""
         if self._child is not None:
             outcome = self._child.poll()
             if outcome is not None:
@@ -178,7 +178,7 @@ class WebhookQueue:
         return reports
 
     def close(self) -> None:
-        """End what is being sent. What waits is not sent any more, and not repeated."""
+        """End the running request. Waiting requests are dropped, and nothing is repeated."""
         self._is_closed = True
         self._waiting.clear()
         if self._child is not None:
