@@ -25,7 +25,7 @@ _BACKLOG = 1024
 _STEERED_FOR = 0.02  # real seconds that the answer of a pool is good for
 
 UP, DOWN, NOBODY = "Up", "Down", ""
-"""What a pool may say of a member: its adminState, or that it has none such. Anything else leaves it to the probe."""
+"""The values of adminState that a pool may give for a member. Any other value leaves the decision to the probe."""
 
 BY_PROBE = "None"
 
@@ -121,7 +121,7 @@ class Member:
 
     @property
     def in_rotation(self) -> bool:
-        """True when new flows come here."""
+        """True if the member gets new flows."""
         if self.removed or self.standing in (DOWN, NOBODY):
             return False
         return self.healthy or self.standing == UP
@@ -219,7 +219,7 @@ class Balancer:
         on_turn: Callable[[Balancer, Member], None],
         steering: Callable[[], Mapping[str, str]] | None = None,
     ) -> None:
-        """``steering``: asked for the adminState of all that the pool has, by the VM."""
+        """``steering``: returns the adminState of each member of the pool, by VM."""
         self.config = config
         self._steering = steering
         self._steered = float("-inf")
@@ -234,7 +234,7 @@ class Balancer:
         self._over = False
 
     async def start(self) -> None:
-        """Listen, and begin to probe; raises OSError when the address is not to be had."""
+        """Listen and begin to probe. Raises OSError if the address is not available."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _Flow(self), self.config.address, self.config.port, backlog=_BACKLOG)
         self._server = server
@@ -254,7 +254,7 @@ class Balancer:
             self._cut(member)
 
     def choose(self) -> Member | None:
-        """The next member in rotation, in turn; None when there is none."""
+        """The next member in rotation, round robin. None if there is none."""
         self._steer()
         members = list(self.members.values())
         for step in range(len(members)):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Answers that are no answers: what happens to a connection below HTTP."""
+"""Broken answers: what happens to a connection below HTTP."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reset(transport: asyncio.BaseTransport) -> None:
 
 
 def serialise(status: int, headers: Mapping[str, str], body: bytes, declared: int | None = None) -> bytes:
-    """A whole HTTP response that ends its connection; it may declare a length that its body has not."""
+    """A whole HTTP response that ends its connection. It may declare another length than its body has."""
     length = len(body) if declared is None else declared
     lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -39,7 +39,7 @@ def serialise(status: int, headers: Mapping[str, str], body: bytes, declared: in
 
 
 class Wire:
-    """A client's connection, to be mistreated. Each way of doing so ends it."""
+    """A client's connection that will be broken. Each method here ends it."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -100,7 +100,7 @@ class Broken(web.StreamResponse):
 
 
 def fail(plan: FaultPlan, headers: Mapping[str, str]) -> web.StreamResponse:
-    """What a fault sends or does in the service's place; ``headers`` are those of all the service's answers."""
+    """What a fault sends or does in place of the service. ``headers`` are those of all the service's answers."""
     if plan.kind == "status":
         return web.Response(
             status=plan.status,
@@ -115,7 +115,7 @@ def fail(plan: FaultPlan, headers: Mapping[str, str]) -> web.StreamResponse:
 
 
 def spoil(plan: FaultPlan, status: int, headers: Mapping[str, str], body: bytes) -> web.StreamResponse:
-    """What becomes of the service's answer when a fault gets in its way."""
+    """The service's answer as a fault changes it."""
     if plan.kind == "truncate":
         data = serialise(status, headers, body[: len(body) // 2], declared=max(2, len(body)))
         return Broken(functools.partial(Wire.blurt, data=data))

@@ -26,7 +26,7 @@ from .reading import Invalid
 from .table import describe_entry, render
 
 if TYPE_CHECKING:
-    # The only part that needs aiohttp: a command that talks to a simulator does without.
+    # Only this part needs aiohttp: a command that talks to a simulator does not.
     from .server import Server
 
 _AIOHTTP = "aiohttp>=3.8"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(_parser().parse_args(arguments))
         finally:
-            # Flush now, or the interpreter would only find out as it exits that nobody reads any more.
+            # Flush now. Otherwise the interpreter finds out at its exit that nobody reads any more.
             sys.stdout.flush()
     except BrokenPipeError:
         _forget_output()
@@ -182,7 +182,7 @@ def _serve(options: argparse.Namespace) -> int:
     try:
         from .server import Server
     except ImportError as error:
-        # The package itself is whole: what is missing, or cannot be loaded, is the library below it.
+        # The package itself is complete: the library that it imports is missing or cannot be loaded.
         print(
             f"azure_simulator: serve needs aiohttp ({error}): {sys.executable} -m pip install '{_AIOHTTP}'",
             file=sys.stderr,
@@ -194,7 +194,7 @@ def _serve(options: argparse.Namespace) -> int:
 async def _serve_until_told(make_server: Callable[[], Server]) -> int:
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
-    # Not by the loop, which on Windows knows no signals.
+    # Not by the loop: on Windows it does not support signals.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_signal: loop.call_soon_threadsafe(over.set))
     server = make_server()

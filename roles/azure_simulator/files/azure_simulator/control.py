@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator's door: ``/_simulator/…``, JSON in and out."""
+"""The control API: ``/_simulator/…``, JSON in and out."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Controlled(NamedTuple):
     advance: Callable[[float], float]
     """Step the clock by simulated seconds; returns the instant reached, raises Refused if it runs by itself."""
     load: dict[str, int]
-    """What the clients of the load balancers counted last, as they report it; empty before."""
+    """The last count that the clients of the load balancers reported. Empty before the first report."""
     hosts: Container[str] = ()
-    """Names, in lower case, by which it may be asked beside its own addresses."""
+    """Further names, in lower case, that the Host header may have."""
 
 
 def application(simulator: Controlled) -> web.Application:
@@ -71,7 +71,7 @@ def application(simulator: Controlled) -> web.Application:
 
 def _page() -> _Handler:
     """Serve the page that shows it all in a browser. It may run and ask nothing but what it brings and this address."""
-    # From wherever the package is, which may be one file.
+    # The package may be one zip file.
     page = (pkgutil.get_data(__package__, "page.html") or b"").decode()
     allowed = {
         part: " ".join(
@@ -228,7 +228,7 @@ class _Control:
 
 
 class _FaultControl(Generic[P]):
-    """The part for the faults of one door."""
+    """The faults of one service."""
 
     def __init__(
         self, queue: FaultQueue[P], read: Callable[[object, str, list[str], Container[str]], P], simulator: Controlled
@@ -238,7 +238,7 @@ class _FaultControl(Generic[P]):
         self._simulator = simulator
 
     def routes(self, app: web.Application, prefix: str) -> None:
-        """Make it known."""
+        """Add the routes."""
         app.router.add_get(prefix, self.show)
         app.router.add_post(prefix, self.add)
         app.router.add_delete(prefix, self.clear)

@@ -106,7 +106,7 @@ def colour(text: str, name: str) -> str:
 
 
 def plain(text: str, _name: str) -> str:
-    """Leave a text as it is."""
+    """Return a text unchanged."""
     return text
 
 
@@ -138,7 +138,7 @@ class Demo:
             self._machines.mkdir()
             self._ansible_log = self._directory / "ansible.log"
             self._ansible_config = self._directory / "ansible.cfg"
-            self._ansible_config.touch()  # an empty one: that of the user's home has no say here
+            self._ansible_config.touch()  # an empty one: settings in the user's home must not change the run
             self._services = journal.Reader(self._machines / "journal")
             self._requests = journal.Reader(self._directory / "load")
             undo.callback(self._kill_machines)
@@ -257,13 +257,13 @@ class Demo:
         print(f"{max(0.0, seconds):6.1f}  {vm:<5}  {self._paint(text, tint)}", flush=True)
 
     def look(self) -> None:
-        """Take note of what has happened since the last look, and tell it."""
+        """Read and print what has happened since the last call."""
         entries = self._control.log(self._told)
         self._told = entries[-1]["seq"] if entries else self._told
         entries = [entry for entry in entries if entry["kind"] != "request"]
         services, requests = self._services.read(), self._requests.read()
         if self._haproxy is not None:
-            # Azure's own balancer is there as well, and nobody asks it.
+            # Azure's own balancer runs as well, without clients.
             rotation, drains = self._ask_haproxy(self._haproxy)
             entries = [entry for entry in entries if entry["kind"] != "rotation"] + rotation
             services += drains
@@ -281,7 +281,7 @@ class Demo:
             self.say(line[1], line[0], at, line[2])
 
     def _ask_haproxy(self, balancer: haproxy.Haproxy) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Whom HAProxy has taken in or out of rotation since the last look, and who drains."""
+        """What HAProxy has taken in or out of rotation since the last call, and what it drains."""
         rotation, drains, at = [], [], time.time()
         standings = balancer.standings()
         for vm, now in standings.items():
@@ -313,7 +313,7 @@ class Demo:
         return None
 
     def wait_until(self, condition: Callable[[], object], seconds: float, complaint: str) -> None:
-        """Look on until the condition holds; raises DemoError after that many seconds."""
+        """Follow the run until the condition holds. Raises DemoError after that many seconds."""
         deadline = time.monotonic() + seconds
         while True:
             self.look()
@@ -324,7 +324,7 @@ class Demo:
             time.sleep(_TICK)
 
     def watch(self, seconds: float) -> None:
-        """Look on for that long."""
+        """Follow the run for that many seconds."""
         over = time.monotonic() + seconds
         while (left := over - time.monotonic()) > 0:
             self.look()
@@ -334,7 +334,7 @@ class Demo:
 
     @staticmethod
     def pause() -> None:
-        """Set what comes apart from what was."""
+        """Print an empty line."""
         print(flush=True)
 
     def announce(self, maintenance: Maintenance) -> dict[str, Any]:
@@ -497,7 +497,7 @@ def without_handler(demo: Demo, waves: Waves, instants: Sequence[float] = ()) ->
 
 
 def speed_for(ping: float) -> float:
-    """How fast Azure's clock may run, so that a machine that is busy with other things is ready in time."""
+    """How fast Azure's clock may run so that a busy machine is still ready in time."""
     shortest_notice = min(maintenance.notice for wave in WAVES for maintenance in wave)
     return min(SPEED, max(1.0, shortest_notice / NOTICE_IN_PINGS // ping))
 

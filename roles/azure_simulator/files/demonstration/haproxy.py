@@ -19,7 +19,7 @@ ADDRESS = "127.0.0.1"
 NOT_INSTALLED = "HAProxy is not installed here: install it (package haproxy), or run the demo without BALANCER=haproxy"
 
 _CONFIGURATION = Path(__file__).with_name("haproxy.cfg")
-# Where distributions keep it, which is not on everybody's PATH.
+# Distributions install it here, which is not on every PATH.
 _SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 _PATIENCE = 10.0  # seconds that it may take to answer
 
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
     serves: bool
     """It gets new requests."""
     drained: bool
-    """Somebody has said that it gets none."""
+    """It was told to take no new requests."""
 
 
 def find_program() -> str | None:

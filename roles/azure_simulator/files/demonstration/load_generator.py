@@ -28,7 +28,7 @@ SHORT = "short"
 KEPT = "kept"
 
 HEARTBEAT = 0.05
-"""Seconds between two looks at which requests have had their time."""
+"""Seconds between two checks of the time limits."""
 
 
 class LostRequest(Exception):
@@ -48,7 +48,7 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """False once either side has said that it is over."""
+        """False once either side has closed it."""
         return not (self._ended or self._reader.at_eof() or self._reader.exception() or self._writer.is_closing())
 
     async def request(self, host: str, keep: bool) -> None:
@@ -96,7 +96,7 @@ class Patience:
         return limit
 
     async def watch(self) -> None:
-        """Look who has had his time, until cancelled."""
+        """Check the time limits until cancelled."""
         loop = asyncio.get_running_loop()
         looked = loop.time()
         while True:

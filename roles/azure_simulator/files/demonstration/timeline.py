@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happened, told so that a person sees it at a glance. Pure functions of what the processes wrote down."""
+"""The story of a run, at a glance. Pure functions of what the processes wrote down."""
 
 from __future__ import annotations
 

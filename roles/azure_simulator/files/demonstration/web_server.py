@@ -24,7 +24,7 @@ IDLE_LIMIT = 75.0
 """Seconds an idle connection is kept: longer than any client of the demo pauses."""
 
 MACHINE_CHECK = 1.0
-"""Seconds between two looks whether its machine's directory is still there: no server outlives the demo."""
+"""Seconds between two checks that its machine's directory still exists: no server outlives the demo."""
 
 
 class Application:
@@ -39,7 +39,7 @@ class Application:
         self._chance = random.Random(vm)
 
     def draining(self) -> bool:
-        """Whether somebody wants this machine out of rotation; a change is noted in the journal."""
+        """Whether the machine is to be out of rotation. A change is noted in the journal."""
         draining = self._marker.exists()
         if draining != self._was_draining:
             self._was_draining = draining
@@ -47,12 +47,12 @@ class Application:
         return draining
 
     async def readyz(self, _request: web.Request) -> web.Response:
-        """What the balancer asks: may new flows come here?"""
+        """The answer to the balancer's probe."""
         draining = self.draining()
         return web.Response(status=503 if draining else 200, text="draining\n" if draining else "ready\n")
 
     async def page(self, _request: web.Request) -> web.Response:
-        """What a client asks for."""
+        """The answer to a client."""
         await asyncio.sleep(self._work * self._chance.uniform(0.5, 1.5))
         response = web.Response(text=f"served by {self._vm}\n")
         if self.draining():

@@ -22,7 +22,7 @@ _VM = f"{_GROUP}/virtualMachines/{{vm}}"
 
 _ACTIONS = (RESTART, REDEPLOY, POWER_OFF, DEALLOCATE, START, REIMAGE, MAINTAIN)
 _SWITCHES = ("skipShutdown",)
-"""What a query may say besides: how gently a machine is switched off makes no difference here."""
+"""Query parameters that are accepted and change nothing: how a machine is switched off makes no difference here."""
 
 
 class Actions:
@@ -35,7 +35,7 @@ class Actions:
         self._power = Power(resources)
 
     def routes(self, router: Router) -> None:
-        """Make them known."""
+        """Add the routes."""
         for action in _ACTIONS:
             query = _SWITCHES if action == POWER_OFF else ()
             router.add("POST", f"{_VM}/{action}", PROVIDER, self._on_vm(action), query)
@@ -49,11 +49,11 @@ class Actions:
     # -- views ------------------------------------------------------------------------------------------------
 
     def view_vm(self, request: ArmRequest) -> ArmAnswer:
-        """What one VM is doing."""
+        """The state of one VM."""
         return ArmAnswer(200, instance_view(self._lookup.vm(request), self._resources))
 
     def view_instance(self, request: ArmRequest) -> ArmAnswer:
-        """What one instance is doing; members of flexible sets are VMs, and asked as such."""
+        """The state of one instance. Members of flexible sets are VMs, and are asked for as VMs."""
         scale_set, machine = self._lookup.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.instanceView.GET")
         return ArmAnswer(200, instance_view(machine, self._resources))
@@ -140,7 +140,7 @@ class Actions:
 
 
 def refuse_flexible(scale_set: ScaleSet, operation: str) -> None:
-    """Refuse what there is of uniform sets only."""
+    """Refuse what only uniform sets have."""
     if scale_set.flexible:
         raise ArmError(
             400,
@@ -154,7 +154,7 @@ def _is_protected(machine: Machine) -> bool:
 
 
 def _check_reimage(request: ArmRequest, machine: Machine) -> None:
-    """A VM by itself is reimaged only from its image's profile, or its ephemeral disk."""
+    """A single VM is reimaged only from its image's profile or its ephemeral disk."""
     document = request.document() if request.body.strip() else {}
     if not document.get("osProfile"):
         raise ArmError(

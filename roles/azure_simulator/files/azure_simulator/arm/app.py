@@ -190,7 +190,7 @@ class Arm:
             raise ArmError(404, "ResourceGroupNotFound", message)
 
     def _subscriptions(self, request: ArmRequest) -> ArmAnswer:
-        """All that somebody who has signed in may see, which here is all that there are."""
+        """Everything that a signed-in caller may see, which here is everything."""
         listed = [
             {
                 "id": f"/subscriptions/{subscription}",
@@ -206,7 +206,7 @@ class Arm:
         return self._pager.page(request, listed)
 
     def _poll(self, request: ArmRequest) -> ArmAnswer:
-        """How an operation goes on: its status, or with ``monitor`` the answer that was put off."""
+        """The progress of an operation: its status, or with ``monitor`` the final answer."""
         operation = self.operations.get(request.names["operation"])
         if operation is None:
             raise ArmError(404, "NotFound", f"The operation '{request.names['operation']}' was not found.")
@@ -275,7 +275,7 @@ def _operation_group(request: ArmRequest, provider: str) -> str:
     counted = next((name for prefix, name in _COUNTED if kind.startswith(prefix)), "")
     if provider.lower() != "microsoft.compute" or not counted:
         return ""
-    # A list of sets has an allowance of its own, reported in https://github.com/Azure/azure-cli/issues/29722.
+    # Lists of sets have a limit of their own, reported in https://github.com/Azure/azure-cli/issues/29722.
     is_list_of_sets = request.method == "GET" and request.path.lower().endswith("/virtualmachinescalesets")
     return f"Microsoft.Compute/{'HighCost' if is_list_of_sets else ''}{_VERBS[request.method]}{counted}"
 

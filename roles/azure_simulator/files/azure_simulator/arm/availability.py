@@ -21,7 +21,7 @@ _GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microso
 _ONE = f"{_GROUP}/{{name}}"
 
 _KEPT = ("platformUpdateDomainCount", "platformFaultDomainCount")
-"""What a set has for good once it is there."""
+"""The members of a set that cannot be changed."""
 
 
 class AvailabilitySets:
@@ -33,7 +33,7 @@ class AvailabilitySets:
         self._lookup = ResourceLookup(resources)
 
     def routes(self, router: Router) -> None:
-        """Make them known."""
+        """Add the routes."""
         router.add("GET", _ALL, PROVIDER, self.list_all)
         router.add("GET", _GROUP, PROVIDER, self.list_group)
         router.add("GET", _ONE, PROVIDER, self.get)

@@ -49,7 +49,7 @@ class Compute:
         self._lookup = ResourceLookup(resources)
 
     def routes(self, router: Router) -> None:
-        """Make them known."""
+        """Add the routes."""
         for method, template, handler, *query in (
             ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_all_sets),
             ("GET", f"{_GROUP}/virtualMachineScaleSets", self.list_sets),
@@ -244,7 +244,7 @@ class Compute:
     # -- instances ----------------------------------------------------------------------------------
 
     def list_instances(self, request: ArmRequest) -> ArmAnswer:
-        """All instances of a set; of a flexible one there is little to see here: its members are VMs."""
+        """All instances of a set. The list of a flexible set shows little: its members are VMs."""
         scale_set = self._lookup.scale_set(request)
         if scale_set.flexible:
             if "$expand" in request.query:
@@ -266,7 +266,7 @@ class Compute:
         return ArmAnswer(200, shown, self._etag(machine, request))
 
     def put_instance(self, request: ArmRequest) -> ArmAnswer:
-        """Change an instance's network or protection, without its set. What is left out stays, but for the tags."""
+        """Change an instance's network or protection, without its set. Absent members stay, except for the tags."""
         scale_set, machine = self._lookup.instance(request)
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.PUT")
         document = request.document()
@@ -297,7 +297,7 @@ class Compute:
     # -- VMs ------------------------------------------------------------------------------------------
 
     def list_all_vms(self, request: ArmRequest) -> ArmAnswer:
-        """All VMs of a subscription; instances of uniform sets are none."""
+        """All VMs of a subscription, without the instances of uniform sets."""
         subscription = request.names["subscription"].lower()
         return self._list_vms(request, [m for m in self._lookup.vms() if m.vm.subscription_id.lower() == subscription])
 
@@ -316,7 +316,7 @@ class Compute:
         return self._list_vms(request, [m for m in self._lookup.vms() if self._lookup.is_here(m, request)])
 
     def _list_vms(self, request: ArmRequest, machines: list[Machine]) -> ArmAnswer:
-        """The page that was asked for, of all of these or of a scale set's members among them."""
+        """The requested page of these VMs, or of a scale set's members among them."""
         text = request.query.get("$filter")
         if _says(request, "statusOnly") is not None:
             if _says(request, "statusOnly") != "true" or text is not None or "$expand" in request.query:
@@ -406,7 +406,7 @@ class Compute:
 
     @staticmethod
     def _match(request: ArmRequest, resource: ScaleSet | Machine) -> None:
-        """Refuse a change of something that has changed since it was read."""
+        """Refuse to change a resource that has changed since it was read."""
         if request.concurrent_edit:
             resource.etag += 1
         given = request.headers.get("If-Match")
@@ -429,12 +429,12 @@ def _refuse_policy_of_member(machine: Machine) -> None:
 
 
 def _says(request: ArmRequest, name: str) -> str | None:
-    """What the query says of this, in whatever case."""
+    """The value of a query parameter, in whatever case."""
     return next((value.lower() for key, value in request.query.items() if key.lower() == name.lower()), None)
 
 
 def _wants_view(request: ArmRequest) -> bool:
-    """Whether instance views shall be shown as well; refuses what else there may be to expand."""
+    """Whether to show instance views as well. Refuses any other value of `$expand`."""
     expand = _says(request, "$expand")
     if expand not in (None, "instanceview"):
         raise invalid("$expand", "The value of parameter $expand is not supported here: known is instanceView.")
@@ -447,7 +447,7 @@ def _image_of(properties: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _keep_image(properties: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """A model that is written without its image keeps the one that it has."""
+    """A model that is written without its image keeps its present image."""
     storage = properties["virtualMachineProfile"].get("storageProfile")
     if isinstance(storage, dict) and "imageReference" not in storage and _image_of(before):
         storage["imageReference"] = copy.deepcopy(_image_of(before))
@@ -507,7 +507,7 @@ def _complete(properties: dict[str, Any]) -> None:
 
 
 def _complete_profile(profile: object) -> None:
-    """Fill in the timeouts that Compute fills in, and forget a notification that is off, as it does."""
+    """Fill in the timeouts that Compute fills in, and drop a notification that is off, as Compute does."""
     if not isinstance(profile, dict):
         return
     for name, default in (

@@ -47,7 +47,7 @@ class TlsConfig(NamedTuple):
 
 
 class ClientConfig(NamedTuple):
-    """Somebody who may sign in, and how: with any of the ways that are given."""
+    """A caller who may sign in, in any of the ways that are given."""
 
     client_id: str
     secret: str | None
@@ -83,7 +83,7 @@ class ScaleSetConfig(NamedTuple):
 
 
 class ResourceConfig(NamedTuple):
-    """A VM's or an availability set's properties that differ from the usual ones."""
+    """The properties of a VM or an availability set that differ from the defaults."""
 
     name: str
     terminate_notification: str | None
@@ -96,13 +96,13 @@ class WindowConfig(NamedTuple):
     vms: tuple[str, ...]
     begins: float
     self_service: float
-    """The owner may begin it himself for so long."""
+    """The owner may begin it himself during this time."""
     scheduled: float
-    """Azure begins it within so long after that."""
+    """Azure begins it within this time after that."""
 
 
 class UpdateRunConfig(NamedTuple):
-    """A run of updates that Update Manager is to begin, by a maintenance configuration."""
+    """A run of updates that Update Manager will begin, by a maintenance configuration."""
 
     configuration: str
     resource_group: str
@@ -110,31 +110,31 @@ class UpdateRunConfig(NamedTuple):
     begins: float
     """Simulated seconds from the start."""
     name: str
-    """Empty: that which Azure makes of its beginning."""
+    """Empty: the id that Azure derives from its beginning."""
 
 
 class HookEventConfig(NamedTuple):
-    """A question of a lifecycle hook that is there from the start."""
+    """An event of a lifecycle hook that exists from the start."""
 
     scale_set_id: str
     kind: str
     vms: tuple[str, ...]
-    """Those that are asked for; empty: all of the set, or the set itself where that is asked for."""
+    """The targets. Empty: all instances of the set, or the set itself if the hook is about the set."""
     name: str
-    """A GUID; empty: one is made."""
+    """A GUID. Empty: it is generated."""
 
 
 class PermissionConfig(NamedTuple):
-    """What callers may do, as patterns of actions, and what of it not."""
+    """What callers may do, as patterns of allowed and of excluded actions."""
 
     actions: tuple[str, ...]
     not_actions: tuple[str, ...]
     scope: str
-    """The id of what they may do it to, and to all below; `/`: to everything."""
+    """The id of the resource that they may do it to, with everything below it. `/`: everything."""
 
 
 class RoleConfig(NamedTuple):
-    """A role that somebody was given. It is shown; what callers may do is said by their permissions."""
+    """A role assignment. It is only shown: the permissions decide what callers may do."""
 
     role: str
     """The id of its definition, a GUID."""
@@ -168,9 +168,9 @@ class ArmConfig(NamedTuple):
     page_size: int
     graph_page_size: int
     graph_lag: float
-    """Simulated seconds after which Resource Graph knows what has become of an event."""
+    """Simulated seconds until Resource Graph shows a change of an event."""
     compute_version: str
-    """The newest that Compute has; empty: all that there are."""
+    """The newest version that Compute has. Empty: no limit."""
     reads: LimitConfig
     writes: LimitConfig
     deletes: LimitConfig
@@ -183,7 +183,9 @@ class ArmConfig(NamedTuple):
     load_balancers: tuple[PoolsConfig, ...]
     application_gateways: tuple[PoolsConfig, ...]
     management_groups: Mapping[str, frozenset[str]]
-    """Which subscriptions are below each, both in lower case. All are below the one that has the tenant's id."""
+    """The subscriptions below each management group, both in lower case. All are below the group with the tenant's
+    id.
+    """
     permissions: tuple[PermissionConfig, ...]
     features: Mapping[str, str]
     """The state of each preview feature, by provider and name."""
@@ -301,7 +303,7 @@ def _file(fields: Fields, key: str, directory: Path) -> str:
 
 
 def _thumbprints(fields: Fields, directory: Path) -> frozenset[str]:
-    """What clients may call a certificate: its SHA-1 and its SHA-256, or the one that is given."""
+    """The names of a certificate: its SHA-1 and its SHA-256, or the thumbprint that is given."""
     given = (fields.text("thumbprint") or "").replace(":", "").upper()
     file = _file(fields, "certificate", directory)
     if not file or not Path(file).is_file():
@@ -571,7 +573,7 @@ def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[Pools
         inner = fields.mapping("pools")
         raw = fields.raw("pools")
         named = raw if isinstance(raw, dict) else {}
-        # An empty one is for members that come later, by interface or by address.
+        # An empty pool is for members that join later, by interface or by address.
         pools = {pool: () if names == [] else inner.texts(pool) or () for pool, names in named.items()}
         members = [vm for names in pools.values() for vm in names]
         for vm in sorted(set(members) - set(vms)):

@@ -128,7 +128,7 @@ def locked(path: str, method: str) -> ArmError:
 
 
 def concurrent() -> ArmError:
-    """Another request changes the same; it will be over by itself."""
+    """Another request is changing the resource. It will be over by itself."""
     return ArmError(
         409,
         "Conflict",
@@ -138,7 +138,7 @@ def concurrent() -> ArmError:
 
 
 def conflict(message: str) -> ArmError:
-    """Something else is going on with the resource."""
+    """Another operation holds the resource."""
     return ArmError(409, "OperationNotAllowed", message)
 
 
@@ -181,7 +181,7 @@ def subscription_throttled(subscription: str, caller: str, kind: str, retry_afte
 
 
 def superseded(operation: str, other: str) -> ArmError:
-    """What a change of a gateway ends with when another one begins."""
+    """The error of a change of a gateway when another change begins."""
     kind = "PutApplicationGatewayOperation"
     message = f"Operation {kind} ({operation}) was canceled and superseded by operation {kind} ({other})."
     return ArmError(

@@ -33,7 +33,7 @@ STUCK = "stuck"
 CONCURRENT_EDIT = "concurrent_edit"
 
 WIRE_KINDS = faults.KINDS
-"""The kinds that are the same as for IMDS."""
+"""The kinds that IMDS has as well."""
 
 KINDS = (ERROR, OPERATION, STUCK, CONCURRENT_EDIT, *WIRE_KINDS)
 ERRORS = (
@@ -88,7 +88,7 @@ class ArmFaultPlan:
     wire: FaultPlan | None
 
     def hits(self, method: str, path: str, kinds: Container[str]) -> bool:
-        """Whether it is meant for this request, and is of one of these kinds."""
+        """Whether it applies to this request, and is of one of these kinds."""
         return (
             self.kind in kinds
             and (not self.methods or method in self.methods)
@@ -111,7 +111,7 @@ class ArmFaultPlan:
         }
 
     def failure(self, client: str, path: str, method: str) -> ArmError:
-        """The refusal that the kind ``error`` stands for."""
+        """The error that the kind ``error`` answers with."""
         error = self._named(client, path, method)
         if self.code is not None:
             error.code = self.code
@@ -202,7 +202,7 @@ def read_fault(raw: object, path: str, mistakes: list[str], vms: Container[str])
 
 
 def _wire(fields: Fields, raw: object, kind: str, vms: Container[str]) -> FaultPlan | None:
-    """The part that is the same as for IMDS: what happens to the answer or the connection."""
+    """The part that IMDS has as well: faults of the answer or of the connection."""
     own = ("status", "body", "headers", "seconds", "bytes_per_second", "applied")
     if kind not in WIRE_KINDS or not isinstance(raw, dict):
         return None

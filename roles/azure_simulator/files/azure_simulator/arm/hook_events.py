@@ -47,7 +47,7 @@ class HookEvent:
     """Who waits for the states, which are told once all of them are final; None once that was done."""
 
     def pass_time(self, now: float) -> None:
-        """Take the default for those that nobody has answered for in time."""
+        """Take the default for the targets that nobody has answered for in time."""
         if now >= self.wait_until:
             for one, state in self.targets.items():
                 if state == WAITING:
@@ -89,7 +89,7 @@ class HookEvents:
     def ask(
         self, scale_set: ScaleSet, kind: str, targets: list[str], answered: Callable[[Mapping[str, str]], None]
     ) -> None:
-        """Ask about these; ``answered`` is called with the state of each, by id, once all of them are final."""
+        """Ask about these targets. ``answered`` is called with the state of each, by id, once all states are final."""
         self._look(self._begin(scale_set, kind, targets, answered))
 
     def _begin(
@@ -116,7 +116,7 @@ class HookEvents:
         return event
 
     def _look(self, event: HookEvent) -> None:
-        """Tell who waits for an event if it is over; else look again when its time is."""
+        """Report an event that is over to its caller; otherwise check again when its time is up."""
         world = self._resources.world
         event.pass_time(world.now)
         if not event.is_over:
@@ -126,7 +126,7 @@ class HookEvents:
             told(dict(event.targets))
 
     def list_all(self, request: ArmRequest) -> ArmAnswer:
-        """All of a set, those that are over included."""
+        """All events of a set, including those that are over."""
         scale_set = self._set_of(request)
         return self._pager.page(request, [self._show(scale_set, one) for one in self._of(scale_set)])
 
@@ -136,7 +136,7 @@ class HookEvents:
         return ArmAnswer(200, self._show(scale_set, self._find(scale_set, request)))
 
     def answer(self, request: ArmRequest) -> ArmAnswer:
-        """Take an answer for some of the targets, a later end, or both: accepted now, in effect when it is over."""
+        """Accept an answer for some of the targets, a later end, or both. It takes effect when the operation ends."""
         scale_set = self._set_of(request)
         event = self._find(scale_set, request)
         properties = request.document().get("properties") or {}

@@ -38,7 +38,7 @@ _INSTANCE_NICS = f"{_SET}/virtualMachines/{{instance}}/networkInterfaces"
 
 _ADMIN_STATES = ("None", "Up", "Down")
 _RULES = ("loadBalancingRules", "outboundRules", "inboundNatRules")
-# What a part of a balancer tells, and nobody can write.
+# Parts of a balancer that are read-only.
 _WORKED_OUT = ("provisioningState", "backendIPConfigurations", "loadBalancerBackendAddresses", "outboundRule", *_RULES)
 _DRAIN_SECONDS = 60
 _UPDATING = "Updating"
@@ -92,7 +92,7 @@ class Resource:
         return network_id(self.subscription, self.group, self.kind, self.name)
 
     def settle(self) -> None:
-        """Have traffic go by what was written, which it does when the operation has ended."""
+        """Direct the traffic by what was written. This happens when the operation has ended."""
         self.in_effect = copy.deepcopy((self.properties, self.admin_states, self.addressed))
 
 
@@ -234,7 +234,7 @@ class Network:
         if kind == GATEWAYS:
             _keep_certificates(resource, properties)
             self._drain(resource, properties, _addresses(resource.properties), set(_addresses(properties)))
-            # Whatever it was before.
+            # Whatever its value was before.
             properties["operationalState"] = "Running"
         _strip(properties)
         resource.properties = properties
@@ -280,7 +280,7 @@ class Network:
             raise etag_mismatch(str(given), current, resource.resource_id)
 
     def _check_references(self, resource: Resource, properties: Document) -> None:
-        """Refuse an interface that names a pool which is not there."""
+        """Refuse an interface that names a pool which does not exist."""
         if resource.kind != NICS:
             return
         for pool in (*_pools_named(properties), *_pools_named(properties, ON_GATEWAYS)):
@@ -309,7 +309,7 @@ class Network:
         return ArmAnswer(200, shown, {"ETag": shown["etag"]})
 
     def put_pool(self, request: ArmRequest) -> ArmAnswer:
-        """Set the adminState of members, and the members that are addresses; the others' interfaces say who is one."""
+        """Set the adminState of members, and the members that are addresses. Interfaces determine the other members."""
         resource = self._find(request, BALANCERS)
         self._show_pool(request)
         self._match(request, resource)
@@ -355,7 +355,7 @@ class Network:
         )
 
     def _members(self, pool: str, where: str = ON_BALANCERS) -> Iterator[tuple[str, str]]:
-        """The name and the IP configuration of everybody who is in a pool by an interface."""
+        """The name and the IP configuration of each member that joins a pool through an interface."""
         pool = pool.lower()
         for machine in self._compute.machines.values():
             scale_set = self._compute.set_of(machine)
@@ -399,7 +399,9 @@ class Network:
         return states
 
     def _behind(self, pool: str, properties: Document) -> Iterator[str]:
-        """Whom a gateway with these properties serves from a pool, by the handle; nobody while it is stopped."""
+        """The members that a gateway with these properties serves from a pool, by the handle. None while it is
+        stopped.
+        """
         if properties["operationalState"] != "Running":
             return
         for name, address in _addresses(properties):
@@ -419,7 +421,7 @@ class Network:
         return set() if nic is None else {pool.lower() for pool in _pools_named(nic.in_effect[0], where)}
 
     def _handle(self, address: str) -> str | None:
-        """Whose address or name that is: a name begins with the VM's."""
+        """The machine with this address or name: a name begins with the VM's name."""
         first = address.partition(".")[0]
         return self._addresses.get(address) or (first if first in self._world.vms else None)
 
@@ -432,7 +434,7 @@ class Network:
         before: Iterable[tuple[str, str]],
         staying: Container[tuple[str, str]],
     ) -> None:
-        """Members that leave a pool are drained first, where the gateway is told to."""
+        """Members that leave a pool are drained first, if the gateway is configured for it."""
         settings = properties.get("backendHttpSettingsCollection") or []
         draining = [(s.get("properties") or {}).get("connectionDraining") or {} for s in settings]
         seconds = max((d.get("drainTimeoutInSec", _DRAIN_SECONDS) for d in draining if d.get("enabled")), default=0)
@@ -441,7 +443,7 @@ class Network:
                 gateway.draining[member] = self._world.now + seconds
 
     def _leave_gateways(self, before: Document, after: Document) -> None:
-        """What becomes of an interface's address in the pools of gateways that it does not name any more."""
+        """Treat the address of an interface in the pools of gateways that it no longer names."""
         address = before["ipConfigurations"][0]["properties"]["privateIPAddress"]
         staying = {pool.lower() for pool in _pools_named(after, ON_GATEWAYS)}
         for pool in _pools_named(before, ON_GATEWAYS):
@@ -458,7 +460,7 @@ class Network:
         return ArmAnswer(202, None, self._links.located(request, operation, resource.subscription))
 
     def health(self, request: ArmRequest) -> ArmAnswer:
-        """How the gateway finds its members; worked out in an operation of its own."""
+        """The gateway's view of its members, worked out in an operation of its own."""
         resource = self._find(request, GATEWAYS)
 
         def work_out(_status: str) -> None:
@@ -510,7 +512,7 @@ class Network:
         vm = self._world.vms.get(self._handle(address) or "")
         if vm is None:
             return "Unknown"
-        # The specification lists Up and Down; the service says these.
+        # The specification lists Up and Down; the service returns these.
         return "Healthy" if vm.state == RUNNING else "Unhealthy"
 
     # -- interfaces of instances --------------------------------------------------------------------
@@ -688,7 +690,7 @@ def _check_interface(properties: Document) -> None:
 
 
 def _keep_certificates(gateway: Resource, properties: Document) -> None:
-    """Keep that there is data for a certificate, which is never shown again and need not be sent again."""
+    """Keep the fact that a certificate has data, which is never shown again and need not be sent again."""
     names = set()
     for certificate in properties.get("sslCertificates") or []:
         name, inner = certificate["name"], certificate.setdefault("properties", {})
@@ -708,7 +710,7 @@ def _keep_certificates(gateway: Resource, properties: Document) -> None:
 
 
 def _addresses(properties: Document) -> Iterator[tuple[str, str]]:
-    """Pool and address of everybody in a gateway's pools."""
+    """The pool and address of each member of a gateway's pools."""
     for pool in properties.get("backendAddressPools") or []:
         for address in (pool.get("properties") or {}).get("backendAddresses") or []:
             yield pool["name"], address.get("ipAddress") or address.get("fqdn") or ""
@@ -722,7 +724,7 @@ def _backend_address(name: str, where: str, state: str | None) -> Document:
 
 
 def _by_address(entry: Document, number: int) -> Document:
-    """A member of a pool that is an address, as the service keeps it."""
+    """An address in a pool, as the service stores it."""
     properties = entry.get("properties") or {}
     if not properties.get("ipAddress"):
         message = f"Backend address {entry.get('name')} has neither an IP address nor a network interface."
@@ -735,7 +737,7 @@ def _by_address(entry: Document, number: int) -> Document:
 
 
 def _rules_of(pool_id: str, properties: Document) -> Document:
-    """What a pool tells of the balancer's rules that send to it."""
+    """The balancer's rules that send to a pool, as the pool shows them."""
     told: Document = {}
     for collection in _RULES:
         rules = [
@@ -758,7 +760,7 @@ def _rules_of(pool_id: str, properties: Document) -> Document:
 
 
 def _strip(properties: Document) -> None:
-    """Drop what the service works out itself and clients send back."""
+    """Drop the read-only parts that clients send back."""
     properties.pop("provisioningState", None)
     for items in properties.values():
         if not isinstance(items, list):

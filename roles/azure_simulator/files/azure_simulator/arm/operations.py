@@ -39,7 +39,7 @@ class Operation:
         return self.status != IN_PROGRESS
 
     def body(self, wall: Callable[[float], float], iso: Callable[[float], str]) -> dict[str, Any]:
-        """What polling shows."""
+        """The answer to a poll."""
         body: dict[str, Any] = {"startTime": iso(wall(self.started))}
         if self.ended is not None:
             body["endTime"] = iso(wall(self.ended))
@@ -107,7 +107,7 @@ class Operations:
         operation.done(status)
 
     def gone(self, awaited: str) -> None:
-        """A machine is gone, or an event over: operations that waited for nothing else are done."""
+        """A machine is gone, or an event is over: operations that waited for nothing else are done."""
         for operation in list(self._operations.values()):
             if awaited in operation.waits_for:
                 operation.waits_for.discard(awaited)
@@ -119,7 +119,7 @@ class Operations:
         self.refuse(vm, CANCELED, ArmError(409, "OperationCanceled", f"The deletion of '{vm}' was called off."))
 
     def refuse(self, awaited: str, status: str, error: ArmError) -> None:
-        """What is waited for will not come: operations that wait for it end so."""
+        """An awaited machine or event will not end: operations that wait for it end with this status."""
         for operation in list(self._operations.values()):
             if awaited in operation.waits_for:
                 self.end(operation, status, error)

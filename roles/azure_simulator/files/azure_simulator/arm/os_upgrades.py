@@ -98,7 +98,7 @@ class OsUpgrades:
     def _ask(
         self, scale_set: ScaleSet, kind: str, targets: list[str], answered: Callable[[Mapping[str, str]], None]
     ) -> None:
-        """Ask where there is a hook for it; where there is none, nobody is asked."""
+        """Ask if there is a hook for it. Without a hook, nobody is asked."""
         if any(hook.get("type") == kind for hook in hooks_of(scale_set.properties)):
             self._hooks.ask(scale_set, kind, targets, answered)
         else:
@@ -131,7 +131,7 @@ class OsUpgrades:
         self._ask(scale_set, BATCH, list(batch), answered)
 
     def _replace(self, scale_set: ScaleSet, rolling: Rolling, batch: list[Machine]) -> None:
-        """Give a batch its new disks, if enough of the set is healthy; those that are drained are not."""
+        """Give a batch its new disks if enough of the set is healthy. Drained instances count as unhealthy."""
         allowed = rolling.policy.get("maxUnhealthyInstancePercent", UNHEALTHY_PERCENT)
         unhealthy = [machine for machine in scale_set.machines.values() if not self._is_healthy(machine.handle)]
         if len(unhealthy) * 100 > allowed * len(scale_set.machines):
@@ -151,7 +151,7 @@ class OsUpgrades:
                 partial(self._has_disk, scale_set, rolling, machine),
             )
         seconds = self._resources.config.instance_seconds
-        # After the disks, whose end was put on the agenda before.
+        # After the disks, whose end is on the agenda already.
         self._world.at(
             self._world.now + seconds,
             lambda: self._look(scale_set, rolling, self._world.now + HEALTHY_WITHIN),

@@ -47,7 +47,7 @@ _EVENTS = {
     ),
 }
 _POWER_AFTER = {POWER_OFF: STOPPED, DEALLOCATE: DEALLOCATED, START: RUNNING}
-# What needs a machine that is allocated.
+# Actions that need an allocated machine.
 _NEEDS_A_HOST = frozenset([RESTART, REDEPLOY, MAINTAIN])
 
 
@@ -92,7 +92,7 @@ class Power:
             )
 
     def _announce(self, action: str, machine: Machine) -> str:
-        """Schedule the event; begun already where nobody has to agree. Returns its id."""
+        """Schedule the event, or begin it at once if nobody has to agree. Returns its id."""
         world = self._resources.world
         told = _EVENTS[action]
         life = world.lives[told.event_type]._replace(source="User", description=told.description)
@@ -103,7 +103,7 @@ class Power:
         event = world.create(EventSpec(told.event_type, (machine.handle,), life, born_started=at_once))
         if vm.power in OFF:
             world.switch(machine.handle, RUNNING)
-        # Without an impact there is nothing to wait for once it has begun.
+        # Without an impact there is nothing to wait for after its beginning.
         if event.impact_ended is None and (life.impact or event.status == SCHEDULED):
             if action != RESTART:
                 self._moves[event.event_id] = (action, machine)
@@ -112,7 +112,7 @@ class Power:
         return ""
 
     def _moved(self, action: str, machine: Machine) -> None:
-        """A machine is on another host: what was to happen to it on the old one will not."""
+        """A machine is on another host: what was planned for it on the old one does not happen."""
         if action == MAINTAIN and machine.window is not None:
             machine.window.result = COMPLETED_MAINTENANCE
         world = self._resources.world
@@ -166,7 +166,7 @@ class Power:
         )
 
     def _heard(self, change: Change) -> None:
-        """An event of ours has done what it does, or will not."""
+        """One of these events has taken effect, or will not."""
         event = change.event
         if event is None:
             return

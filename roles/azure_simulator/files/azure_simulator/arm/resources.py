@@ -180,7 +180,7 @@ class ScaleSet:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """The virtualMachineProfile: what an instance gets when it is brought to the latest model."""
+        """The virtualMachineProfile: the model that an instance gets when it is updated."""
         profile: dict[str, Any] = self.properties.setdefault("virtualMachineProfile", {})
         return profile
 
@@ -198,7 +198,7 @@ class ScaleSet:
 
     @property
     def tells_health(self) -> bool:
-        """Whether Compute can know which instances are healthy: by a probe, in a uniform set, or by the extension."""
+        """Whether Compute knows which instances are healthy: by a probe in a uniform set, or by the extension."""
         extensions = (self.profile.get("extensionProfile") or {}).get("extensions") or []
         types = [str((one.get("properties") or {}).get("type")).lower() for one in extensions]
         probe = (self.profile.get("networkProfile") or {}).get("healthProbe")
@@ -229,7 +229,7 @@ class ScaleSet:
 
     @property
     def unprotected(self) -> list[Machine]:
-        """Those that the set itself may change: not those that are protected from its actions."""
+        """The instances that the set itself may change: those without protection from its actions."""
         return [m for m in self.machines.values() if m.provisioning_state != DELETING and _is_unprotected(m)]
 
 
@@ -292,7 +292,7 @@ class ComputeResources:
         self._seed = seed
         self._pools_of = pools_of
         self.appeared: list[Callable[[Machine], None]] = []
-        """Who wants to hear of machines that came into being after the start."""
+        """The listener for machines that are created after the start."""
         self._adopt = adopt
         for set_config in config.scale_sets:
             members = [vm.handle for vm in vms.values() if _belongs(vm, set_config)]
@@ -420,7 +420,8 @@ class ComputeResources:
         return self._set_of.get(machine.handle.lower())
 
     def policy_owner(self, vm: VmConfig) -> tuple[str, str, dict[str, Any]]:
-        """Kind, name and properties of whose scheduledEventsPolicy counts: the scale set, the availability set, the VM.
+        """Kind, name and properties of the resource whose scheduledEventsPolicy counts: the scale set, the
+        availability set or the VM. A VM of a set follows the set's.
 
         A VM of a set follows the set's.
         """
@@ -446,7 +447,7 @@ class ComputeResources:
         ]
 
     def machine_at(self, resource_id: str) -> Machine | None:
-        """The machine of an id, in any case."""
+        """The machine with this id, in any case."""
         return self._by_id.get(resource_id.lower())
 
     def groups(self, subscription: str) -> set[str]:
@@ -541,7 +542,7 @@ class ComputeResources:
         return scale_set.operation
 
     def _resize(self, scale_set: ScaleSet, capacity: int) -> list[str]:
-        """Follow a change of capacity; returns the names of those who go."""
+        """Follow a change of capacity. Returns the names of the instances that are deleted."""
         wanted = int(scale_set.sku["capacity"])
         for _unused in range(wanted - capacity):
             self._grow(scale_set)
@@ -588,7 +589,7 @@ class ComputeResources:
     # -- to the latest model ----------------------------------------------------------------------------
 
     def _roll_out(self, scale_set: ScaleSet) -> None:
-        """After a change of the model: what the upgrade policy does of itself."""
+        """Act on a change of the model as the upgrade policy says."""
         outdated = self._outdated(scale_set)
         if scale_set.mode == "Automatic":
             for machine in outdated:
@@ -599,7 +600,7 @@ class ComputeResources:
             self._begin_rolling(scale_set, None, None)
 
     def _outdated(self, scale_set: ScaleSet) -> list[Machine]:
-        """Those that the set itself may bring to the latest model."""
+        """The instances that the set itself may update to the latest model."""
         return [machine for machine in scale_set.unprotected if not scale_set.latest(machine)]
 
     def _update(self, scale_set: ScaleSet, machine: Machine) -> None:
@@ -612,7 +613,7 @@ class ComputeResources:
         self.world.at(self.world.now + self.config.instance_seconds, done)
 
     def updated(self, scale_set: ScaleSet, machine: Machine) -> bool:
-        """Have an instance the latest model, unless a fault holds it back; returns whether it has."""
+        """Update an instance to the latest model, unless a fault prevents it. Returns whether it was updated."""
         if machine.provisioning_state == DELETING:
             return True
         machine.provisioning_state = SUCCEEDED
@@ -759,7 +760,7 @@ class ComputeResources:
     # -- the end of machines --------------------------------------------------------------------------------
 
     def delete(self, machines: list[Machine], target: str, location: str, wanted: Ending | None) -> Operation:
-        """Delete machines; the operation ends when they are gone, which is when their Terminates let them go."""
+        """Delete machines. The operation ends when they are gone, which is when their Terminate events are over."""
         operation = self._begin(
             "delete", target, location, lambda _status: None, wanted, waits_for=[machine.handle for machine in machines]
         )
@@ -820,7 +821,7 @@ class ComputeResources:
         self.world.create(EventSpec("Preempt", (machine.handle,), self.world.lives["Preempt"]))
 
     def _heard(self, change: Change) -> None:
-        """A machine is gone, whoever wanted it to, or stays after all because its Terminate was withdrawn."""
+        """A machine is gone, or stays after all because its Terminate was withdrawn."""
         if change.event is not None and change.what == WITHDRAWN and change.event.event_type == "Terminate":
             self._spare(change.event.resources)
         if change.kind != "impact" or change.what != DELETED or change.vm is None:

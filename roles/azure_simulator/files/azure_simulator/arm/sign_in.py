@@ -26,7 +26,7 @@ AUDIENCES = frozenset(
         "https://management.core.chinacloudapi.cn",
     }
 )
-"""What a token for Resource Manager may be meant for, in any cloud, without the slashes at the end."""
+"""The audiences that a token for Resource Manager may have, in any cloud, without the slashes at the end."""
 
 _DISCOVERY = re.compile(r"/([^/]+)(?:/v2\.0)?/\.well-known/openid-configuration")
 _TOKEN = re.compile(r"/([^/]+)/oauth2/v2\.0/token")
@@ -150,7 +150,7 @@ class SignIn:
         )
 
     def _prove(self, client: ClientConfig, form: Mapping[str, str]) -> None:
-        """Refuse a client that does not prove who it is."""
+        """Refuse a client that cannot prove its identity."""
         if "client_assertion" in form:
             if form.get("client_assertion_type") != _ASSERTION:
                 raise SignInError(400, "invalid_request", 900144, "The client_assertion_type is not supported.")
@@ -199,7 +199,7 @@ class SignIn:
     # -- who asks -----------------------------------------------------------------------------------------
 
     def caller(self, request: ArmRequest) -> str:
-        """The object id of whoever sends a request; refuses it without a valid token."""
+        """The object id of the caller. Refuses a request without a valid token."""
         header = request.headers.get("Authorization", "")
         kind, _unused, token = header.partition(" ")
         challenge = (
@@ -228,7 +228,7 @@ class SignIn:
 
 
 def _endpoints(request: ArmRequest) -> ArmAnswer:
-    """What a cloud tells anybody of itself, here that all of it is at this address."""
+    """The endpoints that a cloud publishes: here all of them are at this address."""
     version = request.query.get("api-version")
     if version != _ENDPOINTS_VERSION:
         message = f"The api-version '{version}' is not supported here: use '{_ENDPOINTS_VERSION}'."
