@@ -6,18 +6,18 @@
 
 DOCUMENTATION = r"""
 module: application_gateway_member
-short_description: Take machines out of the backend pools of an Application Gateway, and restore them as they were
+short_description: Take machines out of the backend pools of an Application Gateway, and restore them
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Takes the members that M(foghorn.azure_events.application_gateway_member_info) returned out of their pools, and
-    restores them, for any number of machines.
-  - A pool has a member by an IP configuration of its network interface, or by an address or a name. Members by address
-    are part of the gateway, and all of them are changed in one write.
-  - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
-    again.
-  - Then it waits until the gateway has drained what was taken out, or calls healthy what was restored.
+  - Removes members from their pools, and restores them, for any number of machines.
+    M(foghorn.azure_events.application_gateway_member_info) returns the members.
+  - A pool has members by IP configurations of network interfaces, or by addresses or names. Members by address are part
+    of the gateway and are changed all together in one write.
+  - Each write names the version that it changes. If somebody else has changed it, or another operation is running, the
+    module reads it again.
+  - Then the module waits until the gateway has drained the removed members, or reports the restored members as healthy.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -25,13 +25,13 @@ extends_documentation_fragment:
 options:
   vm_id:
     description:
-      - The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
-      - Records of another machine are refused, if this or O(addresses) is given.
+      - The id of the VM or instance, C(compute.resourceId) of its metadata service.
+      - If this or O(addresses) is given, records of another machine are refused.
     type: str
   addresses:
     description:
-      - IP addresses and names of the machine, beside the addresses of the VM's interfaces.
-      - Records of another machine are refused, if this or O(vm_id) is given.
+      - IP addresses and names of the machine, in addition to the addresses of the VM's interfaces.
+      - If this or O(vm_id) is given, records of another machine are refused.
     type: list
     elements: str
   pools:
@@ -41,14 +41,14 @@ options:
     elements: str
   remove:
     description:
-      - Take these members out, which C(members) of M(foghorn.azure_events.application_gateway_member_info) were, of one
-        machine or of several.
+      - Remove these members, the C(members) of M(foghorn.azure_events.application_gateway_member_info) for one or
+        several machines.
       - Give either this or O(restore).
     type: list
     elements: dict
     suboptions: &records
       kind:
-        description: How it is in the pool.
+        description: Kind of the member.
         type: str
         required: true
         choices: [interface, instance, address]
@@ -60,34 +60,34 @@ options:
         description: The id of the interface, or of the instance.
         type: str
       interface:
-        description: Of an instance, the name of the interface in its model.
+        description: For an instance, the name of the interface in its model.
         type: str
       ip_configuration:
         description: The name of the IP configuration.
         type: str
       entry:
-        description: What is in the pool, if that is an address or a name.
+        description: The address or name in the pool.
         type: dict
       servers:
-        description: What the gateway calls it when it tells how healthy it is.
+        description: The gateway's name for the member in its health report.
         type: list
         elements: str
   restore:
     description:
-      - Restore these members, which were given to O(remove), of one machine or of several.
+      - Restore these members, which were removed with O(remove), for one or several machines.
       - Give either this or O(remove).
     type: list
     elements: dict
     suboptions: *records
   wait:
     description:
-      - Whether to wait for the gateway's own view, also if there was nothing to be changed.
-      - What it still drains after O(wait_timeout) is returned in RV(remaining). What it does not call healthy by then
-        fails the module.
+      - Whether to wait for the state in the gateway, even if nothing was changed.
+      - Members that still drain after O(wait_timeout) are returned in RV(remaining). Members that are not healthy by
+        then fail the module.
     type: bool
     default: true
   wait_timeout:
-    description: For how many seconds to wait so.
+    description: Maximum seconds to wait.
     type: float
     default: 300
 attributes:
@@ -98,21 +98,21 @@ attributes:
   idempotent:
     support: full
 notes:
-  - Needs C(Microsoft.Network/applicationGateways/write) and C(…/backendhealth/action) for members by address. For those
-    by interface it needs C(Microsoft.Network/networkInterfaces/write), or for instances
+  - Members by address need C(Microsoft.Network/applicationGateways/write) and C(…/backendhealth/action). Members by
+    interface need C(Microsoft.Network/networkInterfaces/write), or for instances
     C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write), and
     C(Microsoft.Network/applicationGateways/backendAddressPools/join/action). The roles Network Contributor and Virtual
-    Machine Contributor grant them.
-  - Azure takes minutes to change a gateway, and a second change meanwhile cancels the first. Give all machines of a
-    batch to one task, and have one task at a time write (C(throttle=1)).
-  - For how long the gateway lets requests end is set in its C(connectionDraining). Without it they are cut off.
-  - A gateway that is stopped is not written, because that would start it.
-  - An instance that is brought to its set's latest model is in the model's pools again.
+    Machine Contributor grant these.
+  - Azure takes minutes to change a gateway, and a second change cancels the first. Give all machines of a batch to one
+    task, and let only one task write at a time (C(throttle=1)).
+  - The gateway's C(connectionDraining) limits how long requests may take. Without it they are cut off.
+  - A stopped gateway is not changed, because the change would start it.
+  - An instance that is updated to the latest model of its scale set is in the model's pools again.
 seealso:
   - module: foghorn.azure_events.application_gateway_member_info
   - module: foghorn.azure_events.load_balancer_member
   - name: Connection draining
-    description: Microsoft's description of what becomes of connections to a member that leaves.
+    description: Microsoft's description of connection draining.
     link: https://learn.microsoft.com/azure/application-gateway/features#connection-draining
 """
 
@@ -137,7 +137,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 remaining:
-  description: What the gateway still drained when time ran out, by its addresses and names.
+  description: Addresses and names that still drained when time ran out.
   returned: success
   type: list
   elements: str

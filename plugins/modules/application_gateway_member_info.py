@@ -11,7 +11,7 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads in which backend pools a machine is, by an IP configuration of its network interface, or by an address or a
+  - Reads the backend pools that a machine is in, by an IP configuration of its network interface, or by an address or
     name in the pool.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -20,19 +20,19 @@ extends_documentation_fragment:
 options:
   vm_id:
     description:
-      - The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
+      - The id of the VM or instance, C(compute.resourceId) of its metadata service.
       - Give this, O(addresses), or both.
     type: str
   addresses:
     description:
-      - IP addresses and names by which O(pools) may have the machine, beside the addresses of the VM's interfaces.
+      - IP addresses and names of the machine in O(pools), in addition to the addresses of the VM's interfaces.
       - Requires O(pools).
     type: list
     elements: str
   pools:
     description:
-      - Ids of backend pools. Others are not read. A pool that the machine is not in is no error.
-      - If not given, all that the VM's interfaces name. Pools that have the machine by address must be named.
+      - Ids of the backend pools to read. A pool without the machine is not an error.
+      - By default, all pools that the VM's interfaces name. Pools that have the machine by address must be listed.
     type: list
     elements: str
 attributes:

@@ -6,21 +6,20 @@
 
 DOCUMENTATION = r"""
 module: haproxy_server_info
-short_description: List the servers of HAProxy, and how each is
+short_description: List the servers of HAProxy with their states
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads from the runtime API of HAProxy which servers each backend has, and which of them are in rotation. Runs on the
-    host of HAProxy, or reaches it over TCP.
-  - The playbook C(foghorn.azure_events.handle_events) learns from it which machines do the same work.
+  - Reads the servers of each backend, and which of them are in rotation, with the runtime API of HAProxy. Runs on the
+    HAProxy host, or reaches it over TCP. C(level operator) is sufficient.
+  - The playbook C(foghorn.azure_events.handle_events) finds out with it which machines do the same work.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 options:
   socket:
     description:
-      - Where HAProxy listens for commands, its C(stats socket). The path of a socket, or host and port as
-        V(127.0.0.1:9999) or V([::1]:9999). C(level operator) is enough.
+      - HAProxy's C(stats socket), as a path, or as host and port like V(127.0.0.1:9999) or V([::1]:9999).
     type: str
     default: /run/haproxy/admin.sock
   server:
@@ -66,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 servers:
-  description: The servers, in the order of HAProxy's configuration. One that is in two backends is listed twice.
+  description: The servers, in the order of HAProxy's configuration. A server in two backends is listed twice.
   returned: success
   type: list
   elements: dict
@@ -89,21 +88,20 @@ servers:
       type: str
       returned: always
     state:
-      description: What is set at the server itself, V(drain), V(maintenance) or V(ready).
+      description: The state that is set for the server itself, V(drain), V(maintenance) or V(ready).
       type: str
       returned: always
     effective_state:
-      description: How HAProxy treats it, with what it inherits from a server that it tracks.
+      description: The effective state, including the state of a server that it tracks.
       type: str
       returned: always
     admin_state:
       description:
-        - The bits of C(srv_admin_state), as RV(foghorn.azure_events.haproxy_server#module:before[].admin_state) has
-          them.
+        - The bits of C(srv_admin_state), as in RV(foghorn.azure_events.haproxy_server#module:before[].admin_state).
       type: int
       returned: always
     operational_state:
-      description: What its checks say, V(stopped), V(starting), V(running), V(stopping) or V(unknown).
+      description: Result of its health checks, V(stopped), V(starting), V(running), V(stopping) or V(unknown).
       type: str
       returned: always
     weight:
@@ -111,7 +109,7 @@ servers:
       type: int
       returned: always
     is_backup:
-      description: Whether it is a C(backup) server, which serves only where no other one does.
+      description: Whether it is a C(backup) server, which serves only if no other server does.
       type: bool
       returned: always
 """

@@ -6,17 +6,16 @@
 
 DOCUMENTATION = r"""
 module: health_probe_file
-short_description: Take a machine out of rotation by a file that its probe endpoint looks at, and restore it
+short_description: Take a machine out of rotation with the file that its probe endpoint checks, and restore it
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Writes down what it is about to do, and then does it, in one call. What is restored is what was written down,
-    whatever the options say by then.
-  - A machine that somebody else has taken out is left as it is, and nothing is written down.
-  - Whether the endpoint answers as it should, and when the balancer has noticed, is not its business. The role
-    P(foghorn.azure_events.load_balancer_removal#role) sees to that.
-  - A machine that cannot be reached is a failure of this module, so that a C(rescue) can deal with it.
+  - Records the change and then makes it, in one call. The restore follows the record, whatever the options are then.
+  - A machine that somebody else has taken out is left alone, without a record.
+  - The module does not check the endpoint, and does not wait for the load balancer. The role
+    P(foghorn.azure_events.load_balancer_removal#role) does both.
+  - If the machine is unreachable, the module fails, so that a C(rescue) can handle it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
@@ -24,31 +23,31 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: Shows what is written down of a removal, and whether the machine comes back into rotation.
+    details: Shows the record of a removal, and whether the machine returns to rotation.
   idempotent:
     support: full
 options:
   rotation:
-    description: Whether the machine is to be V(out) of rotation, or V(in) again.
+    description: Whether to take the machine V(out) of rotation, or put it V(in) again.
     type: str
     required: true
     choices: [out, in]
   path:
-    description: The file that the endpoint looks at. Required for O(rotation=out).
+    description: The file that the endpoint checks. Required for O(rotation=out).
     type: path
   takes_out:
-    description: Which state of the file takes the machine out.
+    description: Whether the machine is out while the file is present, or while it is absent.
     type: str
     default: present
     choices: [present, absent]
   record:
     description:
-      - Where it is written down what is to be undone. The directory is made when it is needed.
-      - The file stays when the machine is restored. Remove it when the balancer has the machine again.
+      - Path of the record. Its directory is created if missing.
+      - The record stays after the restore. Remove it when the machine is back in the load balancer.
     type: path
     required: true
   kept:
-    description: Where a file is kept meanwhile whose absence takes the machine out.
+    description: Where to keep a file whose absence takes the machine out.
     type: path
     required: true
 """
@@ -71,7 +70,7 @@ EXAMPLES = r"""
 RETURN = r"""
 since:
   description:
-    - Since when the file is there that takes the machine out, if it was there before, in seconds since the epoch.
+    - When the file that takes the machine out was created, if it existed before, in seconds since the epoch.
   returned: success
   type: float
   sample: 1788220800.0

@@ -6,15 +6,15 @@
 
 DOCUMENTATION = r"""
 module: load_balancer_member
-short_description: Take a VM out of the pools of an Azure load balancer, and restore it as it was
+short_description: Take a VM out of the pools of an Azure load balancer, and restore it
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Takes a VM, or an instance of a uniform scale set, out of backend pools of Azure load balancers, or sets its
+  - Removes a VM, or an instance of a uniform scale set, from backend pools of Azure load balancers, or sets its
     C(adminState) in them to V(Down).
-  - Returns what it takes out, in RV(before). Given to O(restore), exactly this is restored.
-  - Pools are joined by interfaces, by the network model of an instance, or by address. All three are known.
+  - Returns the removed members in RV(before). With O(restore), exactly these are restored.
+  - It supports members by network interface, by the network model of an instance, and by address.
   - Each write says which version it changes. If somebody else was faster, or another operation is under way, it reads
     again.
 extends_documentation_fragment:
@@ -29,30 +29,30 @@ options:
     type: str
   pools:
     description:
-      - Ids of backend pools. Others are left alone. A pool that the VM is not in is no error.
-      - If not given, all that the VM's interfaces name. Pools that are given by addresses must be named.
+      - Ids of the backend pools to leave. A pool without the VM is not an error.
+      - By default, all pools that the VM's interfaces name. Pools of addresses must be listed.
       - With O(restore), records of other pools are refused.
     type: list
     elements: str
   method:
     description:
-      - V(membership) takes the VM out of the pool.
-      - V(admin_state) leaves it there, and sets its C(adminState) to V(Down). New connections stop whatever the probe
-        says. Established TCP connections go on.
+      - V(membership) removes the VM from the pool.
+      - V(admin_state) keeps it in the pool and sets its C(adminState) to V(Down). New connections stop, whatever the
+        probe returns. Established TCP connections continue.
     type: str
     choices: [membership, admin_state]
     default: membership
   remove:
-    description: Take it out. Give either this or O(restore).
+    description: Remove the VM. Give either this or O(restore).
     type: bool
     default: false
   restore:
-    description: Restore these records, which RV(before) was. Give either this or O(remove=true).
+    description: Restore these records, the RV(before) of an earlier task. Give either this or O(remove=true).
     type: list
     elements: dict
     suboptions:
       kind:
-        description: How it was in the pool, or V(admin_state) if it still is.
+        description: Kind of the member, or V(admin_state) if it still is in the pool.
         type: str
         required: true
         choices: [interface, instance, address, admin_state]
@@ -70,13 +70,13 @@ options:
         description: The name of the IP configuration, for V(admin_state) its id.
         type: str
       address:
-        description: For V(admin_state) in a pool that is given by addresses, the address.
+        description: For V(admin_state) in a pool of addresses, the address.
         type: str
       admin_state:
         description: The state, V(None), V(Up) or V(Down).
         type: str
       entry:
-        description: What was in a pool that is given by addresses.
+        description: The entry in a pool of addresses.
         type: dict
 attributes:
   check_mode:
@@ -91,13 +91,13 @@ notes:
     pools by address C(…/loadBalancers/backendAddressPools/write). The roles Network Contributor and Virtual Machine
     Contributor grant them.
   - An instance that is brought to its set's latest model is in the model's pools again.
-  - Azure has no count of the connections that a member still has. Count them on the machine.
-  - Run it for one VM at a time where pools are shared (C(throttle=1)); else writers have to wait for each other.
+  - Azure does not count the remaining connections of a member. Count them on the machine.
+  - If VMs share pools, run it for one VM at a time (C(throttle=1)). Otherwise writers wait for each other.
 seealso:
   - module: foghorn.azure_events.load_balancer_member_info
   - module: foghorn.azure_events.haproxy_server
   - name: Administrative state
-    description: Microsoft's description of what C(adminState) does to connections.
+    description: Microsoft's description of how C(adminState) affects connections.
     link: https://learn.microsoft.com/azure/load-balancer/admin-state-overview
 """
 
@@ -128,7 +128,7 @@ EXAMPLES = r"""
 RETURN = r"""
 before:
   description:
-    - The records of what was taken out, or in check mode would be, for O(restore).
+    - The records of the removed members, or in check mode of the members to remove, for O(restore).
     - Empty with O(restore), and if the VM was in none of the pools.
   returned: success
   type: list

@@ -11,8 +11,8 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads in which backend pools a VM, or an instance of a uniform scale set, is. With O(method=admin_state) it reads in
-    which of them the C(adminState) of the member is not V(Down).
+  - Reads the backend pools that a VM, or an instance of a uniform scale set, is in. With O(method=admin_state), reads
+    the pools in which the C(adminState) of the member is not V(Down).
   - Pools are joined by interfaces, by the network model of an instance, or by address. All three are known.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -25,8 +25,8 @@ options:
     required: true
   pools:
     description:
-      - Ids of backend pools. Others are not read. A pool that the VM is not in is no error.
-      - If not given, all that the VM's interfaces name. Pools that are given by addresses must be named.
+      - Ids of the backend pools to read. A pool without the VM is not an error.
+      - By default, all pools that the VM's interfaces name. Pools of addresses must be listed.
     type: list
     elements: str
   method:

@@ -11,20 +11,20 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Looks whether the VM's metadata service is reached, in which versions it has scheduled events, whether variables
-    would lead other programs to a proxy, whether the agent answers, and whether what the balancer's probe asks does.
-  - What is wrong is a finding, not an error. An agent that is not installed is not wrong.
+  - Checks whether the VM reaches its metadata service, which API versions of scheduled events it has, whether proxy
+    variables would affect other programs, whether the agent answers, and whether the probe endpoint answers.
+  - Problems are returned as findings, not errors. A missing agent is not a problem.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 options:
   endpoint:
     description:
-      - Where the Instance Metadata Service (IMDS) answers, as V(http://HOST[:PORT]), without a path.
+      - Address of the Instance Metadata Service (IMDS), as V(http://HOST[:PORT]), without a path.
       - If not set, the environment variable E(FOGHORN_IMDS_ENDPOINT) is used.
     type: str
     default: http://169.254.169.254
   timeout:
-    description: Seconds within which IMDS must have answered, for all requests together. Above 0, up to 86400.
+    description: Seconds within which IMDS must answer, for all requests together. Above 0, up to 86400.
     type: float
     default: 150
   connect_timeout:
@@ -32,12 +32,12 @@ options:
     type: float
     default: 5
   agent_command:
-    description: The agent's command, where it is installed.
+    description: Path of the agent's command.
     type: path
     default: /usr/local/bin/foghorn-agent
   probes:
     description:
-      - What the balancer's probes ask for, as V(http://127.0.0.1:9797/readyz). Anything but an answer of 200 is wrong.
+      - URL of the load balancer's probe, as V(http://127.0.0.1:9797/readyz). Any answer except 200 is a problem.
     type: list
     elements: str
     default: []
@@ -52,7 +52,7 @@ attributes:
     support: full
     details: This module reads only.
 notes:
-  - Asking for the events of a VM enables scheduled events there, if nobody has asked for a day. That may take two
+  - The request for events enables scheduled events on the VM, if nobody has polled for a day. This may take two
     minutes.
 seealso:
   - module: foghorn.azure_events.maintenance_rights_info
@@ -78,7 +78,7 @@ ready:
   type: bool
   sample: true
 vm:
-  description: What the metadata service says of this VM. Each key is V(null) where it does not say.
+  description: Data of the metadata service about this VM. A missing value is V(null).
   returned: success
   type: dict
   sample:
@@ -90,8 +90,7 @@ vm:
     api_versions: ["2024-07-09", "2020-07-01"]
 checks:
   description:
-    - What was looked at. RV(ignore:severity) is V(ok), V(error) if something is wrong, or V(note) if somebody may want
-      to know.
+    - The checks. RV(ignore:severity) is V(ok), V(error) for a problem, or V(note) for information.
   returned: success
   type: list
   elements: dict

@@ -6,15 +6,16 @@
 
 DOCUMENTATION = r"""
 module: maintenance_rights_info
-short_description: Find out what the sign-in may do about maintenance, and what is missing for the rest
+short_description: Check what the sign-in may do about maintenance, and which permissions are missing
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Asks Azure about the sign-in's permissions, the preview features, the role of Microsoft's Maintenance service, the
     policies that publish events, and whether Azure Resource Graph answers.
-  - Whatever is missing comes with the command of the Azure CLI that gives it. The module runs none of them.
-  - What Azure refuses to tell is a finding, not an error. The module fails where the sign-in fails or nobody answers.
+  - For each missing permission, returns the Azure CLI command that grants it. The module runs none of them.
+  - An answer that Azure refuses is returned as a finding, not an error. The module fails if the sign-in fails or
+    nothing answers.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -22,14 +23,14 @@ extends_documentation_fragment:
 options:
   scopes:
     description:
-      - The ids of what is looked at, subscriptions, resource groups, VMs, scale sets or availability sets.
-      - An instance of a uniform scale set stands for the set. The policy of a VM that is in a set is that of the set.
-      - If not set, the subscription of the sign-in. An empty list looks at nothing.
+      - The resource ids to check, of subscriptions, resource groups, VMs, scale sets or availability sets.
+      - An instance of a uniform scale set stands for its set. The policy of a VM in a set is that of the set.
+      - By default, the subscription of the sign-in. An empty list checks nothing.
     type: list
     elements: str
   needs:
     description:
-      - What the sign-in is wanted for. It decides how bad it is that something is missing.
+      - What you need the sign-in for. This decides the severity of missing permissions.
       - V(read) reads VMs, scale sets and policies, V(change) sets terminate notifications and updates instances,
         V(publish) sets the policy of scheduled events.
       - V(see_events) reads events from Azure Resource Graph, V(approve) acknowledges them there.
@@ -52,7 +53,8 @@ attributes:
 notes:
   - Azure does not say which assigned service principal is Microsoft's service MaintenanceResourceProvider. If one has
     the role, the check is V(unknown), with the command that shows its id.
-  - Conditions of role assignments, policies and locks are not looked at. They may still forbid what is permitted here.
+  - The module does not check conditions of role assignments, policies and locks. They may still deny what is permitted
+    here.
 seealso:
   - module: foghorn.azure_events.maintenance_readiness_info
   - module: foghorn.azure_events.scheduled_events_policy
@@ -72,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 checks:
-  description: What was looked at, the permissions first.
+  description: The checks, permissions first.
   returned: success
   type: list
   elements: dict
@@ -88,7 +90,7 @@ checks:
         --name SendScheduledEventsPolicy
   contains:
     scope:
-      description: The id of what it is about.
+      description: The resource id that it concerns.
       type: str
       returned: always
     check:
@@ -96,17 +98,17 @@ checks:
       type: str
       returned: always
     state:
-      description: V(ok), V(missing), or V(unknown) if Azure does not tell.
+      description: V(ok), V(missing), or V(unknown) if Azure does not answer it.
       type: str
       returned: always
     severity:
       description:
-        - V(ok), or V(error) if something is missing that O(needs) need, V(warning) if that could not be found out.
-        - V(note) is for what nobody asked for.
+        - V(ok), V(error) if something is missing that O(needs) requires, V(warning) if that could not be determined.
+        - V(note) is for permissions that O(needs) does not require.
       type: str
       returned: always
     needed_for:
-      description: For which of the choices of O(needs) it is needed.
+      description: The choices of O(needs) that require it.
       type: list
       elements: str
       returned: always
@@ -115,11 +117,11 @@ checks:
       type: str
       returned: always
     command:
-      description: The command of the Azure CLI that gives what is missing. Empty if none would help.
+      description: The Azure CLI command that grants the missing permission. Empty if no command helps.
       type: str
       returned: always
 lacking:
-  description: Which of O(needs) are known to lack something.
+  description: The choices of O(needs) that lack something.
   returned: success
   type: list
   elements: str

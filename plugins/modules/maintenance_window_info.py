@@ -6,13 +6,13 @@
 
 DOCUMENTATION = r"""
 module: maintenance_window_info
-short_description: Read which VMs have planned maintenance ahead, and when their owner may begin it
+short_description: Read which VMs have planned maintenance, and when their owner may begin it
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads the windows of planned maintenance of one machine, or of all of a resource group or of whole subscriptions.
-  - Azure shows a window only where maintenance is planned. Machines without one are not in the result.
+  - Reads the planned maintenance windows of one machine, of a resource group or of whole subscriptions.
+  - Azure returns a window only if maintenance is planned. Machines without one are not in the result.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.target
@@ -23,7 +23,7 @@ options:
   resource_group:
     description:
       - The resource group of O(name) or O(scale_set).
-      - If no machine is named, all machines of this resource group are read. If this is not set either, all of the
+      - Without a machine, all machines of this resource group are read. If it is not set either, all machines of the
         subscriptions.
     type: str
 attributes:
@@ -37,7 +37,7 @@ attributes:
     support: full
     details: This module reads only.
 notes:
-  - All VMs together are one list, the instances of each uniform scale set another.
+  - All VMs form one list, and the instances of each uniform scale set another.
 seealso:
   - module: foghorn.azure_events.vm_maintenance
 """
@@ -84,7 +84,7 @@ machines:
       type: bool
       returned: always
     self_service_start:
-      description: From when on its owner may begin it, RFC 3339.
+      description: Start of the window for its owner, RFC 3339.
       type: str
       returned: always
     self_service_end:
@@ -92,20 +92,19 @@ machines:
       type: str
       returned: always
     scheduled_start:
-      description: From when on Azure may begin it by itself.
+      description: Start of the window for Azure, RFC 3339.
       type: str
       returned: always
     scheduled_end:
-      description: By when Azure will have begun it.
+      description: End of the window for Azure, RFC 3339.
       type: str
       returned: always
     last_result:
-      description: >-
-        What came of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
+      description: Result of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
       type: str
       returned: always
     last_message:
-      description: What Azure says of it.
+      description: Azure's message.
       type: str
       returned: always
 auth_source_used:

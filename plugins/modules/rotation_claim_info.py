@@ -6,18 +6,18 @@
 
 DOCUMENTATION = r"""
 module: rotation_claim_info
-short_description: Read on a machine who wants it out of rotation, and who is at work on it
+short_description: Read who wants a machine out of rotation, and which run works on it
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads what M(foghorn.azure_events.rotation_claim) keeps on the machine.
-  - A machine on which nobody has claimed anything, and without the file, has no claims and no lease. That is no error.
+  - Reads the record of M(foghorn.azure_events.rotation_claim) on the machine.
+  - A machine without the file has no claims and no lease. That is not an error.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 options:
   directory:
-    description: Where the file is kept, as for M(foghorn.azure_events.rotation_claim).
+    description: Directory of the file, as for M(foghorn.azure_events.rotation_claim).
     type: path
     required: true
   paths:
@@ -26,7 +26,7 @@ options:
     elements: path
     default: []
   units:
-    description: Names of units of systemd to look for. Those that it does not know are in RV(unknown_units).
+    description: Names of systemd units to look for. Unknown units are in RV(unknown_units).
     type: list
     elements: str
     default: []
@@ -58,14 +58,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 lease:
-  description: Of the run that is at work on the machine now; V(none) if there is none.
+  description: The run that works on the machine; V(none) if there is none.
   returned: success
   type: dict
   sample: {id: 5c0429c8, playbook: handle_events, by: root on ctl1, process: null, until: 1789841400.1,
     returning: false}
   contains:
     id:
-      description: What tells it from all others.
+      description: Its unique id.
       type: str
     playbook:
       description: What it runs.
@@ -74,7 +74,7 @@ lease:
       description: Who runs it.
       type: str
     process:
-      description: What its controller needs to find out whether it is alive.
+      description: Data that its controller needs to find out whether it is alive.
       type: dict
     until:
       description: When the lease ends, in seconds since the epoch by the machine's clock.
@@ -84,7 +84,7 @@ lease:
       type: bool
 claims:
   description:
-    - By owner, what it wants the machine out for, all instants in seconds since the epoch by the machine's clock.
+    - The claims, by owner. Times are in seconds since the epoch by the machine's clock.
     - Each has RV(ignore:since), RV(ignore:noted_at), when it was last said, RV(ignore:by), RV(ignore:reason),
       RV(ignore:boot_id), which tells whether the machine has booted since, RV(ignore:is_final),
       RV(ignore:starts_at), RV(ignore:approving), RV(ignore:left_out_at), when it was said that the machine stays out,
@@ -94,13 +94,13 @@ claims:
   sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}
 tried:
   description:
-    - By the id of an event in lower case, RV(ignore:at), when the machine was taken out for it in vain, in seconds
-      since the epoch by the machine's clock, and the RV(ignore:reason).
+    - By event id in lower case, RV(ignore:at), when the machine was taken out for it in vain, in seconds since the
+      epoch by the machine's clock, and the RV(ignore:reason).
   returned: success
   type: dict
   sample: {602d9444-d2cd-49c7-8624-8643e7171297: {at: 1789840800.1, reason: "web1: these services did not stop: web"}}
 boot_id:
-  description: What changes whenever the machine boots.
+  description: An id that changes at each boot of the machine.
   returned: success
   type: str
   sample: 0c2ea3f4-5d08-4f2c-9c0c-6d6f4cbb6a3a

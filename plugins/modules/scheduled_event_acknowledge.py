@@ -6,7 +6,7 @@
 
 DOCUMENTATION = r"""
 module: scheduled_event_acknowledge
-short_description: Tell Azure from the controller that announced maintenance may begin
+short_description: Approve announced maintenance from the controller
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
@@ -15,8 +15,8 @@ description:
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
   - Reads the events from Resource Graph first. An event that has started already, or is over, is left out with the
     reason and changes nothing.
-  - Sees only the events of resources whose policy publishes them. M(foghorn.azure_events.scheduled_events_policy)
-    sets that policy.
+  - Works only for resources whose policy publishes events. M(foghorn.azure_events.scheduled_events_policy) sets that
+    policy.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.places
@@ -27,20 +27,19 @@ options:
   event_ids:
     description:
       - Choose these events, compared without case. An empty list chooses none.
-      - If not set, the pending events that hit any of O(vm_names) are chosen. One of the two is needed.
+      - If not set, pending events that hit any of O(vm_names) are chosen. One of the two options is required.
       - If other filters are set as well, an event must pass them too.
     type: list
     elements: str
   vm_names:
     description:
-      - The VMs that are ready and for which this task speaks, by their names in Azure or their ids. Compared without
-        case.
-      - Names may repeat, ids do not. A name that VMs in several resource groups have is refused, and nothing is
-        approved.
+      - The VMs that are ready, by their names in Azure or their ids, ignoring case.
+      - Names may not be unique, ids are. If VMs in several resource groups have a name, the module refuses it and
+        approves nothing.
     type: list
     elements: str
   resource_group:
-    description: Choose only events of this resource group. If not set, those of every group in the subscriptions.
+    description: Choose only events of this resource group. By default, all resource groups of the subscriptions.
     type: str
   scope:
     description:
@@ -48,15 +47,15 @@ options:
       - V(own) approves events that hit O(vm_names) and no other VM. The module fails and approves nothing if one of
         the chosen events is still V(Scheduled) and hits another VM as well, or hits none of O(vm_names), whatever its
         status. For an event that several VMs share, name all of them once they are ready, or use V(leader).
-      - V(leader) approves events whose first resource is one of O(vm_names), and leaves the others out with the reason.
-      - V(any) approves every event that was chosen, whomever it hits.
+      - V(leader) approves events whose first resource is one of O(vm_names), and returns a reason for the others.
+      - V(any) approves every chosen event.
     type: str
     choices: [own, leader, any]
     default: own
   subscriptions:
     description:
       - Ids of the subscriptions whose events are read.
-      - If not set, O(subscription_id), and where O(vm_names) are ids only, the subscriptions in them.
+      - If not set, O(subscription_id), or the subscriptions in O(vm_names) if these are all ids.
     type: list
     elements: str
   wait:
@@ -76,14 +75,14 @@ attributes:
       Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
       harmless, and reports a change.
 notes:
-  - Reading and approving events need the role C(Scheduled Events Contributor)
-    (C(b67fe603-310e-4889-b9ee-8257d09d353d)) on the subscription, the resource group or the resource. By Microsoft's
-    page of May 2026 it has to be assigned to Microsoft's own service MaintenanceResourceProvider
-    (C(78315a30-673a-4a46-8e5c-ce59dbc6adf8)) there as well. Without these, Azure answers with no events at all.
-    M(foghorn.azure_events.maintenance_rights_info) says what is missing.
-  - A VM of O(vm_names) that Azure Resource Graph does not know is an error, so that a misspelt name, or a right that
-    is missing, does not look like a VM without events.
-  - Events of one resource go in one request. If a later request fails, the approvals before it stand.
+  - Reading and approving events needs the role C(Scheduled Events Contributor)
+    (C(b67fe603-310e-4889-b9ee-8257d09d353d)) on the subscription, the resource group or the resource. According to
+    Microsoft's page of May 2026, Microsoft's service MaintenanceResourceProvider
+    (C(78315a30-673a-4a46-8e5c-ce59dbc6adf8)) needs it there as well. Without these, Azure returns no events.
+    M(foghorn.azure_events.maintenance_rights_info) reports what is missing.
+  - A VM of O(vm_names) that Azure Resource Graph does not know is an error. Otherwise a misspelt name or a missing
+    permission would look like a VM without events.
+  - Events of one resource are approved in one request. If a later request fails, earlier approvals remain.
 seealso:
   - module: foghorn.azure_events.scheduled_event_approve
   - module: foghorn.azure_events.scheduled_events_policy
@@ -133,9 +132,8 @@ approved:
       location: westeurope
       zones: []
 not_approved:
-  description: >-
-    The chosen events that were not approved, each with C(event_id) and C(reason). One that is listed has the keys of
-    RV(approved) as well.
+  description: The chosen events that were not approved, each with C(event_id) and C(reason). Events that are still
+    listed have the keys of RV(approved) as well.
   returned: success, and failure where some were approved
   type: list
   elements: dict

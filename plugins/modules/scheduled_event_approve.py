@@ -6,17 +6,17 @@
 
 DOCUMENTATION = r"""
 module: scheduled_event_approve
-short_description: Tell Azure that announced maintenance of a VM may begin
+short_description: Approve announced maintenance of a VM, so that Azure begins it
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Approves scheduled events from inside the VM, so that Azure need not wait for their V(NotBefore).
   - An approval lets Azure begin on B(all) VMs of the event at once. Approve when all of them are ready.
-  - Reads the events first. An event that has started already, or is no longer listed, is left out with the reason and
-    changes nothing.
-  - All approvals of one call go in one request. If Azure refuses that, they go one by one, so that one event which it
-    does not take keeps no other from being approved. What is refused alone is in RV(not_approved), with a warning.
+  - Reads the events first. An event that has already started, or is no longer listed, is not approved and its reason is
+    returned.
+  - All approvals of one call are sent in one request. If Azure refuses it, they are sent one by one, so one refused
+    event does not prevent the others. Events that are refused alone are in RV(not_approved), with a warning.
 extends_documentation_fragment:
   - foghorn.azure_events.imds
   - foghorn.azure_events.imds.affecting
@@ -28,9 +28,9 @@ options:
     description:
       - Choose these events, compared without case. An empty list chooses none.
       - If other filters are set as well, an event must pass them too.
-      - If neither this nor a filter is set, all events that this VM is told of are chosen, and O(scope) decides. In an
-        availability set or placement group those include events of other VMs, which O(scope=own) refuses;
-        O(affecting=this_vm) leaves them out.
+      - If neither this nor a filter is set, all events that this VM sees are chosen, and O(scope) decides. In an
+        availability set or placement group these include events of other VMs. O(scope=own) refuses those;
+        O(affecting=this_vm) does not choose them.
     type: list
     elements: str
   scope:
@@ -39,29 +39,29 @@ options:
       - V(own) approves events that hit this VM and no other. The module fails and approves nothing if one of the chosen
         events is still V(Scheduled) and hits another VM as well, or does not hit this VM at all, whatever its status.
         For events that several VMs share, use V(leader).
-      - V(leader) approves events that hit this VM as the first of their resources, and leaves the others out with
-        the reason. When all VMs of a shared event run this, one of them approves. Use it when all of them are ready.
-      - V(any) approves every event that was chosen, also those that hit only others.
+      - V(leader) approves events that hit this VM as the first of their resources, and returns a reason for the others.
+        If all VMs of a shared event run this task, one of them approves. Use it when all of them are ready.
+      - V(any) approves every chosen event, including events that hit only other VMs.
     type: str
     choices: [own, leader, any]
     default: own
   as_seen:
     description:
       - The events that the VMs were prepared for, as M(foghorn.azure_events.scheduled_events_info) returned them.
-      - One of these that is of another type by now, or hits other VMs, is not approved, and the reason is returned.
-        What is not named here may be whatever it is.
+      - An event whose type or VMs have changed since is not approved, and the reason is returned. Events that are not
+        in this list are not compared.
     type: list
     elements: dict
     default: []
   wait:
     description:
       - Wait until each approved event has started or is no longer listed.
-      - Most events take this VM down when they start, and this task with it.
+      - Most events take this VM down when they start, and end this task with it.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait at most with O(wait=true). Then the module fails, and the approval stands.
+      - Maximum seconds to wait with O(wait=true). After that the module fails, and the approval remains.
       - Above 0, up to 86400.
     type: float
     default: 300
@@ -71,17 +71,16 @@ attributes:
     details: Reads the events and predicts what would be approved.
   diff_mode:
     support: full
-    details: >-
-      Shows the status of each chosen event before and after. Without O(wait=true) the status after is what the
-      approval leads to, because Azure may take its time.
+    details: Shows the status of each chosen event before and after. Without O(wait=true) the status after is the
+      expected one, because Azure may take its time.
   idempotent:
     support: partial
     details: >-
       Azure does not show that an event was approved. Until it starts, a second run approves it again, which is
       harmless, and reports a change.
 notes:
-  - V(Terminate) events start in the order of their V(NotBefore). One that is approved waits for those before it, and
-    for those of the same instant, until these are approved too or out of time. A warning names them.
+  - V(Terminate) events start in the order of their V(NotBefore). An approved one waits until earlier ones, and those of
+    the same instant, are approved or out of time. A warning names them.
 seealso:
   - module: foghorn.azure_events.scheduled_events_info
   - name: Azure Scheduled Events
@@ -151,7 +150,7 @@ approved:
       this_vm_leads: true
 not_approved:
   description:
-    - The chosen events that were not approved. One that is still listed has the keys of
+    - The chosen events that were not approved. Events that are still listed have the keys of
       RV(foghorn.azure_events.scheduled_events_info#module:events) as well.
   returned: success
   type: list
@@ -170,7 +169,7 @@ not_approved:
       returned: always
 events:
   description:
-    - The chosen events as they were last read, without those that are gone.
+    - The chosen events as last read, without events that are no longer listed.
     - Each has the keys of RV(foghorn.azure_events.scheduled_events_info#module:events).
   returned: success
   type: list
@@ -191,12 +190,12 @@ events:
       leader: web_0
       this_vm_leads: true
 requests_tried:
-  description: How many requests were tried for the one that failed.
+  description: Number of attempts of the failed request.
   returned: when IMDS did not give a usable answer
   type: int
   sample: 7
 last_outcome:
-  description: What became of the last attempt.
+  description: Result of the last attempt.
   returned: when IMDS did not give a usable answer
   type: str
   sample: 503 Service Unavailable

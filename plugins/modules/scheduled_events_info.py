@@ -11,9 +11,8 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Asks Azure's Scheduled Events, from inside the VM, which reboots, freezes, redeployments, evictions and
-    deletions are announced or under way.
-  - Runs on the VM and needs nothing there but Python.
+  - Reads, inside the VM, which reboots, freezes, redeployments, evictions and deletions Azure has announced or begun.
+  - Runs on the VM and needs only Python.
   - An answer that is not a document of events is an error, never an empty list.
 extends_documentation_fragment:
   - foghorn.azure_events.imds
@@ -32,10 +31,10 @@ attributes:
     support: full
     details: This module reads only.
 notes:
-  - The first request to a VM enables Scheduled Events there. It may take two minutes to answer, and events appear
-    within about five. After a day without a request the service is disabled again.
-  - IMDS answers 5 requests a second for all of a VM together. This module makes two, or one when O(vm_name) is set,
-    and tries again when it was too many.
+  - The first request of a VM enables Scheduled Events and may take two minutes. Events then appear within about five
+    minutes. After a day without requests the service is disabled again.
+  - IMDS answers 5 requests per second and VM. This module makes two, or one when O(vm_name) is set, and retries if IMDS
+    throttles it.
 seealso:
   - module: foghorn.azure_events.scheduled_event_approve
   - plugin: foghorn.azure_events.scheduled_events
@@ -81,16 +80,16 @@ vm_name:
   sample: web_0
 scale_set:
   description:
-    - The name of the scale set that this VM is in, empty if it is in none.
-    - V(none) if O(vm_name) was given, because nothing was asked then.
+    - The name of the VM's scale set, empty if it has none.
+    - V(none) if O(vm_name) was given, because the module does not ask for it then.
   returned: success
   type: str
   sample: web
 resource_id:
   description:
-    - The resource id of this VM in Azure, which tells it from VMs of the same name in other resource groups; empty if
-      the metadata service does not tell it.
-    - V(none) if O(vm_name) was given, because nothing was asked then.
+    - The resource id of this VM in Azure, which is unique, unlike its name. Empty if the metadata service does not
+      return it.
+    - V(none) if O(vm_name) was given, because the module does not ask for it then.
   returned: success
   type: str
   sample: >-
@@ -98,15 +97,14 @@ resource_id:
 document_incarnation:
   description:
     - Changes whenever the events of this VM's set change.
-    - Compare for different, never for greater, because it starts again after the service was disabled.
+    - Check whether it differs, never whether it is greater, because it starts again after the service was disabled.
   returned: success
   type: int
   sample: 4
 events:
-  description: >-
-    The chosen events in order of urgency. What has started comes first, then what may start at any moment, then the
-    rest by their earliest start. V(SpotRebalanceRecommendation) has no start; it comes behind every V(Preempt) and
-    before what starts later.
+  description: The chosen events in order of urgency. Started events come first, then events that may start at any
+    moment, then the others by their earliest start. V(SpotRebalanceRecommendation) has no start; it follows every
+    V(Preempt) and precedes events that start later.
   returned: success
   type: list
   elements: dict
@@ -127,50 +125,46 @@ events:
       this_vm_leads: true
   contains:
     event_id:
-      description: >-
-        Identifies the event. Compare without case. V(Unreadable) for one that Azure lists with an id that is no text.
+      description: Id of the event. Compare without case. V(Unreadable) if Azure's id is not a string.
       type: str
       returned: always
     event_type:
-      description: >-
-        V(Freeze), V(Reboot), V(Redeploy), V(Preempt), V(Terminate) or V(SpotRebalanceRecommendation), which is advisory
-        and may come without an eviction; or a type that Azure has added since, as it came; V(Unreadable) if it is no
-        text.
+      description: V(Freeze), V(Reboot), V(Redeploy), V(Preempt), V(Terminate), or the advisory
+        V(SpotRebalanceRecommendation), which may come without an eviction. A type that Azure has added since is
+        returned unchanged. V(Unreadable) if it is not a string.
       type: str
       returned: always
     event_status:
-      description: >-
-        V(Scheduled) or V(Started). An event that is over is no longer listed. V(Unreadable) if that, the id or
-        RV(events[].resources) cannot be read; such an event is never approved.
+      description: V(Scheduled) or V(Started). An event that is over is no longer listed. V(Unreadable) if the status,
+        the id or RV(events[].resources) is invalid; such an event is never approved.
       type: str
       returned: always
     event_source:
-      description: V(Platform) or V(User); V(none) with an O(api_version) that does not have it.
+      description: V(Platform) or V(User); V(none) if O(api_version) lacks it.
       type: str
       returned: always
     resource_type:
-      description: What the resources are. Azure sends V(VirtualMachine).
+      description: Type of the resources. Azure sends V(VirtualMachine).
       type: str
       returned: always
     resources:
-      description: >-
-        Names in Azure of all VMs that the event hits. Empty if that cannot be read. Such an event may hit any VM, so it
-        is returned whatever O(affecting) is.
+      description: Names in Azure of all VMs that the event hits. Empty if the list is invalid. Such an event may hit
+        any VM, so it is returned with any O(affecting).
       type: list
       elements: str
       returned: always
     description:
-      description: Azure's own words; V(none) with an O(api_version) that does not have it.
+      description: Azure's description; V(none) if O(api_version) lacks it.
       type: str
       returned: always
     duration_in_seconds:
-      description: >-
-        Expected interruption in seconds, where V(0) is none and V(-1) is unknown; V(none) with an O(api_version)
-        that does not have it.
+      description: Expected interruption in seconds. V(0) means none, V(-1) unknown, V(none) that O(api_version) lacks
+        it.
       type: int
       returned: always
     not_before:
-      description: Earliest start, RFC 3339 in UTC; V(none) when Azure does not say, as once the event has started.
+      description: Earliest start, RFC 3339 in UTC; V(none) if Azure does not give it, for example once the event has
+        started.
       type: str
       returned: always
     seconds_until_start:
@@ -182,11 +176,11 @@ events:
       type: bool
       returned: always
     shared:
-      description: Whether the event hits more than one VM, so that one approval decides for all.
+      description: Whether the event hits more than one VM, so that one approval applies to all.
       type: bool
       returned: always
     leader:
-      description: The first of RV(events[].resources), which approves for all; V(none) when there are none.
+      description: The first of RV(events[].resources), which approves for all; V(none) if there are none.
       type: str
       returned: always
     this_vm_leads:
@@ -196,17 +190,17 @@ events:
     other_fields:
       description:
         - Fields that this version of the collection does not know, as Azure sent them.
-        - A known one that cannot be read counts as not sent. It is quoted here in a field whose name is C(Unreadable)
-          and its own, as in C(UnreadableNotBefore).
+        - An invalid known field counts as missing. Its value is here, in a field named C(Unreadable) and the field's
+          name, as in C(UnreadableNotBefore).
       type: dict
       returned: when Azure sent such fields
 requests_tried:
-  description: How many requests were tried for the one that failed.
+  description: Number of attempts of the failed request.
   returned: when IMDS did not give a usable answer
   type: int
   sample: 7
 last_outcome:
-  description: What became of the last attempt.
+  description: Result of the last attempt.
   returned: when IMDS did not give a usable answer
   type: str
   sample: 503 Service Unavailable

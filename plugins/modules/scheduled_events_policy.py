@@ -6,15 +6,15 @@
 
 DOCUMENTATION = r"""
 module: scheduled_events_policy
-short_description: Set which events Azure approves by itself, and where they are published
+short_description: Set which events Azure approves automatically, and where they are published
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Sets the scheduled events policy of a VM, an availability set or a scale set. A VM in a set takes the set's policy.
-  - Sends only what differs to a VM or an availability set. A scale set can be written back only as a whole, so there
-    the module does that with nothing but the policy changed, and only if nobody has changed the set since it was read.
-    The image is left out of what is sent, because Azure keeps it, and would check the writer's access to it.
+  - For a VM or an availability set, sends only the changed options. A scale set can be written only as a whole. The
+    module then changes only the policy, and only if nobody has changed the scale set since it was read. It omits the
+    image, because Azure keeps it and would otherwise check the writer's access to it.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -25,7 +25,7 @@ options:
     type: str
     required: true
   virtual_machine:
-    description: The name of a VM. One of this, O(availability_set) and O(scale_set) is needed.
+    description: The name of a VM. One of this option, O(availability_set) and O(scale_set) is required.
     type: str
   availability_set:
     description: The name of an availability set.
@@ -34,28 +34,28 @@ options:
     description: The name of a scale set.
     type: str
   approve_user_initiated_reboot:
-    description: Whether a restart that a user asks for happens at once, without waiting for an approval.
+    description: Whether a restart that a user requests begins at once, without an approval.
     type: bool
   approve_user_initiated_redeploy:
-    description: Whether a redeployment that a user asks for happens at once, without waiting for an approval.
+    description: Whether a redeployment that a user requests begins at once, without an approval.
     type: bool
   approve_all_instances_down:
     description:
-      - Whether events are approved by Azure when all instances are down anyway.
-      - Azure does so where the policy says nothing, so V(false) is written into the policy.
+      - Whether Azure approves events when all instances are down.
+      - Azure's default is V(true), so V(false) is written into the policy.
     type: bool
   publish:
     description: Whether events are published to Event Grid and Resource Graph.
     type: bool
   publish_api_version:
     description:
-      - The version in which events are published, V(2020-07-01) or V(2024-07-09). A cloud that does not have it
-        refuses it, and the error says so.
-      - Only with V(2024-07-09) Azure publishes C(SpotRebalanceRecommendation).
-      - If not set, the present version stays; where there is none, it becomes V(2020-07-01).
+      - The version of published events, V(2020-07-01) or V(2024-07-09). A cloud without that version refuses it, and
+        the error says so.
+      - Azure publishes C(SpotRebalanceRecommendation) only with V(2024-07-09).
+      - If not set, the current version stays. If there is none, it becomes V(2020-07-01).
     type: str
   wait:
-    description: Wait until Azure has made the change, and read it back.
+    description: Wait until Azure has completed the change, and read it back.
     type: bool
     default: true
 attributes:
@@ -66,12 +66,12 @@ attributes:
   idempotent:
     support: full
 notes:
-  - What no option sets stays as it is.
-  - Needs the role C(Virtual Machine Contributor). For a scale set, Azure also checks the writer's access to what the
-    set is linked to - C(Microsoft.Network/virtualNetworks/subnets/join/action) on its subnets,
-    C(Microsoft.Network/loadBalancers/backendAddressPools/join/action) on its pools and, where it has user-assigned
-    identities, C(Microsoft.ManagedIdentity/userAssignedIdentities/assign/action) on those.
-  - Publishing is a preview of Azure, which needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
+  - Options that are not set stay as they are.
+  - Needs the role C(Virtual Machine Contributor). For a scale set, Azure also checks access to linked resources -
+    C(Microsoft.Network/virtualNetworks/subnets/join/action) on its subnets,
+    C(Microsoft.Network/loadBalancers/backendAddressPools/join/action) on its pools, and
+    C(Microsoft.ManagedIdentity/userAssignedIdentities/assign/action) on its user-assigned identities.
+  - Publishing is a preview. It needs the features C(Microsoft.Compute/SendScheduledEventsPolicy) and
     C(Microsoft.Maintenance/ScheduledEventsActivity) in the subscription.
 seealso:
   - module: foghorn.azure_events.scheduled_event_acknowledge
@@ -105,7 +105,8 @@ id:
 before:
   description:
     - The policy before the task, by the names of the options.
-    - "What Azure does not show has its default: O(approve_all_instances_down) is V(true), all others are V(false)."
+    - Values that Azure does not return have their defaults. O(approve_all_instances_down) is V(true), all others are
+      V(false).
   returned: success
   type: dict
   sample:
@@ -115,7 +116,7 @@ before:
     publish: false
     publish_api_version: null
 after:
-  description: The policy after the task; in check mode, and with O(wait=false), the one that is expected.
+  description: The policy after the task; in check mode and with O(wait=false), the expected one.
   returned: success
   type: dict
   sample:
@@ -137,7 +138,7 @@ auth_source_used:
   type: str
   sample: env
 subscription_id:
-  description: The subscription that was asked.
+  description: The subscription that was used.
   returned: success
   type: str
   sample: 00000000-0000-0000-0000-000000000001

@@ -6,14 +6,14 @@
 
 DOCUMENTATION = r"""
 module: scheduled_events_policy_info
-short_description: Read which events Azure approves by itself, and which it publishes
+short_description: Read which events Azure approves automatically, and which it publishes
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - Reads the C(scheduledEventsPolicy) of one VM, availability set or scale set, or of all in a resource group or a
     subscription.
-  - What a policy does not show is returned as what Azure does then.
+  - Values that a policy does not contain have Azure's defaults.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.places
@@ -96,11 +96,11 @@ resources:
       type: str
       returned: always
     policy:
-      description: Its policy, in the words of the options of M(foghorn.azure_events.scheduled_events_policy).
+      description: Its policy, with the options of M(foghorn.azure_events.scheduled_events_policy).
       type: dict
       returned: always
     follows:
-      description: The id of the set that a VM is a member of, whose policy counts in place of its own.
+      description: The id of the VM's set, whose policy applies instead of its own.
       type: str
       returned: always
 auth_source_used:
@@ -109,7 +109,7 @@ auth_source_used:
   type: str
   sample: env
 subscription_id:
-  description: The subscription that was asked.
+  description: The subscription that was used.
   returned: success
   type: str
   sample: 00000000-0000-0000-0000-000000000001

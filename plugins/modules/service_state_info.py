@@ -6,14 +6,14 @@
 
 DOCUMENTATION = r"""
 module: service_state_info
-short_description: Read which services of a host are running, and which were stopped for maintenance
+short_description: Read which services of a host run, and which were stopped for maintenance
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Asks for all services at once, units of systemd and others, as the role
-    P(foghorn.azure_events.graceful_shutdown#role) describes them.
-  - A host that cannot be reached is a failure of this module, so that a C(rescue) can deal with it.
+  - Checks all services at once, systemd units and others, as the role P(foghorn.azure_events.graceful_shutdown#role)
+    describes them.
+  - If the host is unreachable, the module fails, so that a C(rescue) can handle it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
@@ -29,24 +29,22 @@ attributes:
 options:
   services:
     description:
-      - The services, as in C(graceful_shutdown_services), each the name of a unit of systemd or a dictionary with
-        C(name).
-      - Where C(status) is a command, it ends with exit status 0 if the service is running, and with 1, 2 or 3 if it is
-        not.
-      - One with C(stop_tasks) and without C(status) is not asked for. It counts as running.
+      - The services, as in C(graceful_shutdown_services), each a systemd unit name or a dictionary with C(name).
+      - A C(status) command exits with 0 if the service is running, and with 1, 2 or 3 if it is not.
+      - A service with C(stop_tasks) and without C(status) is not checked. It counts as running.
     type: list
     elements: raw
     default: []
   record:
     description:
-      - The file on the host in which the role has noted the services that it has stopped. These are asked for then, the
-        one that was stopped last first, and O(services) says only which files of tasks start them.
-      - Where there is no such file, nothing was stopped.
+      - The role's record of stopped services on the host. If set, the module checks the recorded services, the last
+        stopped one first, and uses O(services) only for the files of tasks that start them.
+      - Without such a file, nothing was stopped.
     type: path
   expected:
     description:
-      - Fails unless all services are like that.
-      - A unit that has done its work, as a C(oneshot) does, need not be running.
+      - Fails unless all services are in this state.
+      - A unit that has completed, such as a C(oneshot), does not have to run.
     type: str
     choices: [any, running, stopped]
     default: any
@@ -66,7 +64,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 services:
-  description: The services that were asked for, with all that C(graceful_shutdown_services) may say of each.
+  description: The checked services, with all options of C(graceful_shutdown_services).
   returned: success
   type: list
   elements: dict
@@ -83,13 +81,13 @@ services:
       on_failure: fail
       healthy: {}
 running:
-  description: Those of them that are running, in the same order.
+  description: The running services, in the same order.
   returned: success
   type: list
   elements: dict
   sample: [*nginx]
 states:
-  description: By name of the service, V(running), V(stopped), V(ended) or V(unknown).
+  description: State of each service by name, V(running), V(stopped), V(ended) or V(unknown).
   returned: success
   type: dict
   sample: {nginx: running}

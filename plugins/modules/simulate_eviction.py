@@ -11,9 +11,9 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - B(This evicts the machine.) The name is Azure's, and nothing about it is simulated. Azure announces a V(Preempt)
-    event to the VM, and about 30 seconds later deallocates or deletes it, as its eviction policy says.
-  - For rehearsals of what happens when Azure needs the capacity back. Does nothing without O(confirm=true).
+  - B(This really evicts the machine), although Azure calls it a simulation. Azure announces a V(Preempt) event to the
+    VM. About 30 seconds later it deallocates or deletes the VM, depending on its eviction policy.
+  - Use it to rehearse an eviction. It does nothing without O(confirm=true).
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.target
@@ -21,13 +21,13 @@ extends_documentation_fragment:
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   confirm:
-    description: Set to V(true) to say that the machine may go. Otherwise the module fails and does nothing.
+    description: Set to V(true) to confirm the eviction. Otherwise the module fails and does nothing.
     type: bool
     default: false
 attributes:
   check_mode:
     support: full
-    details: Checks that the machine is there and is Spot. Needs O(confirm=true) as well.
+    details: Checks that the machine exists and is Spot. Needs O(confirm=true) as well.
   diff_mode:
     support: none
   idempotent:
@@ -58,7 +58,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 id:
-  description: The id of the machine that is evicted.
+  description: The resource id of the evicted machine.
   returned: success
   type: str
   sample: >-

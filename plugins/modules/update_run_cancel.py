@@ -11,10 +11,10 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Azure Update Manager sends an event some 30 minutes before a scheduled run of updates, and begins the run, whatever
-    became of the preparations. This module cancels the run, for all of its machines. The schedule stays, with the runs
-    to come.
-  - Azure takes a cancellation until ten minutes before the run begins. After that the module fails.
+  - Azure Update Manager sends an event about 30 minutes before a scheduled run of updates. The run then begins, whether
+    the machines are prepared or not. This module cancels the run for all of its machines. The schedule and later runs
+    stay.
+  - Azure accepts a cancellation until ten minutes before the run begins. After that the module fails.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -22,19 +22,19 @@ extends_documentation_fragment:
 options:
   run_id:
     description:
-      - The id of the run, as the event has it in C(data.correlationId), and the event filter
-        C(foghorn.azure_events.azure_maintenance_event) in C(run_id).
+      - The id of the run. It is C(data.correlationId) of the event, and C(run_id) of the event filter
+        C(foghorn.azure_events.azure_maintenance_event).
     type: str
     required: true
 attributes:
   check_mode:
     support: full
-    details: Azure is not asked, so that a run which cannot be cancelled is not noticed.
+    details: Check mode does not ask Azure, and does not notice a run that cannot be cancelled.
   diff_mode:
     support: none
   idempotent:
     support: none
-    details: A run that is cancelled already is cancelled again.
+    details: A cancelled run is cancelled again.
 notes:
   - Needs C(Microsoft.Maintenance/applyUpdates/write) on the maintenance configuration. The role Contributor grants it.
 seealso:
@@ -58,7 +58,7 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Maintenance/maintenanceConfigurations/patches/providers/Microsoft.Maintenance/applyUpdates/20261122150000
 status:
-  description: What Azure says of the run now. V(none) in check mode.
+  description: Azure's status of the run. V(none) in check mode.
   returned: success
   type: str
   sample: Cancelled
@@ -75,7 +75,7 @@ auth_source_used:
   type: str
   sample: env
 subscription_id:
-  description: The subscription that the sign-in named, V(none) if it named none.
+  description: The subscription of the sign-in, V(none) if it has none.
   returned: success
   type: str
   sample: 00000000-0000-0000-0000-000000000001

@@ -6,27 +6,27 @@
 
 DOCUMENTATION = r"""
 module: vm_address_info
-short_description: Ask Azure for the addresses of a VM, and whether a host is reached at one of them
+short_description: Read the addresses of a VM from Azure, and check whether a host is reached at one of them
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads the private addresses that the network interfaces of a VM, or of an instance of a uniform scale set, hold.
-  - A host that was taken over can say that it is another VM. Before anything in Azure is changed by what a host says of
-    itself, O(host) tells whether it is that VM.
+  - Reads the private addresses of the network interfaces of a VM, or of an instance of a uniform scale set.
+  - A compromised host can claim to be another VM. Use O(host) to verify its identity before you change anything in
+    Azure because of what it reports.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   vm_id:
-    description: The id of the VM, or of the instance, as C(compute.resourceId) of the metadata service has it.
+    description: The id of the VM or instance, C(compute.resourceId) of its metadata service.
     type: str
     required: true
   host:
     description:
-      - The address at which the host is reached, or its name, which is resolved where the module runs.
-      - Public addresses are not looked up. A host that is reached at one is not found to be the VM.
+      - The address or name at which the host is reached. The module resolves a name where it runs.
+      - Public addresses are not checked. A host that is reached at one is not recognized as the VM.
     type: str
 attributes:
   check_mode:
@@ -68,7 +68,7 @@ held:
   type: bool
   sample: true
 scale_set:
-  description: The id of the scale set that the VM is of. Null if it is of none.
+  description: The id of the VM's scale set. Null if it has none.
   returned: success
   type: str
   sample: >-

@@ -6,17 +6,17 @@
 
 DOCUMENTATION = r"""
 module: vm_maintenance
-short_description: Begin the planned maintenance of a VM's host, at a time of one's own
+short_description: Begin the planned maintenance of a VM's host now
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Azure announces planned maintenance that needs a restart with a window of some 35 days, in which a machine's owner
-    may begin it himself. This module does, if the window is open. Otherwise it does nothing, and says why.
+  - Planned maintenance that needs a restart comes with a self-service window of about 35 days. If the window is open,
+    this module begins the maintenance. Otherwise it does nothing and returns the reason.
   - B(It takes the machine down) for some minutes, and empties its temporary disk. Azure starts it again on a host that
-    is maintained already.
-  - On a machine that asks for scheduled events this may wait for an approval, as M(foghorn.azure_events.vm_redeploy)
-    does.
+    is already maintained.
+  - If the machine polls for scheduled events, this may wait for an approval, as for
+    M(foghorn.azure_events.vm_redeploy).
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.target
@@ -36,7 +36,7 @@ attributes:
     support: none
   idempotent:
     support: full
-    details: Once its maintenance is done, a machine has no open window any more.
+    details: After its maintenance, a machine has no open window.
 notes:
   - Needs C(Microsoft.Compute/virtualMachines/performMaintenance/action) and C(…/instanceView/read), for an instance of
     a uniform set the same below C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines). The role Virtual Machine
@@ -64,12 +64,12 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
 reason:
-  description: Why nothing was done, V(none) if something was.
+  description: Why nothing was done, V(none) if something was done.
   returned: success
   type: str
   sample: no maintenance is planned for it
 window:
-  description: The window that was found, V(none) if there is none.
+  description: The window, V(none) if there is none.
   returned: success
   type: dict
   sample:

@@ -6,22 +6,22 @@
 
 DOCUMENTATION = r"""
 module: vm_pool_info
-short_description: Look up which pools of load balancers and application gateways many VMs are in
+short_description: Read which pools of load balancers and Application Gateways many VMs are in
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads which pools the network interfaces of VMs, and of instances of uniform scale sets, name. One request answers
-    for all VMs of a resource group, and one for all instances of a scale set.
-  - Pools that name the addresses of their members, and no interface, are not found.
-  - The playbook C(foghorn.azure_events.handle_events) learns from it which machines do the same work.
+  - Reads the pools that the network interfaces of VMs, and of instances of uniform scale sets, name. One request covers
+    all VMs of a resource group, and one all instances of a scale set.
+  - Pools with members by address are not found.
+  - The playbook C(foghorn.azure_events.handle_events) finds out with it which machines do the same work.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   vm_ids:
-    description: The ids of the VMs, or of instances, as C(compute.resourceId) of the metadata service has them.
+    description: The ids of the VMs or instances, C(compute.resourceId) of their metadata service.
     type: list
     elements: str
     required: true
@@ -60,7 +60,7 @@ vms:
       type: str
       returned: always
     pools:
-      description: The ids of its pools, of load balancers and of application gateways.
+      description: The ids of its pools, of load balancers and Application Gateways.
       type: list
       elements: str
       returned: always
@@ -82,8 +82,7 @@ pools:
       returned: always
     members:
       description:
-        - The ids of the VMs in it, also of those that O(vm_ids) does not name, as far as they are in the same resource
-          groups and scale sets.
+        - The ids of the VMs in it, including VMs in the same resource groups and scale sets that are not in O(vm_ids).
       type: list
       elements: str
       returned: always

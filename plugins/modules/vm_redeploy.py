@@ -6,18 +6,18 @@
 
 DOCUMENTATION = r"""
 module: vm_redeploy
-short_description: Have Azure move a VM to another host, now and on purpose
+short_description: Move a VM to another host
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - B(This takes the machine down) for some minutes, and empties its temporary disk. Azure starts it again on another
-    host. Its disks, its addresses and its name stay.
-  - Azure announces that a host's hardware will fail up to seven days ahead, as a V(Redeploy) event. Its own advice is
-    not to wait, but to redeploy such a machine soon, at a time of one's own. The playbook
-    C(foghorn.azure_events.redeploy_early) does that with a drain before and a restore after it.
-  - On a machine that asks for scheduled events the redeployment is one, too (source V(User)). It waits for its
-    approval, or for up to 15 minutes, unless C(approve_user_initiated_redeploy) of
+  - B(This takes the machine down) for some minutes, and empties its temporary disk. Azure starts it on another host.
+    Its disks, addresses and name stay.
+  - If Azure predicts a hardware failure, it announces a V(Redeploy) event up to seven days ahead. Microsoft advises to
+    redeploy such a machine soon, at a time that suits you. The playbook C(foghorn.azure_events.redeploy_early) drains,
+    redeploys and restores it.
+  - If the machine polls for scheduled events, the redeployment is an event too (source V(User)). It waits for an
+    approval, or up to 15 minutes, unless C(approve_user_initiated_redeploy) of
     M(foghorn.azure_events.scheduled_events_policy) is set.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -34,7 +34,7 @@ options:
 attributes:
   check_mode:
     support: full
-    details: Checks that the machine is there.
+    details: Checks that the machine exists.
   diff_mode:
     support: none
   idempotent:

@@ -6,15 +6,15 @@
 
 DOCUMENTATION = r"""
 module: vm_terminate_notification
-short_description: Let Azure announce the deletion of a VM
+short_description: Make Azure announce the deletion of a VM
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Sets on a virtual machine whether its deletion, and an upgrade of its OS image, are announced to it as scheduled
-    events, and how far ahead.
-  - For VMs that stand alone, and for members of flexible scale sets. The instances of uniform scale sets take the model
-    of their set.
+  - Sets whether Azure announces the deletion of a VM, and OS image upgrades, as scheduled events, and with how much
+    notice.
+  - For standalone VMs and members of flexible scale sets. The instances of uniform scale sets use the model of their
+    set.
   - Sends only what differs.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
@@ -34,7 +34,7 @@ attributes:
   idempotent:
     support: full
 notes:
-  - Spot VMs have no terminate notification. The module warns when the VM is one.
+  - Spot VMs have no terminate notification. The module warns if the VM is Spot.
 seealso:
   - module: foghorn.azure_events.vmss_terminate_notification
 """
@@ -76,12 +76,12 @@ priority:
   type: str
   sample: Spot
 eviction_policy:
-  description: What becomes of it when Azure takes it back, V(Delete) or V(Deallocate); V(none) if it is not Spot.
+  description: Its eviction policy, V(Delete) or V(Deallocate); V(none) if it is not Spot.
   returned: success
   type: str
   sample: Delete
 can_announce:
-  description: Whether a terminate notification can exist on it. It cannot on Spot.
+  description: Whether it supports terminate notifications. Spot VMs do not.
   returned: success
   type: bool
   sample: false
@@ -95,7 +95,7 @@ before:
     terminate_notification: {enabled: false, not_before_timeout: null}
     os_image_notification: {enabled: false, not_before_timeout: null}
 after:
-  description: The VM's notifications after the task; in check mode, and with O(wait=false), those that are expected.
+  description: The VM's notifications after the task; in check mode and with O(wait=false), the expected ones.
   returned: success
   type: dict
   sample:

@@ -6,33 +6,33 @@
 
 DOCUMENTATION = r"""
 module: wait_until
-short_description: Run a module again and again until something is so, and say how long that has taken
+short_description: Run a module until a condition holds, and report how long that took
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - For waits. What the keywords C(until) and C(retries) of Ansible print of each look that comes too early reads as a
-    failure, and their number of looks is no time.
-  - A wait of more than 10 seconds prints a line, and another one every 30 seconds, on the standard error output, where
-    it is in the way of no callback.
-  - The roles and playbooks of this collection wait with it.
+  - Use it for waits. Ansible's C(until) and C(retries) print each early attempt like a failure, and count attempts
+    instead of time.
+  - A wait of more than 10 seconds prints a line to the standard error output, and another every 30 seconds. No callback
+    interferes with it.
+  - The roles and playbooks of this collection use it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
     support: full
-    details: In check mode, so is the module that it runs.
+    details: In check mode, the module runs in check mode too.
   diff_mode:
     support: N/A
-    details: That of the module that it runs.
+    details: The same as for the module that it runs.
   idempotent:
     support: N/A
-    details: As the module that it runs is.
+    details: The same as for the module that it runs.
 options:
   module:
     description:
-      - Full name of the module that is run for each look.
-      - What C(module_defaults) has for it by this name holds here too; what it has for a group of modules does not.
+      - Full name of the module to run.
+      - C(module_defaults) for this module name apply. Those for groups of modules do not.
     type: str
     required: true
   arguments:
@@ -41,27 +41,28 @@ options:
     default: {}
   until:
     description:
-      - What has to be so, as in C(when), without braces.
-      - RV(ignore:result) is what the module has returned.
-      - A module that fails does not end the wait. Where what is waited for is that it fails, say so in C(failed_when).
+      - The condition, as in C(when), without braces.
+      - RV(ignore:result) is the module's result.
+      - A failed module does not end the wait. To wait for a failure, set C(failed_when).
     type: str
     required: true
   timeout:
-    description: Seconds after which this fails. When they are over there is one more look.
+    description: Seconds until the task fails. There is one more attempt at the end.
     type: float
     required: true
   interval:
-    description: Seconds from the end of one look to the next.
+    description: Seconds between attempts.
     type: float
     default: 1
   poll_timeout:
-    description: Seconds that one look may take, the connection included, before the host counts as unreachable.
+    description: Seconds for one attempt, including the connection, before the host counts as unreachable.
     type: float
     default: 90
   may_be_away:
     description:
-      - Whether the host may be unreachable meanwhile, as one that boots is. The look after that has a new connection.
-      - Otherwise the first look that does not reach the host ends the wait.
+      - Whether the host may be unreachable during the wait, for example while it boots. The next attempt uses a new
+        connection.
+      - Otherwise the first attempt that does not reach the host ends the wait.
     type: bool
     default: false
 seealso:
@@ -81,7 +82,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was not so, and what the module said last. Otherwise this returns what the module has returned last.
+  description: The condition that did not hold, and the last message of the module. On success, the module's last result
+    is returned.
   returned: when the time is up
   type: str
   sample: "not so within 120 s: result.status | default(0) == 200"
