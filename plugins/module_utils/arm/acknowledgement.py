@@ -36,7 +36,7 @@ from .machines import Reference, check_known, check_unambiguous, hits_any, in_gr
 from .permissions import ACKNOWLEDGE
 from .resource_graph import ListedEvent, list_events
 
-# The newest that a cloud has is taken. A list of events is not in the oldest.
+# The newest version that a cloud has is used. The oldest has no list of events.
 LIST_API_VERSIONS = ("2025-11-01", "2025-10-01-preview")
 API_VERSIONS = (*LIST_API_VERSIONS, "2023-10-01-preview")
 
@@ -77,7 +77,7 @@ def acknowledge(
     :raises OptionError: if one of the VMs may be any of several, or is not known; nothing was approved then
     :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
     """
-    # A name alone must not be looked for in all subscriptions that the sign-in happens to see.
+    # A name alone must not be looked up in every subscription that the sign-in happens to see.
     subscriptions = subscriptions_to_read(subscriptions, client.known_subscription_id, vms) or [client.subscription_id]
     everything = list_events(client, subscriptions, finished=True)
     listed = in_group(everything, resource_group)
@@ -86,7 +86,7 @@ def acknowledge(
     )
     check_known(client, subscriptions, vms, listed, resource_group, "vm_names")
     chosen = choose(listed, selection, vms)
-    # The same event may be listed in several subscriptions: it is known by what it was read as.
+    # Several subscriptions may list one event: events are equal if they were read as equal.
     by_event = {id(one.event): one for one in chosen}
     who = ", ".join(map(str, vms)) or "none"
     judgement = judge(
@@ -143,7 +143,7 @@ def acknowledge(
 
 
 def choose(listed: Iterable[ListedEvent], selection: Selection, vms: Sequence[Reference]) -> list[ListedEvent]:
-    """The events that are meant: those that were named, else those that hit one of the VMs and are not over."""
+    """The chosen events: those that were named, otherwise those that hit one of the VMs and are not over."""
     return [
         one
         for one in listed
@@ -183,7 +183,7 @@ def _send(
                 approved += events
                 continue
             except UnknownVersion:
-                # A cloud that knows no list yet may know the single form.
+                # A cloud without the list may have the single form.
                 pass
             except ArmError as error:
                 failed += [(one, error) for one in events]
@@ -229,7 +229,7 @@ def _wait_for_start(
         except OutOfTime:
             break
         except ArmError as error:
-            # The approval is out: a failure now must not hide that, and the next read may work.
+            # The approval was sent: a failure now must not hide that, and the next read may work.
             problem = str(error)
             continue
         problem = ""

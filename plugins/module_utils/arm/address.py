@@ -21,19 +21,19 @@ from .permissions import READ_MACHINES
 
 
 class Question(NamedTuple):
-    """Which VM, and where it is reached."""
+    """Which VM, and at which address it is reached."""
 
     vm_id: str
     reached_at: frozenset[str]
-    """Addresses; empty: it was not asked."""
+    """Addresses. Empty: it was not resolved."""
 
 
 class Addresses(NamedTuple):
-    """What Azure shows of a VM."""
+    """Azure's data about a VM."""
 
     private: list[str]
     is_held: bool
-    """Whether it is reached at one of them."""
+    """Whether the VM has one of the addresses."""
     scale_set: str | None
     """The id of its scale set."""
 
@@ -68,5 +68,5 @@ def look_up(client: ArmClient, question: Question) -> Addresses:
 
 
 def _normal(address: str) -> str:
-    """An address in the one spelling that it has, without the zone of a link."""
+    """An address in its canonical spelling, without the zone of a link."""
     return str(ipaddress.ip_address(address.partition("%")[0]))

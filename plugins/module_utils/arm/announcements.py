@@ -30,12 +30,12 @@ QUERY = (
 
 
 class Announcements(NamedTuple):
-    """What Azure says of VMs, by their ids as they were given."""
+    """Azure's answer about VMs, by their ids as they were given."""
 
     events: Mapping[str, Sequence[ListedEvent]]
-    """Those that hit a VM, or may; only VMs that have any."""
+    """The events that hit a VM, or may. Only VMs that have any."""
     unlisted: Mapping[str, str]
-    """Why it may list nothing for a VM whatever is announced, in words."""
+    """Why it may list nothing for a VM even if an event is announced, in words."""
 
 
 def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
@@ -60,7 +60,7 @@ def find_announcements(client: ArmClient, vm_ids: Sequence[str]) -> Announcement
     :raises ArmError: if Azure does not say
     """
     if not vm_ids:
-        # A query without subscriptions would be about all that the sign-in may see.
+        # A query without subscriptions would cover all that the sign-in may see.
         return Announcements({}, {})
     references = {vm_id: read_reference(vm_id) for vm_id in vm_ids}
     subscriptions = list({_subscription(one).lower(): _subscription(one) for one in references.values()}.values())
@@ -89,7 +89,7 @@ def _events_of(references: Mapping[str, Reference], listed: Iterable[ListedEvent
     found: dict[str, list[ListedEvent]] = {}
     for one in listed:
         group = one.group_id.lower()
-        # Of an event that cannot be read nobody knows whom it hits.
+        # Nobody knows which VMs an unreadable event hits.
         hit = (
             [by_group.get(group, [])]
             if one.event.is_of_unknown_vms
@@ -101,7 +101,7 @@ def _events_of(references: Mapping[str, Reference], listed: Iterable[ListedEvent
 
 
 def _hidden(client: ArmClient, subscriptions: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The subscriptions, in lower case, of which the sign-in may not see the events, and why.
+    """The subscriptions, in lower case, whose events the sign-in may not see, and why.
 
     Resource Graph does not refuse it: it answers with no events.
     """
@@ -130,13 +130,13 @@ class _Publishers:
                 self._owners[resource_id] = str(owner).lower()
 
     def why_silent(self, vm_id: str) -> str:
-        """Why no events of a VM are published, in words; empty if they are."""
+        """Why the events of a VM are not published, in words. Empty if they are."""
         key = vm_id.rstrip("/").lower()
         if "/virtualmachinescalesets/" in key:
             key = key.partition("/virtualmachines/")[0]
         elif key not in self._publishes:
             return "Resource Graph does not know it"
-        # A VM in a set takes the set's policy.
+        # A VM in a set has the set's policy.
         owner = self._owners.get(key, key)
         if owner not in self._publishes:
             return "Resource Graph does not know %s" % owner

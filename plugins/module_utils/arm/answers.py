@@ -26,7 +26,7 @@ _BUSY_CODES = frozenset(
         "conflictingconcurrentwritenotallowed",
     ]
 )
-# These say the same, but also things that will never pass: here the message tells.
+# These codes also stand for permanent causes: here the message decides.
 _PERHAPS_BUSY_CODES = frozenset(["conflict", "operationnotallowed"])
 _BUSY_MESSAGE = re.compile(
     r"concurrent request|another operation|operation[^.]* in progress|operation[^.]* (?:currently|still) running",
@@ -37,11 +37,11 @@ Json = dict[str, Any]
 
 
 class Answer(NamedTuple):
-    """One answer, or what a long-running operation came to."""
+    """One answer, or the result of a long-running operation."""
 
     status: int
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """Header names in lower case."""
     content: Any
 
 
@@ -99,7 +99,7 @@ def _details_of(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def versions_in(content: Any) -> tuple[str, ...]:
-    """The stable api-versions that an error says there are."""
+    """The stable api-versions that an error lists."""
     error = content.get("error") if isinstance(content, dict) else None
     message = str(error.get("message")) if isinstance(error, dict) else ""
     return tuple(_STABLE_VERSION.findall(message.partition("supported")[2]))
@@ -116,5 +116,5 @@ def shorten(value: Any, longest: int = _LONGEST_QUOTE) -> str:
     text = " ".join((value if isinstance(value, str) else repr(value)).split())
     if len(text) <= longest:
         return text
-    # What a refusal is about stands at its end: the linked scope that a right is missing on.
+    # The subject of a refusal is at its end: the linked scope that a right is missing on.
     return "%s … %s" % (text[: longest // 2], text[-longest // 2 :])

@@ -40,16 +40,16 @@ from .pipeline import Transport, open_pipeline, open_transport
 COMPUTE_API_VERSION = "2026-04-01"
 _SUBSCRIPTIONS_API_VERSION = "2022-12-01"
 
-# A write that met another one is tried again, from reading on.
+# A write that met another one is repeated, beginning with the read.
 MOST_EDITS = 8
 _EDIT_PAUSE = 1.0  # seconds
 # Where Azure does not say when to ask again.
 POLL_INTERVAL = 5.0  # seconds
 # Headers, in lower case, that lead to a long-running operation.
 _FOLLOWED_BY = frozenset(["location", "azure-asyncoperation", "operation-location"])
-# Refused is the look at the operation, and not what it does.
+# The look at the operation was refused, and not the operation.
 _SAYS_NOTHING_OF_THE_END = frozenset([401, 403, 404, 408, 410, 429])
-# As a rule its message lists those that there are.
+# Its message usually lists the valid versions.
 _UNKNOWN_VERSION_CODES = frozenset(
     ["noregisteredproviderfound", "invalidapiversionparameter", "invalidresourcetype", "unsupportedapiversion"]
 )
@@ -58,7 +58,7 @@ _View = TypeVar("_View")
 
 
 class Permission(NamedTuple):
-    """What a request needs, for the message when it is missing."""
+    """The permission that a request needs, for the message when it is missing."""
 
     action: str
     role: str
@@ -68,7 +68,7 @@ class Permission(NamedTuple):
 _LIST_SUBSCRIPTIONS = Permission("Microsoft.Resources/subscriptions/read", "Reader")
 
 Write = Optional[Callable[[], Answer]]
-"""What writes a change; None: there is nothing to write."""
+"""Writes a change. None: there is nothing to write."""
 
 
 class ArmClient:
@@ -90,9 +90,9 @@ class ArmClient:
     ) -> None:
         self.deadline = deadline
         self.asked = ""
-        """What is under way, for errors."""
+        """The present work, for errors."""
         self.tell: Callable[[str], None] = lambda _line: None
-        """Told how far long work is, for whoever watches it."""
+        """Receives the progress of long work."""
         self._sleep = sleep
         self.sign_in = sign_in
         if sign_in.cloud.endpoints:
@@ -120,12 +120,12 @@ class ArmClient:
 
     @property
     def may_have_begun(self) -> bool:
-        """Whether Azure may be at work on what it was asked for last."""
+        """Whether Azure may still be working on the last request."""
         return self._may_have_begun
 
     @property
     def known_subscription_id(self) -> str | None:
-        """The subscription that was set, or found out since; None: no request has needed one so far."""
+        """The subscription that was set, or found since. None: no request has needed one so far."""
         return self._subscription_id
 
     def compute_id(self, resource_group: str, kind: str, *names: str) -> str:
@@ -284,21 +284,21 @@ class ArmClient:
                 overtaken += isinstance(error, Changed)
                 if overtaken == MOST_EDITS:
                     raise
-                # Operations on a large set take their time: the task's time limit is the only one.
+                # Operations on a large set take long: only the task's time limit applies.
                 pause = _EDIT_PAUSE if isinstance(error, Changed) else POLL_INTERVAL
                 self.wait(pause, str(error).rstrip("."))
 
     def _make_credential(self) -> Any:
-        # A managed identity's tokens come from this very machine.
+        # This machine itself gives out a managed identity's tokens.
         is_local = self.sign_in.source == MSI
         return make_credential(self.sign_in, open_transport(self, self._cloud.verify, through_proxy=not is_local))
 
     def _open_transport_to(self, cloud: Cloud) -> Transport:
-        # A proxy is for the way out, and a simulator is on this machine.
+        # A proxy is for the way out, and a simulator runs on this machine.
         return open_transport(self, cloud.verify, through_proxy=cloud.speaks_tls)
 
     def _discover(self, cloud: Cloud, endpoints: str) -> Cloud:
-        """Ask a cloud for its addresses, which it tells anybody."""
+        """Ask a cloud for its endpoints, which are public."""
         pipeline = open_pipeline(self._open_transport_to(cloud), cloud)
         from azure.core.rest import HttpRequest
 
@@ -405,7 +405,7 @@ class ArmClient:
 
     @contextmanager
     def _clear_errors(self, asked: str) -> Iterator[None]:
-        """Say in our words what the libraries raise."""
+        """Turn exceptions of the libraries into the errors of this package."""
         from azure.core.exceptions import AzureError, ClientAuthenticationError
 
         try:
@@ -423,7 +423,7 @@ class ArmClient:
             ) from None
 
     def _send_first(self, request: Any, repeatable: bool) -> Answer:
-        """Send what may begin something, and note whether it may have."""
+        """Send a request that may begin something, and note whether it may have."""
         from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 
         self._may_have_begun = request.method != "GET"
@@ -431,10 +431,10 @@ class ArmClient:
         try:
             answer = self._send(request, repeatable)
         except (ClientAuthenticationError, ServiceRequestError):
-            # Nobody was there to sign in to, or to ask.
+            # There was nothing to sign in to, or to ask.
             self._may_have_begun = False
             raise
-        # Refused: but perhaps because it has happened, where the answer to an earlier attempt was lost.
+        # Refused, perhaps because it has happened already, and the answer to an earlier attempt was lost.
         if 400 <= answer.status < 500 and not self._transport.may_have_acted:
             self._may_have_begun = False
         return answer
@@ -464,12 +464,12 @@ class ArmClient:
             answer = answer_of(error.response)
             if answer.status >= 400:
                 if 400 <= answer.status < 500 and answer.status not in _SAYS_NOTHING_OF_THE_END:
-                    # The operation's own end, where it is followed by Location.
+                    # The end of the operation itself, where it is followed by Location.
                     self._may_have_begun = False
                 try:
                     self._check("%s was accepted, but later" % asked, answer, needs)
                 except ArmError as refusal:
-                    # Not as what the request itself would have been refused for: it must not be sent again.
+                    # This is not a refusal of the request itself: it must not be sent again.
                     raise ArmError(str(refusal), refusal.status, refusal.code) from None
             if isinstance(error.inner_exception, BadResponse):
                 raise ArmError(
@@ -487,11 +487,11 @@ class ArmClient:
                 code,
             ) from None
         final = polling.resource()
-        # What comes to its end without a body has none to show.
+        # An operation that ends without a body has no result to show.
         return Answer(204, {}, None) if final is None else answer_of(final.http_response)
 
     def _check(self, asked: str, answer: Answer, needs: Permission) -> None:
-        """Turn an answer that is no success into an error that says what to do."""
+        """Turn an answer that is no success into an error with a remedy."""
         if answer.status < 400:
             return
         code, message = error_of(answer.content)
@@ -528,7 +528,7 @@ class ArmClient:
         raise kind(said, answer.status, code)
 
     def _explain_sign_in(self, error: Exception) -> str:
-        # Only the first line: below it are hints for programmers.
+        # Only the first line: the lines below are hints for programmers.
         said = str(getattr(error, "message", None) or error).strip() or "no reason given"
         reason = self._redact(said.splitlines()[0])
         return "Signing in with %s at %s failed: %s. Check the credentials, or choose another auth_source" % (
@@ -559,12 +559,12 @@ class ArmClient:
 
     def _url(self, path: str, api_version: str, query: Mapping[str, str]) -> str:
         if not path.startswith("/"):
-            # A link that ARM gave, opaque.
+            # An opaque link from ARM.
             return path
         return "%s%s?%s" % (self._cloud.arm, path, urlencode({"api-version": api_version, **query}, quote_via=quote))
 
     def _shown(self, path: str) -> str:
-        # Without the query: in a link of ARM's that may hold a token.
+        # Without the query, which may hold a token in a link from ARM.
         return (self._cloud.arm + path if path.startswith("/") else path).partition("?")[0]
 
     def _redact(self, text: str) -> str:

@@ -22,29 +22,29 @@ VALIDATE = "validate"
 IGNORE = "ignore"
 CERT_VALIDATION_MODES = (VALIDATE, IGNORE)
 
-# The version that every cloud has, with one cloud in the answer.
+# Every cloud has this version, with one cloud in the answer.
 _ENDPOINTS = "/metadata/endpoints?api-version=2015-01-01"
 
 
 class Cloud(NamedTuple):
-    """Where one Azure cloud answers."""
+    """The endpoints of one Azure cloud."""
 
     arm: str
     """Azure Resource Manager, without a slash at the end."""
     authority: str
-    """Where tokens come from."""
+    """The sign-in service, which issues tokens."""
     scope: str
-    """What a token is asked for."""
+    """The audience of a token."""
     asks_microsoft: bool = True
-    """Whether the sign-in library may ask Microsoft about the authority: only about Microsoft's own."""
+    """Whether the sign-in library may verify the authority with Microsoft: only for Microsoft's own clouds."""
     verify: bool = True
     """Whether certificates are checked."""
     endpoints: str | None = None
-    """Where this cloud tells the addresses that are empty here; None: all are known."""
+    """Where this cloud publishes the endpoints that are empty here. None: all are known."""
 
     @property
     def speaks_tls(self) -> bool:
-        """False only for what runs on this very machine."""
+        """False only for a cloud on this very machine."""
         return self.arm.startswith("https://")
 
 
@@ -65,7 +65,7 @@ CLOUDS = {
     ),
 }
 _BY_LOWER_NAME = {name.lower(): cloud for name, cloud in CLOUDS.items()}
-# What other tools call them.
+# The names that other tools use.
 _BY_LOWER_NAME.update(
     {
         "azurepubliccloud": PUBLIC,
@@ -132,7 +132,7 @@ def complete(cloud: Cloud, told: Any) -> Cloud:
         raise ValueError("authentication.loginEndpoint and authentication.audiences are not in it")
     if not cloud.authority:
         cloud = _sign_in_at(cloud, read_url("authentication.loginEndpoint of cloud_environment", login))
-    # A slash at the end is part of the audience's name, and the two in a row are meant.
+    # A slash at the end is part of the audience's name, and two in a row are correct.
     return cloud._replace(scope="%s/.default" % audiences[0], endpoints=None)
 
 
@@ -149,7 +149,7 @@ def read_url(name: str, url: str) -> str:
     """
     try:
         parts = urlsplit(url.strip())
-        # Only this says whether the port is a number.
+        # Only this detects an invalid port.
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise OptionError("%s: %r is not an address: %s" % (name, url, error)) from None

@@ -32,7 +32,7 @@ CLI = "cli"
 MSI = "msi"
 AUTH_SOURCES = (AUTO, CLI, CREDENTIAL_FILE, ENV, MSI)
 
-# Each option, and the variables that stand for it: the first that is set counts.
+# Each option, and its variables: the first one that is set counts.
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "profile": ("AZURE_PROFILE",),
     "subscription_id": ("AZURE_SUBSCRIPTION_ID",),
@@ -50,15 +50,15 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ad_user": ("AZURE_AD_USER",),
     "base_url": ("FOGHORN_ARM_BASE_URL",),
 }
-# Options of azure.azcollection's that come with credentials that are shared with it, and mean nothing here.
+# Options of azure.azcollection that belong to its shared credentials, and have no meaning here.
 IGNORED = ("api_profile", "log_mode", "log_path")
-# Those that would have somebody else sign in: they are refused.
+# Options that would make somebody else sign in: they are refused.
 REFUSED = ("ad_user", "password")
 
 AUTH_SOURCE_VARIABLE = "ANSIBLE_AZURE_AUTH_SOURCE"
 DEFAULT_PROFILE = "default"
 
-# One of these makes a service principal of a client's id in the environment.
+# With one of these, a client id in the environment is that of a service principal.
 _BESIDE_A_CLIENT = frozenset(["subscription_id", "secret", "x509_certificate_path", "federated_token_file"])
 _PRINCIPAL = "the credentials of a service principal"
 _EXPLAIN_PERSON = (
@@ -70,13 +70,13 @@ _MSI = "managed identity"
 
 
 class SignIn(NamedTuple):
-    """What is known of who signs in. Never print it: it may hold a secret."""
+    """The chosen sign-in. Never print it: it may hold a secret."""
 
     source: str
     """`parameters`, or one of `AUTH_SOURCES` but `auto`."""
     cloud: Cloud
     subscription_id: str | None = None
-    """None: whoever signs in sees but one."""
+    """None: the identity sees only one subscription."""
     client_id: str | None = None
     tenant: str | None = None
     secret: str | None = None
@@ -84,7 +84,7 @@ class SignIn(NamedTuple):
     thumbprint: str | None = None
     federated_token_file: str | None = None
     ignored: tuple[str, ...] = ()
-    """Options that were set and mean nothing here."""
+    """Options that were set and have no effect here."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class SignIn(NamedTuple):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What somebody should know who signs in like this, before it is done."""
+        """Warnings about this way of signing in, to be shown before it is used."""
         ignored = (
             ("%s mean nothing to this collection, and were ignored" % ", ".join(self.ignored),) if self.ignored else ()
         )
@@ -147,8 +147,7 @@ def choose(options: Mapping[str, Any], environment: Mapping[str, str] | None = N
         chosen = set_here.get("subscription_id") or set_there.get("subscription_id")
         found = _login_of_cli(environment.get("AZURE_CONFIG_DIR") or directory, chosen)
 
-    # Where the requests go is not tied to who makes them: what the task says counts, then what goes with
-    # the credentials, then the environment.
+    # The cloud is chosen independently of the identity: first the task, then the credentials, then the environment.
     def surrounding(name: str) -> Any:
         return next((place[name] for place in (set_here, found, set_there) if name in place), None)
 
@@ -197,7 +196,7 @@ def make_credential(sign_in: SignIn, transport: Any, import_identity: Callable[[
     identity = (import_identity or _import_identity)()
     cloud = sign_in.cloud
     if sign_in.source == CLI:
-        # Without it the CLI gives a token of whatever tenant it happens to be in.
+        # Without a tenant the CLI gives a token of whichever tenant is its present one.
         chosen = {"subscription": sign_in.subscription_id} if sign_in.subscription_id else {}
         try:
             return identity.AzureCliCredential(process_timeout=_CLI_TIMEOUT, **chosen)
@@ -253,7 +252,7 @@ def _first_of_all(
         if not found:
             raise OptionError("AZURE_PROFILE: %r is not in ~/.azure/credentials" % set_there["profile"])
         return CREDENTIAL_FILE, found
-    # A client's id alone is no credential: it may be there for a managed identity.
+    # A client id alone is no credential: it may belong to a managed identity.
     if "ad_user" in set_there or ("client_id" in set_there and not _BESIDE_A_CLIENT.isdisjoint(set_there)):
         return ENV, set_there
     found = from_file(DEFAULT_PROFILE)
@@ -277,7 +276,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _read_profile(path: str, profile: str) -> dict[str, str]:
     """Read a section of the credential file; empty if there is no such file or section."""
-    # A secret may hold a percent sign.
+    # A secret may contain a percent sign.
     parser = configparser.RawConfigParser()
     try:
         with open(path, encoding="utf-8") as stream:
@@ -287,7 +286,7 @@ def _read_profile(path: str, profile: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError("%s cannot be read: %s" % (path, error)) from None
     except configparser.Error as error:
-        # The parser's own message quotes the line, and that may be the secret.
+        # The parser's own message quotes the line, which may be the secret.
         raise OptionError("%s is not an INI file: %s" % (path, type(error).__name__)) from None
     if not parser.has_section(profile):
         return {}
@@ -351,7 +350,7 @@ def _from_certificate(identity: Any, sign_in: SignIn, common: Mapping[str, Any])
 
 
 def _check_thumbprint(path: str, content: bytes, thumbprint: str) -> None:
-    # azure-identity computes the thumbprint that it sends; one that was given says which certificate is meant.
+    # azure-identity computes the thumbprint that it sends. A given thumbprint selects the certificate.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 

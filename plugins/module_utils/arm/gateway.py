@@ -66,11 +66,11 @@ _WRITE = Permission("Microsoft.Network/applicationGateways/write", _ROLE)
 _HEALTH = Permission("Microsoft.Network/applicationGateways/backendhealth/action", _ROLE)
 
 _SUPERSEDED = "CanceledAndSuperseded"
-# The specification's word. The service says Healthy for it.
+# The specification says Up. The service says Healthy.
 _UP = "Up"
 _UP_AS_WELL = "healthy"
 
-# What the service works out itself, wherever it is.
+# Read-only parts, wherever they are.
 _NOT_TO_BE_SENT = frozenset(
     [
         "etag",
@@ -79,7 +79,7 @@ _NOT_TO_BE_SENT = frozenset(
         "publicCertData",
         "validatedCertData",
         "clientCertIssuerDN",
-        # Of the gateway itself, and of its identity.
+        # Permissions for the gateway itself, and for its identity.
         "operationalState",
         "resourceGuid",
         "privateEndpointConnections",
@@ -96,9 +96,9 @@ class GatewaySearch(NamedTuple):
 
     vm_id: str | None
     addresses: tuple[str, ...]
-    """In lower case: IP addresses and names by which pools may have the machine."""
+    """In lower case: IP addresses and names under which pools may have the machine."""
     pools: tuple[str, ...] | None
-    """None: all that its interfaces name."""
+    """None: all pools that its interfaces name."""
 
 
 class GatewayOrder(NamedTuple):
@@ -119,7 +119,7 @@ class GatewayChange(NamedTuple):
 
     changed: bool
     remaining: list[str]
-    """What the gateway still drains: addresses or names."""
+    """The addresses or names that the gateway is still draining."""
     warnings: tuple[str, ...] = ()
 
 
@@ -272,7 +272,7 @@ def find(client: ArmClient, search: GatewaySearch) -> list[Json]:
                         "resource": ip.resource,
                         "interface": ip.interface,
                         "ip_configuration": ip.name,
-                        # Of an instance it is not known which of its addresses belongs to which configuration.
+                        # An instance does not show which of its addresses belongs to which configuration.
                         "servers": [ip.address] if ip.address else sorted(addresses or ()),
                     }
                 )
@@ -286,7 +286,7 @@ def find(client: ArmClient, search: GatewaySearch) -> list[Json]:
 
 
 def _server_of(entry: Mapping[str, Any]) -> str:
-    """By what a pool has a member: its IP address, or its name; as the gateway's health calls it, too."""
+    """The key of a member in a pool: its IP address or name. The gateway's health uses it as well."""
     return str(entry.get("ipAddress") or entry.get("fqdn") or "")
 
 
@@ -299,7 +299,7 @@ class _Gateways:
         self._seen: dict[str, Json] = {}
 
     def entries(self, pool: str) -> list[Json]:
-        """What a pool has by address.
+        """The members of a pool by address.
 
         :raises ArmError: if there is no such pool
         """
@@ -341,12 +341,12 @@ class _Gateways:
                 "%s is stopped, and Azure would start it if its pools were written. Start it, or leave it out" % gateway
             )
         if is_updating(document):
-            # A PUT would cancel what is going on there.
+            # A PUT would cancel the operation that is under way.
             raise Busy("%s is being updated by another operation" % gateway)
         return self.client.write("PUT", gateway, _body(document), etag, _WRITE, api_version=self._version)
 
     def health(self, gateway: str) -> Json:
-        """How the gateway finds its members: an operation of its own."""
+        """The gateway's view of its members: an operation of its own."""
         answer = self._in_version(
             lambda: self.client.post_when_free(
                 gateway + "/backendhealth", None, _HEALTH, self._version, repeatable=True
@@ -413,7 +413,8 @@ def _without_what_is_read_only(value: Any) -> Any:
 
 
 def _wait(gateways: _Gateways, records: Iterable[Json], out: bool, seconds: float) -> list[str]:
-    """Wait until the gateway has drained what went, or calls up what came; what it still drains when time is over.
+    """Wait until the gateway has drained the removed members, or finds the restored ones healthy. Returns what it
+    still drains when time is up.
 
     :raises ArmError: if what came is not up by then
     """
@@ -445,7 +446,7 @@ def _say(states: Mapping[tuple[str, str], str]) -> str:
 
 
 def _states(health: Json, record: Json) -> Iterator[tuple[str, str]]:
-    """What a gateway says of the servers of a record: the address, and the worst state of all its settings."""
+    """The gateway's view of the servers of a record: the address, and the worst state of all its settings."""
     found: dict[str, str] = {}
     for pool in health.get("backendAddressPools") or []:
         if str((pool.get("backendAddressPool") or {}).get("id")).lower() != record["pool"].lower():

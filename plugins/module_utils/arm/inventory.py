@@ -67,7 +67,7 @@ def look_up(
         listed = in_group(list_events(client, subscriptions, finished=True), group)
         check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
         check_known(client, subscriptions, references, listed, group, "_terms")
-    # Whoever names a status asks for events that have it.
+    # A caller who names a status wants the events that have it.
     wants_finished = options["finished"] or not FINISHED.isdisjoint(selection.event_statuses or ())
     chosen = {
         id(one.event): one
@@ -87,7 +87,7 @@ def join(listed: Sequence[ListedEvent], hosts: Mapping[str, Mapping[str, Any]], 
     :raises OptionError: if it holds a name, and several of the VMs have that
     """
     if not listed:
-        # To template a variable of every host takes its time, and most of the time nothing is announced.
+        # Templating a variable of every host takes long, and usually nothing is announced.
         return []
     by_name: dict[NameKey, list[tuple[Reference, str]]] = {}
     for host in hosts:

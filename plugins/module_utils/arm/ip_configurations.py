@@ -19,7 +19,7 @@ from .permissions import READ_INSTANCES, READ_MACHINES
 
 # Old enough for clouds that lag behind, and it knows adminState (since 2021-08-01).
 NETWORK_API_VERSION = "2024-05-01"
-# The interfaces of a scale set's instances are Compute's, in versions of Network's; this is their last.
+# Compute has the interfaces of a scale set's instances, in api-versions of Network. This is the last one.
 INSTANCE_INTERFACES_API_VERSION = "2018-10-01"
 
 INTERFACE, INSTANCE, ADDRESS = "interface", "instance", "address"
@@ -53,12 +53,12 @@ class IpConfiguration(NamedTuple):
 
     kind: str
     resource: str
-    """The id of what is written to change it."""
+    """The id of the resource to write in order to change it."""
     interface: str
-    """The name of the interface; of an instance, whose model has several."""
+    """The name of the interface: the model of an instance has several."""
     name: str
     address: str
-    """Private; empty: not known from here."""
+    """Private. Empty: unknown here."""
     pools: tuple[str, ...]
     """Of load balancers."""
     gateway_pools: tuple[str, ...]

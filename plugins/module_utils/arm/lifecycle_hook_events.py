@@ -33,7 +33,7 @@ STATES = (APPROVED, REJECTED, DELAYED)
 ACTIVE = "Active"
 EVENT_STATES = (ACTIVE, "Completed")
 WAITING = "Waiting"
-# State that is wanted, and what Azure calls it.
+# The wanted state, and Azure's name for it.
 _ACTIONS = {APPROVED: "Approved", REJECTED: "Rejected"}
 
 _EVENTS = "Microsoft.Compute/virtualMachineScaleSets/lifecycleHookEvents/"
@@ -49,12 +49,12 @@ _TARGET = re.compile(
 
 
 class EventAnswer(NamedTuple):
-    """What a user wants to become of an event."""
+    """The wanted change of an event."""
 
     state: str
     """One of `STATES`."""
     instances: Sequence[str] | None = None
-    """Ids or names; None: all that wait."""
+    """Ids or names. None: all that wait."""
     until: datetime | None = None
     by: timedelta | None = None
 
@@ -64,12 +64,12 @@ class EventChange(NamedTuple):
 
     changed: bool
     reason: str | None
-    """Why nothing was done; None: something was."""
+    """Why nothing was done. None: something was."""
     before: Json | None
-    """The event; None: there is none."""
+    """The event. None: there is none."""
     after: Json | None
     answered: tuple[str, ...]
-    """Ids of the targets that were answered for, in Azure's spelling."""
+    """Ids of the targets that were answered, in Azure's spelling."""
 
 
 def read_answer(options: Mapping[str, Any]) -> EventAnswer:
@@ -208,7 +208,7 @@ class _Decision:
 
     @property
     def predicted(self) -> Json:
-        """The event as it will be."""
+        """The event after the change."""
         ids = {one.lower() for one in self.answered}
         targets = [
             {**one, "state": self._wanted} if one["id"].lower() in ids else one for one in self._event["targets"]
@@ -217,7 +217,7 @@ class _Decision:
         return {**self._event, "targets": targets, **({"state": "Completed"} if over else {})}
 
     def is_done(self, event: Json) -> bool:
-        """Whether the event shows it."""
+        """Whether the event shows the change."""
         states = {one["id"].lower(): one["state"] for one in event["targets"]}
         return all(states.get(one.lower()) == self._wanted for one in self.answered)
 
@@ -251,18 +251,18 @@ class _Delay:
 
     @property
     def predicted(self) -> Json:
-        """The event as it will be."""
+        """The event after the change."""
         left = None if self._until is None else max(0, (self._until - _now()) // timedelta(seconds=1))
         return {**self._event, "wait_until": _format(self._until), "seconds_left": left}
 
     def is_done(self, event: Json) -> bool:
-        """Whether the event shows it."""
+        """Whether the event shows the change."""
         shown = _time(event["wait_until"])
         return shown is not None and self._until is not None and shown >= self._until
 
 
 def _choose(event: Json, instances: Sequence[str] | None) -> list[Json]:
-    """The targets that are meant, each once."""
+    """The wanted targets, each once."""
     targets: list[Json] = event["targets"]
     if instances is None:
         return targets

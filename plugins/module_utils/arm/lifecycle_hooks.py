@@ -42,11 +42,11 @@ DEFAULT_ACTIONS = ("Approve", REJECT)
 
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
 
-# Option, and the member of a hook that it stands for.
+# Option, and the corresponding member of a hook.
 _MEMBERS = {"wait_duration": "waitDuration", "default_action": "defaultAction"}
 
 _USUAL_PERCENT = 20
-"""Of a set in a batch, and of a set that may be unhealthy, where the set says nothing."""
+"""The size of a batch and the limit of unhealthy instances, where the set has none."""
 
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _DURATION = re.compile(
@@ -56,12 +56,12 @@ _SECONDS_OF_PARTS = (86400, 3600, 60, 1)
 
 
 class DesiredHooks(NamedTuple):
-    """What a user asked for."""
+    """The wanted hooks."""
 
     hooks: tuple[Json, ...] = ()
-    """Each with its `type`, and those of its options that are given."""
+    """Each with its `type`, and the options that are given."""
     remove: Collection[str] | None = ()
-    """Types whose hooks go; None: all that are not in `hooks`."""
+    """Types whose hooks are removed. None: all that are not in `hooks`."""
 
 
 class HooksChange(NamedTuple):
@@ -192,7 +192,7 @@ def describe(hooks: Iterable[Mapping[str, Any]]) -> list[Json]:
 
 
 def obstacles_of(resource: Mapping[str, Any]) -> tuple[str, ...]:
-    """Why no hook of this set will ever ask; empty if nothing is in the way."""
+    """Why no hook of this set will ever ask. Empty if nothing prevents it."""
     properties = resource.get("properties") or {}
     policy = properties.get("upgradePolicy") or {}
     found = []
@@ -206,7 +206,7 @@ def obstacles_of(resource: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def stops_when_drained(resource: Mapping[str, Any]) -> bool:
-    """Whether an upgrade stops for good if all of a batch is drained, because to Azure that is unhealthy."""
+    """Whether an upgrade stops for good if a whole batch is drained, because Azure takes drained for unhealthy."""
     policy = ((resource.get("properties") or {}).get("upgradePolicy") or {}).get("rollingUpgradePolicy") or {}
     count = int((resource.get("sku") or {}).get("capacity") or 0)
     batch = max(1, count * int(policy.get("maxBatchInstancePercent", _USUAL_PERCENT)) // 100)

@@ -29,12 +29,12 @@ _ID = re.compile(
 
 
 class Reference(NamedTuple):
-    """A VM, as somebody named it."""
+    """A VM, as the user named it."""
 
     name: str
     """As in an event's Resources."""
     group_id: str | None = None
-    """The id of its resource group; None: it was not said."""
+    """The id of its resource group. None: it was not given."""
 
     def __str__(self) -> str:
         return self.name if self.group_id is None else "%s in %s" % (self.name, self.group_id)
@@ -99,13 +99,13 @@ def is_meant(references: Iterable[Reference], listed: ListedEvent, name: str) ->
 
 
 def hits_any(references: Iterable[Reference], listed: ListedEvent) -> bool:
-    """Whether an event hits one of these VMs, or may: of some it cannot be read."""
+    """Whether an event hits one of these VMs, or may: some events do not show it."""
     references = list(references)
     return listed.event.is_of_unknown_vms or any(is_meant(references, listed, name) for name in listed.event.resources)
 
 
 def in_group(listed: Iterable[ListedEvent], resource_group: str | None) -> list[ListedEvent]:
-    """The events of a resource group, in whatever subscription; None: all."""
+    """The events of a resource group, in any subscription. None: all."""
     return [
         one for one in listed if resource_group is None or same_name(one.group_id.rsplit("/", 1)[-1], resource_group)
     ]

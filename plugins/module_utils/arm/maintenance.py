@@ -24,7 +24,7 @@ from .target import Target
 SINCE = "2017-12-01"
 """The first version of Compute that has all of it."""
 
-# What Azure's words are here.
+# The names of Azure's fields in results.
 _TIMES = {
     "self_service_start": "preMaintenanceWindowStartTime",
     "self_service_end": "preMaintenanceWindowEndTime",
@@ -132,5 +132,5 @@ def _machines(client: ArmClient, subscription: str, resource_group: str | None) 
         # The machines of flexible sets are among those above.
         if mode.lower() != "flexible":
             path = "%s/virtualMachines" % resource.get("id", "")
-            # It is dear, and the only way to see the instances' windows.
+            # The list is expensive, and the only one that shows the instances' windows.
             yield from client.list_all(path, READ_INSTANCES, **{"$expand": "instanceView"})

@@ -40,7 +40,7 @@ _WRITE_INTERFACE = Permission("Microsoft.Network/networkInterfaces/write", _NETW
 READ_POOL = Permission("Microsoft.Network/loadBalancers/backendAddressPools/read", "Reader")
 _WRITE_POOL = Permission("Microsoft.Network/loadBalancers/backendAddressPools/write", _NETWORK_ROLE)
 
-# What the service works out itself.
+# Read-only parts.
 _NOT_TO_BE_SENT = (
     "provisioningState",
     "backendIPConfigurations",
@@ -58,7 +58,7 @@ def entries_of(pool: Json) -> list[Json]:
 
 
 def interface_of(entry: Json) -> str:
-    """The IP configuration that an entry of a pool stands for; empty for one that is an address of its own."""
+    """The IP configuration of an entry of a pool. Empty for an entry that is an address."""
     reference = (entry.get("properties") or {}).get("networkInterfaceIPConfiguration") or {}
     return str(reference.get("id") or "")
 
@@ -72,7 +72,7 @@ def admin_state_of(entry: Json) -> str:
 
 
 def by_resource(records: Iterable[Json]) -> Iterator[tuple[str, str, list[Json]]]:
-    """What is written in one go: kind, id and records."""
+    """One resource to write: kind, id and records."""
     grouped: dict[tuple[str, str], list[Json]] = {}
     ids: dict[tuple[str, str], str] = {}
     for record in records:
@@ -88,7 +88,7 @@ def by_resource(records: Iterable[Json]) -> Iterator[tuple[str, str, list[Json]]
 def edit(
     client: ArmClient, kind: str, path: str, changes: Sequence[Callable[[Json], bool]], dry_run: bool = False
 ) -> bool:
-    """Read, change and write a resource; False if it was as it should be."""
+    """Read, change and write a resource. False if it needed no change."""
     read, write, api_version = {
         INTERFACE: (READ_INTERFACE, _WRITE_INTERFACE, NETWORK_API_VERSION),
         INSTANCE: (READ_INSTANCES, _WRITE_INSTANCE, COMPUTE_API_VERSION),
@@ -108,7 +108,7 @@ def edit(
 
 def _body(kind: str, document: Json) -> Json:
     if kind == INSTANCE:
-        # What a PUT of an instance leaves out of its properties stays; so nothing is sent that is only echoed.
+        # A PUT of an instance keeps the properties that it leaves out, so read-only ones need not be sent.
         properties = {"networkProfileConfiguration": document["properties"]["networkProfileConfiguration"]}
         return {**{key: document[key] for key in ("location", "tags") if key in document}, "properties": properties}
     properties = {key: value for key, value in document["properties"].items() if key not in _NOT_TO_BE_SENT}

@@ -67,7 +67,7 @@ class MemberSearch(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What to change: one of the two is None."""
+    """The wanted change: one of the two is None."""
 
     remove: MemberSearch | None
     restore: tuple[Json, ...] | None
@@ -80,7 +80,7 @@ class MembershipChange(NamedTuple):
 
     changed: bool
     before: list[Json]
-    """The records of what was taken out, or would be, for `restore`."""
+    """The records of the removed memberships, or in check mode of those to remove, for `restore`."""
     warnings: tuple[str, ...] = ()
 
 
@@ -261,7 +261,7 @@ def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange
         try:
             changed |= edit(client, kind, resource, changes, dry_run)
         except ArmError as error:
-            # What became of one pool keeps the machine out of no other.
+            # A failure in one pool does not keep the machine from the others.
             failures.append(error)
     if len(failures) > 1:
         raise ArmError("; ".join(dict.fromkeys(map(str, failures)))) from failures[0]

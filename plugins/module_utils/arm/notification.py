@@ -21,7 +21,7 @@ from .options import ArgumentSpec
 SHORTEST_TIMEOUT = 5 * 60  # seconds
 LONGEST_TIMEOUT = 15 * 60  # seconds
 DEFAULT_TIMEOUT = SHORTEST_TIMEOUT
-# The only one that Azure accepts for OS images.
+# The only notice that Azure accepts for OS images.
 OS_IMAGE_TIMEOUT = 15 * 60  # seconds
 
 ENABLED = "enabled"
@@ -40,7 +40,7 @@ class Notification(NamedTuple):
 
     enable: bool = False
     timeout: int | None = None
-    """Seconds of notice; None: Azure did not say."""
+    """Seconds of notice. None: Azure did not show it."""
 
 
 class Notifications(NamedTuple):
@@ -51,7 +51,7 @@ class Notifications(NamedTuple):
 
 
 class DesiredState(NamedTuple):
-    """What a user asked for. None: leave it as it is."""
+    """What the user asked for. None: leave it unchanged."""
 
     terminate: bool
     timeout: int | None = None
@@ -103,7 +103,7 @@ def parse_profile(profile: Any) -> Notifications:
 
 
 def in_effect(notifications: Notifications) -> Notifications:
-    """Only what is told: the timeout of a notification that is off means nothing."""
+    """Without the timeout of a notification that is off, which has no meaning."""
     terminate, os_image = (one if one.enable else Notification() for one in notifications)
     return Notifications(terminate, os_image)
 
@@ -153,7 +153,7 @@ def as_dict(notifications: Notifications) -> dict[str, Any]:
 def _settle(enable: bool, current: Notification, timeout: int | None, default: int) -> Notification:
     if enable:
         return Notification(True, timeout or current.timeout or default)
-    # One that is turned off loses its timeout, and one that is off already stays as it is.
+    # A notification that is turned off loses its timeout. One that is off already is left unchanged.
     return Notification() if current.enable else current
 
 

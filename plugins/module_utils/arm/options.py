@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 
-# What Azure allows in names of resources and groups is narrower; this is what cannot be a name at all.
+# Azure allows fewer characters in names of resources and groups. These cannot be in any name.
 _NAME = re.compile(r"[\w()-](?:[\w.()-]{0,88}[\w()-])?\Z")
 
 _SUBSCRIPTION = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")

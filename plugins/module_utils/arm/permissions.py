@@ -29,7 +29,7 @@ _READ_PERMISSIONS = Permission("Microsoft.Authorization/permissions/read", "Read
 
 
 def is_permitted(permissions: Iterable[Mapping[str, Any]], action: str) -> bool:
-    """Whether one of somebody's permissions has an action, and does not take it away again."""
+    """Whether the permissions include an action that they do not exclude again."""
     return any(_names(one.get("actions"), action) and not _names(one.get("notActions"), action) for one in permissions)
 
 
@@ -41,7 +41,7 @@ def _names(patterns: Any, action: str) -> bool:
 
 
 def permissions_on(client: ArmClient, resource_id: str) -> list[Json]:
-    """What the sign-in may do on a resource, or a scope.
+    """The sign-in's permissions on a resource or a scope.
 
     :raises ArmError: if Azure does not say
     """

@@ -39,14 +39,14 @@ class Asker(Protocol):
 
     deadline: Deadline
     asked: str
-    """What is under way, for errors."""
+    """The present work, for errors."""
 
     def wait(self, seconds: float, what: str) -> None:
         """Sleep, if the time limit allows it. Raises `OutOfTime`."""
 
 
 class Transport:
-    """What a pipeline of azure-core's sends through, and waits through: within the deadline."""
+    """The transport of an azure-core pipeline, which sends and waits within the deadline."""
 
     def __init__(self, asker: Asker, inner: Any) -> None:
         self._asker = asker
@@ -189,7 +189,7 @@ def _make_adapter(asker: Asker) -> Any:
                         "%s had no usable answer: it has more than %d MiB" % (asker.asked, _LARGEST_ANSWER // 2**20)
                     )
             _scheme, _space, token = str(request.headers.get("Authorization", "")).partition(" ")
-            # An error may quote what it was asked with.
+            # An error may quote the request.
             response._content = bytes(content).replace(token.encode(), _MASK) if token else bytes(content)
             return response
 
@@ -209,8 +209,8 @@ def open_pipeline(transport: Transport, cloud: Cloud, credential: Any = None) ->
     return ARMPipelineClient(
         base_url=cloud.arm,
         transport=transport,
-        # Not among them: the policy that registers a missing resource provider. A module that was not asked
-        # to do that must not.
+        # Left out on purpose: the policy that registers a missing resource provider. A module must not do that
+        # unasked.
         policies=[
             policies.RequestIdPolicy(),
             policies.UserAgentPolicy(base_user_agent="foghorn.azure_events"),
@@ -239,7 +239,7 @@ def _make_retries(policy: Any) -> Any:
 
 
 def _check_host(request: Any, cloud: Cloud) -> None:
-    """Let no token go anywhere but to the cloud's own ARM, wherever a link in an answer leads.
+    """Send tokens only to the cloud's own ARM, whatever link an answer has.
 
     :raises ArmError: if the request would
     """

@@ -27,13 +27,13 @@ VIRTUAL_MACHINE = "virtual_machine"
 AVAILABILITY_SET = "availability_set"
 SCALE_SET = "scale_set"
 
-# Option, and the part of the policy that it stands for.
+# Option, and the corresponding part of the policy.
 APPROVALS = {
     "approve_user_initiated_reboot": "userInitiatedReboot",
     "approve_user_initiated_redeploy": "userInitiatedRedeploy",
     "approve_all_instances_down": "allInstancesDown",
 }
-# What Azure does where a part is absent. That is why "off" has to be written for what is on.
+# Azure's default where a part is absent. This is why "off" has to be written for a part that is on.
 _APPROVED_IF_ABSENT = {"userInitiatedReboot": False, "userInitiatedRedeploy": False, "allInstancesDown": True}
 PUBLISH = "publish"
 TARGETS = "scheduledEventsAdditionalPublishingTargets"
@@ -41,7 +41,7 @@ TARGET = "eventGridAndResourceGraph"
 SINCE = "2024-03-01"
 """The first version of Compute that has the policy."""
 PUBLISHED_SINCE = "2025-04-01"
-"""The first that knows every field of publishing."""
+"""The first version that has every field of publishing."""
 DEFAULT_EVENTS_VERSION = "2020-07-01"
 
 _EVENTS_VERSION_FIELD = "scheduledeventsapiversion"
@@ -74,7 +74,7 @@ KINDS = {
 
 
 class DesiredPolicy(NamedTuple):
-    """What a user asked for. None, and what is absent: leave it as it is."""
+    """The wanted policy. None, or absent: leave it unchanged."""
 
     approvals: Mapping[str, bool] = {}
     """By the option's name."""
@@ -225,7 +225,7 @@ def parts_to_send(desired: DesiredPolicy, current: Mapping[str, Any]) -> Json:
         if desired.publish:
             wanted_version = desired.events_version or version or DEFAULT_EVENTS_VERSION
         else:
-            # A version means nothing while nothing is published.
+            # Without publishing, a version has no meaning.
             wanted_version = version or DEFAULT_EVENTS_VERSION
         if desired.publish != enabled or (desired.publish and wanted_version != version):
             parts[TARGETS] = {TARGET: {"enable": desired.publish, "scheduledEventsApiVersion": wanted_version}}
@@ -266,7 +266,7 @@ def as_dict(policy: Mapping[str, Any]) -> Json:
 
 
 def as_dict_of_parts(parts: Mapping[str, Any]) -> Json:
-    """The same of only those parts that are there."""
+    """Only the parts that are present, in the words of the module's options."""
     whole = as_dict(parts)
     return {option: value for option, value in whole.items() if APPROVALS.get(option, TARGETS) in parts}
 

@@ -26,7 +26,7 @@ KIND = "virtualMachineScaleSets"
 SINCE = "2019-03-01"
 """The first version of Compute that has protection."""
 
-# Option, and the part of the policy that it stands for.
+# Option, and the corresponding part of the policy.
 PARTS = {"scale_in": "protectFromScaleIn", "scale_set_actions": "protectFromScaleSetActions"}
 
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write", "Virtual Machine Contributor")
@@ -43,7 +43,7 @@ class ProtectionChange(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether any of them was."""
+        """Whether any of them was changed."""
         return any(one["changed"] for one in self.instances)
 
 
@@ -119,7 +119,7 @@ def _protect_one(client: ArmClient, path: str, desired: Mapping[str, bool], dry_
         if after == before or dry_run:
             return (before, after), None
         body: Json = {"properties": {"protectionPolicy": {PARTS[option]: value for option, value in after.items()}}}
-        # There is no PATCH of an instance, and what a PUT leaves out of properties stays. Tags are not among these.
+        # Instances have no PATCH. A PUT keeps the properties that it leaves out, but not the tags.
         for name in ("location", "tags"):
             if name in resource:
                 body[name] = resource[name]

@@ -36,12 +36,12 @@ EXTENSIONS = "extensions"
 _ACTIONS = {OS_IMAGE: "osRollingUpgrade", EXTENSIONS: "extensionRollingUpgrade"}
 WHAT = tuple(_ACTIONS)
 
-# What Azure calls it while it goes on, and where it ended without having upgraded everything.
+# Azure's states while it runs, and those in which it ended without having upgraded everything.
 _UNDER_WAY = frozenset(["rollingforward", "rollingback"])
 _BROKEN_OFF = frozenset(["faulted", "cancelled", "canceled"])
-# The extensions of Azure's that tell the health of an application.
+# Azure's extensions that report the health of an application.
 _HEALTH_EXTENSIONS = frozenset(["applicationhealthlinux", "applicationhealthwindows"])
-# It may take Azure a moment to tell of what it has begun.
+# Azure may show an upgrade a moment after it has begun it.
 _LOOKS_FOR_IT = 3
 _NEEDS_HEALTH = (
     "A rolling upgrade needs to know which instances are healthy: give %s the Application Health extension%s"
@@ -68,12 +68,12 @@ class Upgrade(NamedTuple):
 
     @property
     def is_under_way(self) -> bool:
-        """Whether Azure is at it."""
+        """Whether Azure is still working on it."""
         return self.status.lower() in _UNDER_WAY
 
     @property
     def is_completed(self) -> bool:
-        """Whether it has gone through all instances."""
+        """Whether it has upgraded all instances."""
         return self.status.lower() == "completed"
 
     @property
@@ -83,7 +83,7 @@ class Upgrade(NamedTuple):
 
     @property
     def progress(self) -> str:
-        """How far it is, for people."""
+        """Its progress, for people."""
         return "%d instances upgraded, %d failed, %d in progress, %d pending" % (
             self.successful,
             self.failed,
@@ -98,9 +98,9 @@ class UpgradeChange(NamedTuple):
     changed: bool
     scale_set_id: str
     upgrade: Upgrade | None
-    """The latest one, as it was read last; None: there has never been one."""
+    """The latest upgrade, as last read. None: there has never been one."""
     reason: str | None = None
-    """Why nothing was done; None: something was."""
+    """Why nothing was done. None: something was."""
     warnings: tuple[str, ...] = ()
 
 
@@ -205,7 +205,7 @@ def _start(client: ArmClient, found: UpgradeChange, what: str, wait: bool) -> Up
         except ArmError as error:
             upgrade = read_latest(client, found.scale_set_id) if error.status == 409 else None
             if upgrade is not None and upgrade.is_under_way:
-                # Somebody else was faster: Azure, or another run.
+                # Azure, or another run, was faster.
                 going_on = found._replace(
                     changed=False, upgrade=upgrade, reason="another rolling upgrade has begun just before"
                 )
@@ -243,9 +243,9 @@ def _cancel(client: ArmClient, found: UpgradeChange, wait: bool, dry_run: bool) 
             upgrade = read_latest(client, found.scale_set_id)
             if upgrade is None or not upgrade.is_under_way:
                 if was_lost and upgrade is not None and upgrade.is_broken_off:
-                    # By the request before, whose answer was lost.
+                    # The earlier request has begun it, and its answer was lost.
                     return found._replace(changed=True, upgrade=upgrade)
-                # It came to its end before the request did.
+                # It ended before the request arrived.
                 return found._replace(upgrade=upgrade, reason=nothing)
             if not isinstance(error, Busy):
                 raise
@@ -285,17 +285,17 @@ def _pause(client: ArmClient, found: UpgradeChange, what: str) -> None:
 
 
 def _seen_last(client: ArmClient, found: UpgradeChange) -> UpgradeChange:
-    """What had come of a start that failed, as far as that can be told."""
+    """The result of a start that failed, as far as it can be determined."""
     try:
         upgrade = read_latest(client, found.scale_set_id)
     except ArmError:
-        # There is no time left to look, as a rule: what went wrong before says more.
+        # There is usually no time left to look: the earlier error says more.
         return found
     return found._replace(changed=_is_new(found, upgrade), upgrade=upgrade)
 
 
 def _begun_all_the_same(client: ArmClient, found: UpgradeChange) -> UpgradeChange | None:
-    """The upgrade that was started though the answer was lost; None if Azure does not tell of one."""
+    """The upgrade that was started although the answer was lost. None if Azure shows none."""
     with contextlib.suppress(ArmError):
         for look in range(_LOOKS_FOR_IT):
             if look:
@@ -316,7 +316,7 @@ def _name(found: UpgradeChange) -> str:
 
 
 def _warnings(resource: Mapping[str, Any]) -> tuple[str, ...]:
-    """What Azure is likely to refuse, said before it is asked: in check mode nobody asks it."""
+    """What Azure is likely to refuse, checked before the request: check mode sends none."""
     properties = resource.get("properties") or {}
     model = properties.get("virtualMachineProfile") or {}
     extensions = (model.get("extensionProfile") or {}).get("extensions") or []
@@ -329,12 +329,12 @@ def _warnings(resource: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _explanation(name: str, is_flexible: bool) -> str:
-    # A flexible set's health is not told by a probe.
+    # A probe does not show the health of a flexible set.
     return _NEEDS_HEALTH % (name, "" if is_flexible else ", or a probe of its load balancer")
 
 
 def _explain_health(error: ArmError, name: str) -> ArmError:
-    """Azure's refusal, with what to do where the set tells nothing of its instances' health."""
+    """Azure's refusal, with a remedy if the set does not report its instances' health."""
     if error.status == 400 and "health" in str(error).lower():
         return ArmError("%s. %s" % (str(error).rstrip("."), _explanation(name, False)), 400, error.code)
     return error

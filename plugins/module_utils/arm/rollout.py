@@ -27,41 +27,41 @@ MOST_ATTEMPTS = 2
 # More than this many ids, Azure may refuse in one request.
 LARGEST_BATCH = 100
 
-# Neither in service, so that an update takes nothing away, nor failed.
+# Neither in service, so that an update costs nothing, nor failed.
 _RESTING = frozenset(["deallocated", "deallocating", "stopped", "stopping"])
 
 _COUNT = re.compile(r"([0-9]{1,6})(%?)\Z")
 
 
 class Instance(NamedTuple):
-    """One instance of a scale set, as far as an update is concerned."""
+    """One instance of a scale set, with what an update needs to know."""
 
     key: str
-    """What the API knows it by: the instance id in a uniform set, the name in a flexible one."""
+    """Its key in the API: the instance id in a uniform set, the name in a flexible one."""
     name: str
     latest_model: bool
     available: bool = True
     """Whether it is in service: an update may take that away for a while."""
     resting: bool = False
-    """Stopped or deallocated on purpose: not in service, and nothing is wrong with it."""
+    """Stopped or deallocated on purpose: out of service, and not faulty."""
     leaving: bool = False
-    """Being deleted: there is no use in an update."""
+    """Being deleted: an update is pointless."""
     terminate: Mapping[str, Any] | None = None
-    """The `scheduledEventsProfile` of the instance itself, where Azure shows it."""
+    """The `scheduledEventsProfile` of the instance itself, if Azure shows it."""
     spot: bool = False
     eviction_policy: str | None = None
-    """What becomes of it when Azure takes it back, where it shows that."""
+    """Its eviction policy, if Azure shows it."""
     protected: bool = False
-    """Its owner protects it from the set's actions: Azure brings it to no new model by itself."""
+    """Its owner protects it from the set's actions: Azure does not update it by itself."""
 
 
 class RolloutLimits(NamedTuple):
-    """How many at a time."""
+    """The size of a batch and the limit of unavailable instances."""
 
     batch_size: str = "20%"
-    """At most so many in one request: a number, or a share of the set, at least one."""
+    """The limit of one request: a number, or a share of the set, at least one."""
     max_unavailable: str = "20%"
-    """At most so many out of service, those included that are so for other reasons."""
+    """The limit of instances out of service, including those that are out for other reasons."""
 
 
 def read_limits(options: Mapping[str, Any]) -> RolloutLimits:
@@ -108,7 +108,7 @@ def describe_spot(properties: Mapping[str, Any], spot: bool | None = None) -> di
     :param spot: whether it is Spot, where that is known from elsewhere
     """
     is_one = is_spot(properties) if spot is None else spot
-    # What Azure does where the policy does not say.
+    # Azure's default if the policy does not say.
     policy = str(properties.get("evictionPolicy") or "Deallocate")
     return {"priority": "Spot" if is_one else "Regular", "eviction_policy": policy if is_one else None}
 
@@ -148,7 +148,7 @@ def next_batch(waiting: Sequence[Instance], instances: Sequence[Instance], care:
 
 
 def count_of(count: str, total: int) -> int:
-    """Turn `3` or `20%` into a number of instances of so many: at least one."""
+    """Turn `3` or `20%` into a number of instances: at least one."""
     match = _COUNT.match(count)
     if match is None:
         raise ValueError("neither a number nor a share: %r" % count)
@@ -173,6 +173,6 @@ def _states(properties: Mapping[str, Any]) -> dict[str, str]:
     health = (view.get("vmHealth") or {}).get("status")
     if health:
         statuses.append(health)
-    # Like PowerState/running.
+    # For example PowerState/running.
     codes = [str(status.get("code", "")).lower() for status in statuses]
     return {code.partition("/")[0]: code.partition("/")[2] for code in codes}

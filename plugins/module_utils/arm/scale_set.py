@@ -57,7 +57,7 @@ ROLLING = "Rolling"
 WRITE = Permission("Microsoft.Compute/virtualMachineScaleSets/write", "Virtual Machine Contributor")
 
 _MOST_NAMED = 20
-# What Azure says of an instance that has been scaled in, with 400 InvalidParameter and not with 404.
+# Azure's answer about an instance that was scaled in: 400 InvalidParameter, and not 404.
 _IS_GONE = re.compile(r"instanceId (\S+) is not an active Virtual Machine Scale Set VM", re.IGNORECASE)
 
 
@@ -69,12 +69,12 @@ class ScaleSet(NamedTuple):
     location: str
     orchestration_mode: str
     upgrade_mode: str
-    """Who brings instances to the latest model: `Manual`, `Automatic`, `Rolling`."""
+    """The upgrade mode: `Manual`, `Automatic`, `Rolling`."""
     notifications: Notifications
     spot: bool
-    """Whether its model is Spot: all instances are then, unless it mixes."""
+    """Whether its model is Spot. Then all instances are, unless the set mixes priorities."""
     eviction_policy: str | None
-    """What becomes of Spot instances that Azure takes back, where its model says it."""
+    """The eviction policy of Spot instances, if its model has it."""
     mixes: bool
     """Whether part of the instances is Spot and part is not (`priorityMixPolicy`)."""
     has_model: bool
@@ -87,13 +87,13 @@ class ScaleSet(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """What is to become of the instances."""
+    """The wanted update of the instances."""
 
     which: str = NONE
     """One of `rollout.UPDATES`."""
     care: RolloutLimits = RolloutLimits()
     with_protected: bool = False
-    """Whether instances are updated by hand that their owner protects from the set's actions."""
+    """Whether to update instances by hand that their owner protects from the set's actions."""
 
 
 class ScaleSetChange(NamedTuple):
@@ -104,13 +104,13 @@ class ScaleSetChange(NamedTuple):
     before: Notifications
     after: Notifications
     updated: tuple[str, ...]
-    """Names of the instances that came to the latest model meanwhile, or were updated again."""
+    """Names of the instances that got the latest model during the run, or were updated again."""
     outdated: tuple[str, ...]
-    """Names of those that are not there."""
+    """Names of the instances that do not have the latest model."""
     protected: tuple[str, ...]
-    """Names of those that are not there, and that are left alone because their owner protects them."""
+    """Names of the instances without the latest model that are left alone because their owner protects them."""
     gone: tuple[str, ...]
-    """Names of those that were to be updated, and were deleted meanwhile."""
+    """Names of the instances that were to be updated, and were deleted meanwhile."""
     warnings: tuple[str, ...]
 
 
@@ -265,7 +265,7 @@ def _parse_member(content: Mapping[str, Any], scale_set: ScaleSet) -> Instance:
 
 
 class _Work:
-    """A rollout while it goes on: what was tried, and what came of it."""
+    """A running rollout: what was tried, and the results."""
 
     def __init__(
         self,
@@ -281,24 +281,24 @@ class _Work:
         self._scale_set = scale_set
         self._rollout = rollout
         self._model_changed = model_changed
-        # Not empty: the model was changed, and Azure's rolling upgrade for that is another than this one.
+        # Not empty: the model was changed, and Azure's rolling upgrade for the change is not this one.
         self._upgrade_before = upgrade_before
         self._instances: list[Instance] = []
         self._meant: dict[str, str] = {}
-        """Name by key of all that were seen outdated, or updated."""
+        """Name by key of all instances that were seen outdated, or updated."""
         self._gone: set[str] = set()
-        """Keys of those that Azure has said to be gone, whatever its list may still show."""
+        """Keys of the instances that are gone according to Azure, even if its list still shows them."""
         self._attempts: Counter[str] = Counter()
 
     def run(self) -> None:
-        """Do it, by hand or by watching Azure do it."""
+        """Update by hand, or watch Azure update."""
         if self._scale_set.upgrade_mode == MANUAL:
             self._update_in_batches()
         else:
             self._watch()
 
     def add_to(self, outcome: ScaleSetChange) -> ScaleSetChange:
-        """Say in the outcome how far it came."""
+        """Add the progress to the outcome."""
         updated = tuple(one.name for one in self._instances if one.latest_model and one.key in self._meant)
         behind = [one for one in self._instances if not one.latest_model and not one.leaving]
         there = {one.key for one in self._instances}
@@ -312,12 +312,12 @@ class _Work:
 
     @property
     def progress(self) -> str:
-        """How many are at the latest model, by what was read last."""
+        """How many instances had the latest model when last read."""
         latest = sum(1 for one in self._instances if one.latest_model)
         return "%d of %d instances are at the latest model" % (latest, len(self._instances))
 
     def read(self, with_state: bool = False) -> list[Instance]:
-        """Look how far the instances are."""
+        """Read the state of the instances."""
         found = read_instances(self._client, self._scale_set, with_state)
         self._instances = [one for one in found if one.key not in self._gone]
         self._meant.update((one.key, one.name) for one in self._waiting(OUTDATED))
@@ -326,7 +326,7 @@ class _Work:
         return self._instances
 
     def _waiting(self, which: str) -> list[Instance]:
-        """Those that an update is wanted for, and that are not left alone."""
+        """The instances that have to be updated, without those that are left alone."""
         return [
             one
             for one in to_update(self._instances, which, self._attempts)
@@ -335,20 +335,20 @@ class _Work:
 
     def _update_in_batches(self) -> None:
         if self._rollout.which == OUTDATED and not self._model_changed:
-            # Their state costs several times as much, and most runs find nothing to do.
+            # Reading their state costs several times as much, and most runs find nothing to do.
             self.read()
             if not self._waiting(OUTDATED):
                 return
         settling = False
         while True:
-            # Read again for each batch: instances come, go, and fail meanwhile.
+            # Read again for each batch: instances come, go and fail meanwhile.
             instances = self.read(with_state=True)
             waiting = [one for one in self._waiting(self._rollout.which) if self._attempts[one.key] < MOST_ATTEMPTS]
             if not waiting:
                 return
             fresh = [one for one in waiting if not self._attempts[one.key]]
             if not fresh and not settling:
-                # It may just take Azure a moment to show the last update.
+                # Azure may need a moment to show the last update.
                 settling = True
                 self._client.wait(POLL_INTERVAL, "Instances of %s were not at the latest model" % self._scale_set.name)
                 continue
@@ -373,16 +373,16 @@ class _Work:
             self._attempts -= Counter(keys)
             self._client.wait(POLL_INTERVAL, str(error).rstrip("."))
         except ArmError as error:
-            # One of them may have gone since it was read; the others will come again.
+            # One of them may have gone since it was read. The others come again.
             gone = self._gone_of(keys, error)
             if not gone:
                 raise
             self._gone |= gone
-            # An instance that was in the batch but was not updated has not had its turn.
+            # An instance of the batch that was not updated has not had its turn.
             self._attempts -= Counter(keys)
 
     def _gone_of(self, keys: Collection[str], error: ArmError) -> set[str]:
-        """Which of them a refusal, or the end of an operation, says to be gone."""
+        """The instances that are gone according to a refusal, or to the end of an operation."""
         match = _IS_GONE.search(str(error))
         if match:
             return {key for key in keys if same_name(key, match[1])}
@@ -405,7 +405,7 @@ class _Work:
     def _check_rolling_upgrade(self) -> None:
         upgrade = rolling_upgrade.read_latest(self._client, self._path)
         if self._upgrade_before and _start_of(upgrade) == self._upgrade_before[0]:
-            # That one was over before our change; the one for the change has yet to begin.
+            # That upgrade was over before the change. The one for the change has yet to begin.
             return
         if upgrade is not None and upgrade.is_broken_off:
             raise ArmError(
@@ -455,7 +455,7 @@ def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model
     instances = read_instances(client, scale_set._replace(notifications=outcome.after))
     if model_changes and not scale_set.is_flexible:
         instances = [one._replace(latest_model=False) for one in instances]
-    # Those that have the latest model are only updated by hand.
+    # Instances that have the latest model are only updated by hand.
     candidates = to_update(instances, rollout.which if scale_set.upgrade_mode == MANUAL else OUTDATED, ())
     names = tuple(one.name for one in candidates if not _is_left_alone(one, scale_set, rollout))
     protected = tuple(
@@ -501,7 +501,7 @@ def _describe(client: ArmClient, resource: Json, with_instances: bool, is_alone:
     except ArmError as error:
         if is_alone:
             raise
-        # One set that cannot be read hides no other.
+        # A set that cannot be read must not hide the others.
         result["error"] = str(error)
     return result
 
@@ -541,7 +541,7 @@ def _describe_instance(scale_set: ScaleSet, instance: Instance) -> Json:
 
 
 def _is_spot(scale_set: ScaleSet, instance: Instance) -> bool:
-    # A uniform instance does not always show its priority, and is what its set's model is.
+    # A uniform instance does not always show its priority, which is then that of its set's model.
     return instance.spot or (scale_set.spot and not scale_set.is_flexible)
 
 

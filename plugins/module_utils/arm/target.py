@@ -30,7 +30,7 @@ class Target(NamedTuple):
     scale_set: str | None = None
     """If set, `name` is the id of one of its instances."""
     resource_id: str | None = None
-    """If set, the whole, and nothing else counts."""
+    """If set, the full id: all other fields are ignored."""
 
     @property
     def in_set(self) -> bool:
@@ -42,7 +42,7 @@ class Target(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a person calls it: an instance's number says nothing without its set."""
+        """Its name for a person: an instance's number has no meaning without its set."""
         if not self.in_set:
             return self.name
         owner = self.scale_set or str(self.resource_id).rstrip("/").split("/")[-3]

@@ -32,7 +32,7 @@ REQUIRED_LIBRARIES = "azure-identity, azure-mgmt-core and requests"
 
 
 def sign_in_arguments() -> ArgumentSpec:
-    """Options that say who asks ARM, where, and for how long at most."""
+    """The options for the sign-in, the cloud and the time limit."""
     return {
         "auth_source": {"type": "str", "choices": list(AUTH_SOURCES)},
         "profile": {"type": "str"},
@@ -58,7 +58,7 @@ def sign_in_arguments() -> ArgumentSpec:
 
 
 def progress_arguments() -> ArgumentSpec:
-    """The option by which the action of a module's name hears how far the module is."""
+    """The option through which the module's action plugin shows progress."""
     return {"progress_file": {"type": "path"}}
 
 
@@ -71,7 +71,7 @@ def run_task(module: AnsibleModule, prepare: Callable[[AnsibleModule], Work]) ->
         work = prepare(module)
         timeout = read_seconds(module.params, "timeout")
         sign_in = choose(module.params)
-        # Those that the module was not given as arguments are no secrets to Ansible yet.
+        # The secrets that were not arguments of the module are unknown to Ansible so far.
         module.no_log_values.update(sign_in.secrets)
         warn(module, sign_in.warnings)
         with ArmClient(sign_in, Deadline(timeout)) as client:
@@ -88,7 +88,7 @@ def run_task(module: AnsibleModule, prepare: Callable[[AnsibleModule], Work]) ->
 def before_and_after(
     module: AnsibleModule, before: dict[str, Any], after: dict[str, Any], updated: list[str] | None = None
 ) -> dict[str, Any]:
-    """What a module returns of a state that it sets, with the difference if that was asked for."""
+    """The result of a module that sets a state, with the difference if it was asked for."""
     result: dict[str, Any] = {"before": before, "after": after}
     if module._diff:
         result["diff"] = {"before": before, "after": dict(after, updated_instances=updated) if updated else after}
@@ -96,28 +96,28 @@ def before_and_after(
 
 
 def warn(module: AnsibleModule, warnings: tuple[str, ...]) -> None:
-    """Have Ansible show them."""
+    """Make Ansible show them."""
     for warning in warnings:
         module.warn(warning)
 
 
 def sign_in_of(client: ArmClient) -> dict[str, Any]:
-    """What each module returns of how it signed in."""
+    """The part of each result that describes the sign-in."""
     return {"auth_source_used": client.sign_in.source, "subscription_id": client.known_subscription_id}
 
 
 def doubt(error: BaseException | None) -> dict[str, bool]:
-    """What a failure returns where Azure may do all the same what it was asked for."""
+    """The part of a failure for requests that Azure may carry out nevertheless."""
     return {"may_still_happen": True} if isinstance(error, ArmError) and error.may_have_begun else {}
 
 
 def _writer(path: str | None) -> Callable[[str], None]:
-    """What writes a line to a file that is there, in place of the one before. If it cannot, the work goes on."""
+    """Writes a line to an existing file, in place of the one before. If it cannot, the work goes on."""
 
     def write(line: str) -> None:
         if path is not None:
             with suppress(OSError), open(path, "r+", encoding="utf-8") as file:
-                # Of what was longer, the end stands behind the line for a moment.
+                # After a longer line, its end stays behind the new line for a moment.
                 file.write(line + "\n")
                 file.truncate()
 
@@ -126,11 +126,11 @@ def _writer(path: str | None) -> Callable[[str], None]:
 
 @contextmanager
 def _heard_out() -> Iterator[None]:
-    """Let SIGTERM be what Ctrl-C is: Ansible and AWX end a task with it, and somebody wants to know how far it is."""
+    """Treat SIGTERM like Ctrl-C: Ansible and AWX end a task with it, and the user wants to know its progress."""
     try:
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     except ValueError:
-        # Only the main thread hears signals.
+        # Only the main thread receives signals.
         yield
         return
     try:

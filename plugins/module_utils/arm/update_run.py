@@ -19,7 +19,7 @@ from .answers import Json
 from .client import ArmClient, Permission
 from .errors import ArmError, UnknownVersion
 
-# The newest that is known to cancel, and the one of Microsoft's own sample.
+# The newest version that is known to cancel, and the one of Microsoft's own sample.
 API_VERSIONS = ("2023-10-01-preview", "2023-09-01-preview")
 CANCEL = Permission("Microsoft.Maintenance/applyUpdates/write", "Contributor")
 
@@ -33,7 +33,7 @@ _CANCELLED = frozenset(["cancelled", "canceled"])
 
 
 def is_run_id(text: str) -> bool:
-    """Whether this is the id of a run of updates, and of nothing else."""
+    """Whether this is the id of a run of updates."""
     return _RUN_ID.match(text) is not None
 
 
