@@ -70,7 +70,7 @@ def run_claim(module: AnsibleModule) -> None:
     now = time.time()
     try:
         before, after = _change(module, now)
-        # That somebody is at work on the machine, and since when it is known, is no change of it.
+        # The time of the last work on the machine is not a change of its claims.
         texts = [json.dumps(_without_instants(state), indent=2, sort_keys=True) + "\n" for state in (before, after)]
         module.exit_json(
             changed=texts[0] != texts[1],

@@ -33,7 +33,7 @@ _LONGEST_TEXT = 200
 _MOST_IDS = 100
 # Seconds. No event is announced for longer ahead than a week.
 _LONGEST_ATTEMPT = 8 * 86400.0
-# For whoever is sure that no other run is alive: any lease is taken over.
+# For callers that know no other run to be alive: any lease is taken over.
 ANY = "any"
 
 
@@ -51,13 +51,13 @@ class Run(NamedTuple):
     run_id: str
     playbook: str = ""
     by: str = ""
-    """Who runs it where, for people."""
+    """The user and the process, for people."""
     process: Optional[Dict[str, Any]] = None
-    """What its controller needs to find out whether it is alive."""
+    """The facts by which a controller finds out whether it is alive."""
 
 
 class ClaimRequest(NamedTuple):
-    """What an owner says of its claim."""
+    """An owner's entry in its claim."""
 
     owner: str
     reason: str = ""
@@ -66,15 +66,17 @@ class ClaimRequest(NamedTuple):
     starts_at: Optional[float] = None
     """When the last of its events may start, in seconds since the epoch."""
     approving: Sequence[str] = ()
-    """Ids of events whose approval may be on its way."""
+    """Ids of events whose approval may have been sent."""
     left_out: bool = False
     """Whether its event is over and the machine stays out, because it is to be deleted."""
     seen: Optional[Sequence[str]] = None
-    """Ids of the events that it is for. When each was first said is kept. None: those that were said before."""
+    """Ids of the events that the claim is for. The time of the first mention is kept. None: those of the earlier
+    entry.
+    """
 
 
 class State(NamedTuple):
-    """What is known of a machine."""
+    """The claims and the lease of a machine."""
 
     lease: Optional[Dict[str, Any]] = None
     """Of the run at work on it: `id`, `playbook`, `by`, `process`, `until`, in seconds since the epoch, and whether it
@@ -92,12 +94,12 @@ class State(NamedTuple):
         return {"lease": self.lease, "claims": dict(self.claims), "tried": dict(self.tried)}
 
     def holder(self, now: float) -> Optional[Dict[str, Any]]:
-        """The lease that is in force."""
+        """The lease in force."""
         return self.lease if self.lease is not None and now < self.lease["until"] else None
 
 
 def boot_id() -> Optional[str]:
-    """What changes whenever the machine boots; None where there is no such thing."""
+    """An id that changes whenever the machine boots. None where there is none."""
     try:
         with open(_BOOT_ID) as stream:
             return stream.read().strip()
@@ -263,7 +265,7 @@ def locked(directory: str, within: float = _LOCKED_WITHIN) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _locked(directory: str, deadline: float) -> Iterator[None]:
-    # An application that runs as somebody else looks for a file in the directory above.
+    # An application that runs as another user looks for a file in the directory above.
     mask = os.umask(0o022)
     path = os.path.join(directory, _LOCK)
     try:
@@ -275,7 +277,7 @@ def _locked(directory: str, deadline: float) -> Iterator[None]:
                 continue
             try:
                 _lock(descriptor, path, deadline)
-                # Whoever had it before may have removed it, and somebody else made it anew.
+                # The earlier owner may have removed it, and another user created it again.
                 if _is_same(descriptor, path):
                     yield
                     return
@@ -353,14 +355,14 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
             for name in (_NEW, FILE, _LOCK):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(directory, name))
-            # What is in it that is not ours stays, and with it the directory.
+            # Files of others stay, and the directory with them.
             with contextlib.suppress(OSError):
                 os.rmdir(directory)
             return
     new = os.path.join(directory, _NEW)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(new)
-    # Everybody may read who has the machine out.
+    # Everybody may read which owners have the machine out.
     with open(
         os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "w", encoding="utf-8"
     ) as stream:

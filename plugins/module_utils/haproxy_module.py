@@ -89,7 +89,7 @@ def run_server(module: AnsibleModule) -> None:
     if module._diff:
         result["diff"] = {"before": _before(outcome), "after": _after(outcome, module.check_mode)}
     if outcome.failure is not None:
-        # What was changed is changed: the failure reports it like a success.
+        # The change was made: the failure reports it like a success.
         module.fail_json(msg=outcome.failure, **result)
     module.exit_json(**result)
 

@@ -43,7 +43,7 @@ def run_info(module: AnsibleModule) -> None:
     """Do the work of scheduled_events_info."""
 
     def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
-        # What a playbook for both systems goes by: facts need not have been gathered.
+        # A playbook for both systems reads this: facts need not have been gathered.
         return dict(list_events(client, connection, selection)._asdict(), changed=False, system="Linux")
 
     _run(module, work)
@@ -67,7 +67,7 @@ def run_approval(module: AnsibleModule) -> None:
                 ],
             )
         except StillScheduled as error:
-            # What was approved is approved: the failure reports it like a success.
+            # The approval was sent: the failure reports it like a success.
             module.fail_json(msg=str(error), **_report(module, error.result))
         return _report(module, approval)
 

@@ -12,7 +12,7 @@ from typing import Dict, List, NamedTuple, Sequence
 
 from .plan import ServerState
 
-_SERVER = "2"  # the type of a row of `show stat`
+_SERVER = "2"  # type of a row of `show stat`
 
 
 class AnswerError(ValueError):
@@ -35,7 +35,7 @@ class Process(NamedTuple):
 
     pid: int
     processes: int
-    """How many were started side by side, each with a state of its own; 1 since HAProxy 2.5."""
+    """How many processes run side by side, each with a state of its own; 1 since HAProxy 2.5."""
     version: str
 
 
@@ -44,7 +44,7 @@ def read_servers(text: str) -> List[ServerState]:
 
     :raises AnswerError: if it is none
     """
-    # The first line is the version of the format; by the names of the columns we need not know it.
+    # The first line is the version of the format, which does not matter for columns that are read by name.
     lines = text.split("\n")[1:]
     if not lines or not lines[0].startswith("# "):
         raise AnswerError("there is no line with the names of columns")
@@ -64,14 +64,14 @@ def _server(row: Dict[str, str]) -> ServerState:
         operational_state=_number(row, "srv_op_state"),
         admin_state=_number(row, "srv_admin_state"),
         weight=_number(row, "srv_uweight"),
-        # Only for a hint: not every version tells it.
+        # Only for a hint: not every version has it.
         agent_state=int(row["srv_agent_state"]) if row.get("srv_agent_state", "").isdecimal() else 0,
         address=_address(row.get("srv_addr", "-"), row.get("srv_port", "-")),
     )
 
 
 def _address(host: str, port: str) -> str:
-    """What a machine is known by: not the port, unless it is a machine that HAProxy itself runs on."""
+    """A machine's identity: its address without the port, except for a machine that HAProxy itself runs on."""
     if host in ("-", "0.0.0.0", "::"):
         return ""
     return "%s port %s" % (host, port) if host == "::1" or host.startswith("127.") else host
@@ -86,7 +86,7 @@ def read_sessions(text: str) -> List[Sessions]:
     if not lines[0].startswith("# "):
         raise AnswerError("there is no line with the names of columns")
     names = lines[0][2:].split(",")
-    # Line by line: a stray quote in what a check has said must not hide the servers after it.
+    # Line by line: a stray quote in the text of a check must not hide the servers after it.
     table = [fields for line in lines[1:] if line for fields in csv.reader([line])]
     rows = [_row(names, fields, ("pxname", "svname", "scur", "qcur", "type")) for fields in table]
     return [
@@ -134,7 +134,7 @@ def read_old_workers(text: str) -> List[int]:
 def shared_sockets(text: str) -> List[str]:
     """Name those in the answer to `show cli sockets` behind which any of several processes answers."""
     rows = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    # The pairs are how the master talks to its workers.
+    # The pairs connect the master to its workers.
     return [row[0] for row in rows if len(row) == 3 and not row[2].isdigit() and not row[0].startswith("sockpair@")]
 
 

@@ -18,9 +18,9 @@ from .plan import DRAIN, MAINTENANCE, READY, Goal, Record, ServerState, commands
 from .runtime_api import HaproxyError, Refused, RuntimeApi, Unintelligible, Unreachable, not_admin
 
 POLL_INTERVAL = 0.5  # seconds between two looks while sessions go on
-CONFIRM_INTERVAL = 0.1  # seconds until it is looked once more whether really nothing is left
-GRACE = 5.0  # seconds for sessions to be gone that were ended
-_ROUNDS = 3  # times that a state is set before it is given up as one that somebody else sets back
+CONFIRM_INTERVAL = 0.1  # seconds until a second check that nothing is left
+GRACE = 5.0  # seconds for ended sessions to disappear
+_ROUNDS = 3  # attempts to set a state that somebody else keeps setting back
 _FEW = 8  # servers; for more, one table of all is shorter than a table each
 _ENABLED = 0x04  # bit of an agent check's state
 
@@ -38,29 +38,29 @@ class SeenServer(NamedTuple):
     sessions: int
     queued: int
     sessions_of_old_processes: Optional[int]
-    """None: not known."""
+    """None: unknown."""
 
 
 class Outcome(NamedTuple):
-    """What became of an order."""
+    """The result of an order."""
 
     changed: bool
     before: List[Record]
     goals: List[Goal]
     servers: List[SeenServer]
     commands: List[str]
-    """What HAProxy was told, or in a dry run would be."""
+    """The commands that HAProxy got, or in a dry run would get."""
     waited: float
     """Seconds."""
     reloads: int
     set_again: int
-    """How often something had to be set once more, because it was lost or set back."""
+    """How often a setting had to be repeated because it was lost or set back."""
     sessions_shut_down: int
     timed_out: bool
     """Whether sessions were left in the end, and that is the failure."""
     warnings: List[str]
     failure: Optional[str]
-    """None: all is as ordered."""
+    """None: the order was carried out."""
 
 
 def carry_out(
@@ -166,7 +166,7 @@ def _find(order: Order, everything: Sequence[ServerState]) -> List[Goal]:
 
 
 def _listed(names: Set[str], wanted: str, most: int = 20) -> str:
-    """List what there is, the most alike first."""
+    """List the existing names, the most similar first."""
     alike = difflib.get_close_matches(wanted, sorted(names), n=most, cutoff=0.6)
     ordered = alike + sorted(names.difference(alike))
     more = len(ordered) - most
@@ -174,7 +174,7 @@ def _listed(names: Set[str], wanted: str, most: int = 20) -> str:
 
 
 class _Look(NamedTuple):
-    """What was seen at one moment."""
+    """One observation."""
 
     servers: Dict[_Place, ServerState]
     sessions: Dict[_Place, Sessions]
@@ -182,12 +182,12 @@ class _Look(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All sessions, also those that wait for a place at the server."""
+        """All sessions, including those that wait for a place at the server."""
         return sum(seen.current + seen.queued for seen in self.sessions.values()) + sum(self.old.values())
 
 
 class _Work:
-    """One order in the making."""
+    """One order while it is carried out."""
 
     def __init__(
         self,
@@ -248,7 +248,7 @@ class _Work:
         )
 
     def begin(self, goals: Sequence[Goal], everything: Sequence[ServerState]) -> None:
-        """Remember what was found."""
+        """Keep the records of the state before the change."""
         self._goals = list(goals)
         chosen = {(goal.backend, goal.server) for goal in goals}
         found = {(seen.backend, seen.server): seen for seen in everything if (seen.backend, seen.server) in chosen}
@@ -306,11 +306,11 @@ class _Work:
         self.finish()
 
     def _run_empty(self, goals: Sequence[Goal], order: Order, deadline: Deadline) -> None:
-        # What is in maintenance at once sends its clients away; drained first, it sends away nobody.
+        # Maintenance at once sends the server's clients away; draining first sends away nobody.
         self._goals = [goal._replace(state=DRAIN) if self._find(goal).state != MAINTENANCE else goal for goal in goals]
         self._settle()
         empty = self._wait(deadline)
-        # In maintenance no client comes back to a session that is ended.
+        # In maintenance no client comes back to a session that was ended.
         if order.state == MAINTENANCE and (empty or order.shutdown_sessions):
             self._goals = list(goals)
             self._settle()
@@ -322,7 +322,7 @@ class _Work:
             self._failure = self._still_busy(order)
 
     def finish(self) -> None:
-        """See how it is now, and say what of it may surprise."""
+        """Read the present state, and warn about surprises."""
         self._last = self._look()
         for goal in self._goals:
             found = self._last.servers.get((goal.backend, goal.server))
@@ -402,7 +402,7 @@ class _Work:
                 self._accept_maintenance(look)
                 again = self._set()
             except Unreachable:
-                # HAProxy may be starting anew.
+                # HAProxy may be restarting.
                 if left <= 0:
                     raise
                 self._sleep(min(POLL_INTERVAL, left))
@@ -418,7 +418,9 @@ class _Work:
             self._sleep(min(CONFIRM_INTERVAL if quiet or again else POLL_INTERVAL, left))
 
     def _accept_maintenance(self, look: _Look) -> None:
-        """Leave what somebody has put in maintenance meanwhile: it is further out than it has to be."""
+        """Leave a server alone that somebody has put into maintenance meanwhile: that is more than the order asks
+        for.
+        """
         for number, goal in enumerate(self._goals):
             if goal.state == DRAIN and look.servers[goal.backend, goal.server].state == MAINTENANCE:
                 self._goals[number] = goal._replace(state=MAINTENANCE)
@@ -467,12 +469,12 @@ class _Work:
         )
 
     def _look(self) -> _Look:
-        """See state and sessions of the servers that are meant."""
+        """Read the state and sessions of the servers of the order."""
         for _round in range(_ROUNDS):
             self._refresh()
             servers = self._last.servers
             sessions = self._sessions(servers)
-            # Reloaded between the two questions, it may count its backends in another way.
+            # A reload between the two commands may have changed the numbers of the backends.
             if len(sessions) == len(servers):
                 return _Look(servers, sessions, self._old_sessions(servers))
         raise Unintelligible(
@@ -481,7 +483,7 @@ class _Work:
         )
 
     def _refresh(self) -> None:
-        """See the state of the servers that are meant, and whether it is still the same HAProxy that says so."""
+        """Read the state of the servers of the order, and whether the same HAProxy still answers."""
         pid = self._api.show("show info", read_process).pid
         if pid != self._pid:
             self._pid = pid

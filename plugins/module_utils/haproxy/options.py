@@ -18,7 +18,7 @@ DEFAULT_SOCKET = "/run/haproxy/admin.sock"
 DEFAULT_TIMEOUT = 10  # seconds for one command; HAProxy ends an idle connection after as many
 DEFAULT_DEADLINE = 300  # seconds
 
-# What HAProxy accepts as a name. Anything else could end the command and begin another.
+# The characters that HAProxy accepts in a name. Any other could end the command and begin another.
 _NAME = re.compile(r"[A-Za-z0-9_:.-]+\Z")
 _TCP = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>[0-9]{1,5})\Z")
 
@@ -46,22 +46,22 @@ Address = Union[UnixAddress, TcpAddress]
 
 
 class Order(NamedTuple):
-    """What is to be done. All times are in seconds."""
+    """The wanted change. All times are in seconds."""
 
     server: Optional[str] = None
-    """None: `restore` says which."""
+    """None: the records in `restore` say it."""
     backends: Optional[Tuple[str, ...]] = None
-    """None: every backend that the server is in."""
+    """None: every backend that has the server."""
     state: Optional[str] = None
     """None, and nothing to restore: only read."""
     restore: Optional[Tuple[Record, ...]] = None
     keep_maintenance: bool = False
-    """Leave alone, rather than drain, what is in maintenance already."""
+    """Leave a server alone that is in maintenance already, instead of draining it."""
     wait: bool = False
     deadline: float = DEFAULT_DEADLINE
     """How long to wait for sessions to end."""
     shutdown_sessions: bool = False
-    """End those that remain at the deadline."""
+    """End the sessions that remain at the deadline."""
 
 
 def read_order(options: Mapping[str, Any]) -> Order:

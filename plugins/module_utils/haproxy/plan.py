@@ -41,37 +41,37 @@ class ServerState(NamedTuple):
     """The user's weight, 0 to 256: the configured one unless it was changed since."""
     agent_state: int = 0
     address: str = ""
-    """What the machine behind it is known by; empty when HAProxy does not tell, or does not know yet."""
+    """The machine's identity. Empty if HAProxy does not show it, or does not know it yet."""
 
     @property
     def place(self) -> str:
-        """What commands call it."""
+        """Its name in commands."""
         return "%s/%s" % (self.backend, self.server)
 
     @property
     def state(self) -> str:
-        """What was set at this server itself, and can be set again."""
+        """The settings of this server itself, which can be set again."""
         if self.admin_state & FORCED_MAINTENANCE:
             return MAINTENANCE
         return DRAIN if self.admin_state & FORCED_DRAIN else READY
 
     @property
     def effective_state(self) -> str:
-        """How HAProxy treats it, with what it inherits."""
+        """The effective state, including what it inherits."""
         if self.admin_state & (FORCED_MAINTENANCE | INHERITED_MAINTENANCE | RESOLUTION_MAINTENANCE):
             return MAINTENANCE
         return DRAIN if self.admin_state & (FORCED_DRAIN | INHERITED_DRAIN) else READY
 
 
 class Record(NamedTuple):
-    """What was found at a server before it was changed, so that exactly this can be restored."""
+    """The state of a server before the change, from which it can be restored exactly."""
 
     backend: str
     server: str
     state: str
     admin_state: int
     weight: Optional[int]
-    """None: leave the weight as it is."""
+    """None: leave the weight unchanged."""
 
 
 class Goal(NamedTuple):
@@ -81,11 +81,11 @@ class Goal(NamedTuple):
     server: str
     state: str
     weight: Optional[int] = None
-    """None: whatever it is."""
+    """None: any weight."""
 
     @property
     def place(self) -> str:
-        """What commands call it."""
+        """Its name in commands."""
         return "%s/%s" % (self.backend, self.server)
 
 

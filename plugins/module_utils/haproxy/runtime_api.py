@@ -26,7 +26,7 @@ from .options import DEFAULT_SOCKET, Address, UnixAddress
 # 10,000 servers are 1.2 MB in `show servers state` and 5 MB in `show stat`.
 LARGEST_ANSWER = 64 * 1024 * 1024  # bytes
 
-# A process that is being replaced may close a connection unanswered, a busy one may have no place for another.
+# A process that is being replaced may close a connection without an answer, and a busy one may refuse it.
 _PAUSES = (0.2, 0.5)  # seconds between attempts
 _FINAL = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOTSOCK)
 
@@ -34,7 +34,7 @@ Read = TypeVar("Read")
 
 
 class HaproxyError(Exception):
-    """HAProxy was asked, and it did not come out well. The message says what was asked, what came, what to do."""
+    """A command to HAProxy failed. The message says what was asked, what came back, what to do."""
 
 
 class Unreachable(HaproxyError):
@@ -42,11 +42,11 @@ class Unreachable(HaproxyError):
 
 
 class Unintelligible(HaproxyError):
-    """An answer came that HAProxy does not give to what was asked."""
+    """HAProxy does not answer this command like that."""
 
 
 class Refused(HaproxyError):
-    """HAProxy will not do what it was told. `answer` is what it said."""
+    """HAProxy refuses the command. `answer` is its text."""
 
     def __init__(self, message: str, answer: str) -> None:
         super().__init__(message)
@@ -139,7 +139,7 @@ class RuntimeApi:
             parts = []
             size = 0
             while True:
-                # Renewed for each part, so that an answer in small pieces is held to the same time.
+                # Renewed for each part, so that an answer in small pieces has one time limit.
                 connection.settimeout(_time_left(deadline))
                 part = connection.recv(65536)
                 if not part:
@@ -206,5 +206,5 @@ def _time_left(deadline: Deadline) -> float:
 
 
 def _beginning(text: str) -> str:
-    """The first line of an answer: what comes after it is help."""
+    """The first line of an answer: the rest is help."""
     return (text.strip().splitlines() or [""])[0][:200]

@@ -10,7 +10,7 @@ from ..scheduled_events.event import EVENT_TYPES, Event
 from ..scheduled_events.words import read_sources, read_statuses, read_types, unknown_types
 from .reader import Section
 
-LONGEST_NOTICE = 30 * 86400.0  # seconds: more than of any failure that Azure foresees
+LONGEST_NOTICE = 30 * 86400.0  # seconds: longer than the notice of any failure that Azure predicts
 
 
 class Match(NamedTuple):
@@ -36,7 +36,7 @@ class Match(NamedTuple):
         known = duration if duration is not None and duration >= 0 else None
         time_left = notice or 0.0
         return (
-            # What only may come is for those to meet who say so.
+            # A rule applies to a probable event only if it names the type.
             not (event.is_advisory and self.event_types is None)
             and _is_among(event.event_type, self.event_types)
             and _is_among(event.event_source, self.event_sources)
@@ -54,7 +54,7 @@ class Match(NamedTuple):
         return self.event_types is not None and _is_among(event_type, self.event_types)
 
     def unknown_types(self, known: Sequence[str] = EVENT_TYPES) -> "list[str]":
-        """The types that it names and this version does not know."""
+        """The types in it that this version does not know."""
         return unknown_types(self.event_types or (), known)
 
 

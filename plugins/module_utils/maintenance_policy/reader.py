@@ -44,11 +44,11 @@ class Section:
         return ".".join(part for part in (self.path, name) if part) or "configuration"
 
     def mistake(self, name: str, value: Any, expected: str) -> None:
-        """Note that a value is not what it ought to be."""
+        """Record that a value is wrong."""
         self.mistakes.append("%s: expected %s, got %s" % (self.where(name), expected, quote(value)))
 
     def checked(self, name: str, default: Any, expected: str, check: Callable[[Any], bool]) -> Any:
-        """A value, or the default where it is missing or not what is expected, which is noted then."""
+        """A value. The default if it is missing, or if it is wrong, which is recorded."""
         if not self.has(name):
             return default
         value = self.content[name]
@@ -64,7 +64,7 @@ class Section:
     def number(
         self, name: str, default: float, expected: str = "a number, 0 or more", least: float = 0.0, most: float = 1e15
     ) -> float:
-        """A number; the default where it is missing or not what is expected, which is noted then."""
+        """A number. The default if it is missing, or if it is wrong, which is recorded."""
         if not self.has(name):
             return default
         number = as_number(self.content[name])
@@ -101,7 +101,7 @@ class Section:
         return None
 
     def texts(self, name: str, words: Optional[Sequence[str]] = None) -> Optional[Tuple[str, ...]]:
-        """A list of texts, of these words in any case if any are given; None where it is missing."""
+        """A list of texts, of these words in any case if any are given. None if it is missing."""
         expected = "a list of texts" if words is None else "a list of " + ", ".join(words)
         result = self.checked(
             name,
@@ -117,7 +117,7 @@ class Section:
         return tuple(str(one) if words is None else one.lower() for one in result)
 
     def words(self, name: str, read: Callable[[Sequence[str]], Tuple[str, ...]]) -> Optional[Tuple[str, ...]]:
-        """A list of words that `read` knows; None where it is missing. An empty one would match nothing."""
+        """A list of words that `read` knows. None if it is missing. An empty one would match nothing."""
         given = self.checked(
             name,
             None,
@@ -131,11 +131,11 @@ class Section:
             return None
 
     def section(self, name: str) -> "Section":
-        """A dictionary in it; an empty one where it is missing."""
+        """A dictionary in it. An empty one if it is missing."""
         return self._child(name, self.content.get(name) if self.has(name) else {})
 
     def sections(self, name: str) -> "List[Section]":
-        """A list of dictionaries in it; an empty one where it is missing."""
+        """A list of dictionaries in it. An empty one if it is missing."""
         if not self.has(name):
             return []
         value = self.content[name]
@@ -150,7 +150,7 @@ class Section:
         return [self._child("%s[%d]" % (name, index), content) for index, content in enumerate(value)]
 
     def finish(self) -> None:
-        """Note every name that nothing asked for: most likely a typing error."""
+        """Record every name that nothing asked for: most likely a typing error."""
         for name in self.content:
             if name not in self._asked:
                 known = ", ".join(sorted(self._asked))

@@ -26,11 +26,11 @@ class Window(NamedTuple):
     """
 
     days: Tuple[int, ...]
-    """On which it begins; Monday is 0."""
+    """The days on which it begins; Monday is 0."""
     begins: int
     """Minutes since midnight."""
     ends: int
-    """The same; no longer part of it. If it is not after the beginning, it is on the next day."""
+    """Minutes since midnight, exclusive. If this is not after the beginning, it is on the next day."""
     zone: str
 
     def holds(self, local_minutes: int) -> bool:
@@ -53,7 +53,7 @@ def read_windows(section: Section, name: str, directories: Sequence[str] = ()) -
 
 
 def _read_window(section: Section, directories: Sequence[str]) -> Window:
-    # Only here: the agent's memory is dear, and most policies may approve at any time.
+    # Imported here to save the agent's memory: most policies may approve at any time.
     from .zones import UTC, is_known, read_zone
 
     begins = _read_time(section, "from", 0)
@@ -88,7 +88,7 @@ def why_closed(windows: Sequence[Window], instant: float, clocks: "LocalTime") -
 
     :param instant: seconds since the epoch
     """
-    # Only here: the agent's memory is dear, and most policies may approve at any time.
+    # Imported here to save the agent's memory: most policies may approve at any time.
     from .zones import UnknownZone
 
     problems = []

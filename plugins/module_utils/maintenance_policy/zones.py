@@ -37,13 +37,13 @@ class UnknownZone(ValueError):
 
 
 class _Table(NamedTuple):
-    """What a file says: the offsets, in seconds east of UTC, and from which second on each one holds."""
+    """The content of a file: the offsets, in seconds east of UTC, and the second from which each one holds."""
 
     first: int
     instants: Sequence[int]
     offsets: Sequence[int]
     rule: str
-    """For all that comes after the last of the instants."""
+    """The rule for everything after the last of the instants."""
 
 
 def read_zone(given: Any) -> Optional[str]:
@@ -111,7 +111,7 @@ def _read_table(content: bytes) -> _Table:
         raise ValueError("its file is none of a time zone")
     at, width = _HEADER.size, 4
     if version >= b"2":
-        # The same once more, for more years, and with the rule behind it.
+        # The same data again, for more years, and with the rule behind it.
         at += _length(counts, width)
         _magic, _version, counts = _read_header(content, at)
         at, width = at + _HEADER.size, 8
@@ -152,7 +152,7 @@ def _offset_by_rule(rule: str, instant: int) -> int:
     ends = _instant_of(match.group("ends"), year) - summer
     if begins < ends:
         return summer if begins <= instant < ends else standard
-    # South of the equator summer is at the end of the year, and at its beginning.
+    # South of the equator, summer is at the end of the year and at its beginning.
     return standard if ends <= instant < begins else summer
 
 
@@ -176,7 +176,7 @@ def _day_of(match: "Match[str]", year: int) -> int:
         return day - 1 + (is_leap and int(number) >= 60)
     first = date(year, int(month), 1)
     day = first.toordinal() + (int(weekday) - first.isoweekday()) % 7 + 7 * (int(week) - 1)
-    # The fifth is the last there is.
+    # Week 5 is the last one.
     return day if date.fromordinal(day).month == first.month else day - 7
 
 

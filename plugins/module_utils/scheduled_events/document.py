@@ -44,7 +44,7 @@ API_VERSIONS = (
     "2020-07-01",
     "2024-07-09",
 )
-# A preview: there are metadata services that lack it.
+# A preview: some metadata services lack it.
 NEWEST_API_VERSION = API_VERSIONS[-1]
 # The newest that is generally available.
 GENERAL_API_VERSION = "2020-07-01"
@@ -70,7 +70,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 
 
 class Document(NamedTuple):
-    """All events that this VM is told of, at one moment."""
+    """All events that this VM sees at one moment."""
 
     incarnation: int
     """Changes with the events. Compare for different, never for greater: it may start again."""
@@ -129,7 +129,7 @@ def parse_event(content: Any, path: str = "event", api_version: str = NEWEST_API
         duration_in_seconds=_optional_integer(content, "DurationInSeconds", path),
         other_fields=_other_values(unknown, path + "."),
     )
-    # Azure documents neither for what never starts: nobody must wait for an instant that means nothing.
+    # Azure documents neither for events that never start: nobody may wait for an instant without a meaning.
     return event._replace(not_before=None, duration_in_seconds=None) if event.is_advisory else event
 
 
@@ -237,7 +237,7 @@ def _as_far_as_can_be_read(content: Dict[str, Any], path: str, api_version: str)
         except DocumentError:
             quoted[UNREADABLE + name] = quote(value)
     if not {"EventId", "Resources"}.issubset(readable):
-        # An approval would have to name it, and be on behalf of all whom it hits.
+        # An approval would have to name it, and to speak for all VMs that it hits.
         readable["EventStatus"] = UNREADABLE
     missing: Dict[str, Any] = dict.fromkeys(("EventId", "EventType", "EventStatus"), UNREADABLE)
     return {**missing, "Resources": [], **readable, **quoted}
@@ -269,7 +269,7 @@ def _worst_of(events: List[Event]) -> Event:
     known_durations = [duration for duration in durations if duration is not None and duration >= 0]
     return min(events, key=_harm)._replace(
         event_id=first.event_id,
-        # Only what is Scheduled in all of them can still be approved.
+        # Only an event that is Scheduled in all of them can still be approved.
         event_status=STARTED if STARTED in statuses else max(statuses - {SCHEDULED}, default=SCHEDULED),
         resources=tuple(names.values()),
         not_before=min(starts) if len(starts) == len(events) else None,
@@ -358,10 +358,10 @@ def _integer(value: Any, path: str) -> int:
     number = None
     if isinstance(value, str):
         if len(value) <= _LONGEST_NUMBER and _INTEGER.match(value.strip()):
-            # Stripped: int takes fewer separators for white space than strip does.
+            # Stripped: int accepts fewer separators as white space than strip does.
             number = int(value.strip())
     elif isinstance(value, float):
-        # Neither an infinity nor a NaN is.
+        # Neither an infinity nor a NaN is valid.
         if value.is_integer():
             number = int(value)
     elif isinstance(value, int) and not isinstance(value, bool):

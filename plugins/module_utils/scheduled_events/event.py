@@ -11,8 +11,8 @@ from typing import Any, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 # The most destructive first: of two events at the same instant the earlier one here is the more urgent.
 EVENT_TYPES = ("Preempt", "Terminate", "Redeploy", "Reboot", "SpotRebalanceRecommendation", "Freeze")
-# What may come, and may not: these never start, and there is nothing to approve. A policy is for one of them only if
-# it names the type.
+# Probable events: they never start, and there is nothing to approve. A policy applies to one only if it names the
+# type.
 ADVISORY_EVENT_TYPES = ("SpotRebalanceRecommendation",)
 # After these the VM is gone: deleted, or for a Spot VM at least deallocated.
 FINAL_EVENT_TYPES = ("Preempt", "Terminate")
@@ -45,11 +45,11 @@ class Event(NamedTuple):
     duration_in_seconds: Optional[int] = None
     """Expected interruption; 0 is none, -1 is unknown to Azure."""
     other_fields: Mapping[str, Any] = {}
-    """Fields that this version does not know, as they came but for what `text` replaces."""
+    """Fields that this version does not know, unchanged except for the replacements of `text`."""
 
     @property
     def is_scheduled(self) -> bool:
-        """Announced, not yet begun: the only time at which an approval means anything."""
+        """Announced and not started: only now does an approval have a meaning."""
         return self.event_status == SCHEDULED or (self.is_advisory and self.event_status == STARTED)
 
     @property
@@ -115,8 +115,8 @@ def may_be(event: Event, event_id: str) -> bool:
 
 
 def name_key(name: str) -> NameKey:
-    """What two spellings of one name have in common, and two names have not."""
-    # In lower case alone, the sign for kelvin is a k, and names of others would become ours.
+    """The form that all spellings of one name share, and that differs for different names."""
+    # Lower case alone turns the sign for kelvin into k, and other names would become equal to this one.
     return name.lower(), name.upper()
 
 

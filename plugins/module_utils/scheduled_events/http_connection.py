@@ -31,18 +31,18 @@ _MOST_HEADERS = 100
 _MOST_INTERIM_ANSWERS = 10
 _SWITCHING_PROTOCOLS = 101
 _STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\x00]*))?\Z")
-# A token of RFC 9110. Of anything else before the colon readers differ in whether it is a header at all.
+# A token of RFC 9110. Readers differ in whether any other text before the colon is a header at all.
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
-# A lone carriage return would be the end of a line for some.
+# Some readers take a lone carriage return for the end of a line.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _TARGET = re.compile(r"[!-~]+\Z")
 _LENGTH = re.compile(r"[0-9]{1,18}\Z")
 _CHUNK_LENGTH = re.compile(r"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
 _DATE = rb"[A-Za-z]{3}, [0-9]{2} [A-Za-z]{3} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
 _DATE_HEADER = re.compile(rb"\nDate: *(%s)\r?\n" % _DATE, re.IGNORECASE)
-# With none but these in its place, it is a date or none, but no other header, and no control character is in it.
+# A text of these characters is a date or invalid, and never another header, and has no control character.
 _IN_DATES = b" ,:0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-# If it is told twice, and differently, nobody can tell where the answer ends.
+# With two different lengths, nobody can know where the answer ends.
 _FRAMING = ("content-length", "transfer-encoding")
 
 
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
     status: int
     reason: str
     headers: Mapping[str, str]
-    """Names in lower case. Of a header that came twice, the last."""
+    """Names in lower case. If a header comes twice, the last one counts."""
     body: bytes
 
 
@@ -65,7 +65,7 @@ class _Seen:
 
     def __init__(self, piece: bytes, answer: Answer) -> None:
         self.answer = answer
-        # A date in the body is another matter: there, it is what the answer tells.
+        # A date in the body is different: there it is content.
         date = _DATE_HEADER.search(piece, 0, len(piece) - len(answer.body))
         self._length = len(piece)
         self._begin, self._end = (self._length, self._length) if date is None else date.span(1)
@@ -106,9 +106,10 @@ class HttpConnection:
         return self._stream is not None
 
     def is_ready(self) -> bool:
-        """Look whether another request can go over it. If it cannot, it is closed."""
+        """Check whether another request can use the connection. If not, it is closed."""
         if self._stream is not None and self._stream.has_come():
-            # The end of the connection; or an answer to nothing, which would be taken for that to the next request.
+            # Either the end of the connection, or an unasked answer, which would be taken for that to the next
+            # request.
             self.close()
         return self._stream is not None
 
@@ -122,7 +123,7 @@ class HttpConnection:
         self.close()
         if seconds <= 0:
             raise socket.timeout("timed out")
-        # Of a string, Python would first make an international name, with a megabyte of tables.
+        # For a string, Python would first make an international name, with a megabyte of tables.
         host: Any = self._host.encode("ascii")
         self._stream = _Stream(socket.create_connection((host, self._port), seconds))
 
@@ -180,7 +181,7 @@ class HttpConnection:
                 return seen.answer
             answer, is_kept = self._take_apart(stream, bytes(come), largest)
         except BaseException:
-            # Whatever of the answer is still on its way must not be taken for the next one.
+            # The rest of the answer must not be taken for the next one.
             self.close()
             raise
         if not is_kept or stream.has_more:
@@ -188,7 +189,7 @@ class HttpConnection:
         return answer
 
     def fileno(self) -> int:
-        """What becomes readable when an answer, or the end, has come."""
+        """The descriptor that becomes readable when an answer, or the end, has come."""
         return self._standing().fileno()
 
     def _standing(self) -> "_Stream":
@@ -202,8 +203,8 @@ class HttpConnection:
         :returns: the answer, and whether the connection can be used for another
         """
         answer, is_kept = _read_answer(stream, largest)
-        # What breaks off, or goes on after its end, is another one. Of a connection that is closed, no other comes.
-        # In chunks, nobody could say from the outside where in it the body begins.
+        # An answer that breaks off, or continues after its end, differs. After a close there is no other answer. In
+        # chunks, the beginning of the body cannot be told from outside.
         is_whole = is_kept and stream.pieces == 1 and not stream.has_more
         self._seen = _Seen(piece, answer) if is_whole and "transfer-encoding" not in answer.headers else None
         return answer, is_kept
@@ -235,7 +236,7 @@ class _Stream:
         self._at = 0
         self._left_for_lines = 0
         self.pieces = 0
-        """In how many pieces the answer has come so far."""
+        """The number of pieces in which the answer has come so far."""
 
     @property
     def has_more(self) -> bool:
@@ -329,7 +330,7 @@ class _Stream:
                 try:
                     chunk = self._connection.recv(_CHUNK)
                 except BlockingIOError:
-                    # Linux may find out only now that what came was spoilt.
+                    # Linux may report only now that the data was damaged.
                     continue
         self._buffer += chunk
         self.pieces += 1
@@ -354,7 +355,7 @@ def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
         if status == _SWITCHING_PROTOCOLS:
             raise ProtocolError("another protocol, which was not asked for")
         headers = _read_headers(stream)
-        # Before the answer itself, some of these may come.
+        # Interim answers may come before the final one.
         if not 100 <= status < 200:
             break
     else:
@@ -364,7 +365,7 @@ def _read_answer(stream: _Stream, largest: int) -> "tuple[Answer, bool]":
         body is not None
         and minor_version == "1"
         and "close" not in headers.get("connection", "").lower()
-        # Both together are a sign of somebody hiding one answer in another (RFC 9112, section 6.1).
+        # Both together are a sign that somebody hides one answer in another (RFC 9112, section 6.1).
         and not all(name in headers for name in _FRAMING)
     )
     if body is None:
@@ -396,7 +397,7 @@ def _read_headers(stream: _Stream) -> "Dict[str, str]":
 
 
 def _read_body(stream: _Stream, status: int, headers: Mapping[str, str], largest: int) -> Optional[bytes]:
-    """The body; None if only the end of the connection will tell where it ends."""
+    """The body. None if only the end of the connection shows where it ends."""
     if status in (204, 304):
         return b""
     encoding, length = headers.get("transfer-encoding"), headers.get("content-length")
@@ -422,7 +423,7 @@ def _read_chunks(stream: _Stream, largest: int) -> bytes:
             raise ProtocolError("%r is not the length of a chunk" % line[:100])
         count = int(length.group(1), 16)
         if count == 0:
-            # Trailers, which nobody needs.
+            # Trailers, which are not needed.
             _read_headers(stream)
             return bytes(body)
         if len(body) + count > largest:

@@ -46,13 +46,14 @@ class Clocks(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The events that were chosen, as they are returned."""
+    """The chosen events, as they are returned."""
 
     vm_name: str
     scale_set: Optional[str]
-    """The name of its scale set, empty if it is in none; None if the VM was not asked who it is."""
+    """The name of its scale set. Empty if it is in none, None if the VM was not asked for its identity."""
     resource_id: Optional[str]
-    """Its id in Azure, empty if the metadata service does not tell it; None if the VM was not asked who it is."""
+    """Its id in Azure. Empty if the metadata service does not know it, None if the VM was not asked for its identity.
+    """
     document_incarnation: int
     events: List[EventDict]
 
@@ -266,7 +267,7 @@ def _wait_for_start(
         try:
             document = client.read_document(Deadline(patience, clocks.monotonic))
         except (ImdsError, DocumentError) as error:
-            # The approval is out: a failure now must not hide that, and the next poll may answer.
+            # The approval was sent: a failure now must not hide that, and the next poll may succeed.
             problem = str(error)
             continue
         problem = ""

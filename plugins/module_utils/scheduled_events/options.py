@@ -40,7 +40,7 @@ def read_connection(options: Mapping[str, Any]) -> ConnectionOptions:
     try:
         split_endpoint(endpoint)
     except ValueError as error:
-        # A password that somebody put there is not for the log.
+        # A password in the URL must not get into a log.
         shown = _USER_INFO.sub("//…@", endpoint)
         raise OptionError("endpoint: %r %s. The default is %s" % (shown, error, DEFAULT_ENDPOINT)) from None
     api_version = options.get("api_version")

@@ -20,7 +20,7 @@ AFFECTING = (ANY, THIS_VM, OTHERS)
 
 
 class Selection(NamedTuple):
-    """A choice of events. None does not restrict; what is empty chooses nothing."""
+    """A choice of events. None does not restrict. Empty chooses nothing."""
 
     event_ids: Optional[Tuple[str, ...]] = None
     event_types: Optional[FrozenSet[str]] = None
@@ -52,7 +52,7 @@ def any_of(words: Optional[Iterable[str]]) -> Optional[FrozenSet[str]]:
 
 
 def affecting_any_of(events: Iterable[Event], vm_names: Iterable[str]) -> List[Event]:
-    """The events that hit at least one of these VMs, and those of which cannot be read whom they hit."""
+    """The events that hit at least one of these VMs, and those whose VMs cannot be read."""
     wanted = frozenset(name_key(name) for name in vm_names)
     return [
         event
@@ -85,7 +85,7 @@ def read_selection(options: Mapping[str, Any], statuses: Sequence[str] = EVENT_S
 
 
 def warnings_for(options: Mapping[str, Any]) -> List[str]:
-    """What somebody should know who chooses events like this."""
+    """Warnings about this choice of events."""
     return ["event_types: %s" % warning_of(word) for word in unknown_types(options.get("event_types") or ())]
 
 

@@ -31,7 +31,7 @@ SIGNATURE_HEADER = "Foghorn-Signature"
 SHORTEST_SECRET = 32  # characters
 LONGEST_SECRET = 256
 MOST_SECRETS = 2
-"""The one in use, and the one before."""
+"""The present secret, and the one before."""
 LARGEST_SECRETS = 1024
 """Bytes of a file of secrets."""
 
@@ -62,7 +62,7 @@ def parse_secrets(content: bytes) -> Tuple[bytes, ...]:
 
 
 def new_nonce() -> str:
-    """A number that nobody can foresee, for one question."""
+    """An unpredictable number for one question."""
     return os.urandom(_NONCE_SIZE).hex()
 
 
@@ -91,7 +91,7 @@ def secret_of_question(secrets: Sequence[bytes], headers: Mapping[str, str], vm_
     for secret in secrets:
         expected = _sign(secret, _QUESTION, nonce, _as_signed(vm_name))
         for signature in given:
-            # Without an early end, which would tell by its time how much was right.
+            # Compared in constant time: the duration must not show how much was right.
             if _is_same(expected, signature) and found is None:
                 found = secret
     return found

@@ -26,7 +26,7 @@ def parse_json(body: Union[bytes, str]) -> Any:
         reason
     """
     try:
-        # Bytes are decoded here: json would guess UTF-16 and UTF-32 as well, which IMDS never sends.
+        # Bytes are decoded here: json would also guess UTF-16 and UTF-32, which IMDS never sends.
         text = body.decode("utf-8-sig", "replace") if isinstance(body, bytes) else body
         return json.loads(
             text,
