@@ -8,20 +8,18 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: fleet
 type: stdout
-short_description: Show a run on a fleet as what becomes of its hosts
+short_description: Show a fleet's run as changes of its hosts
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Prints a line for each change of a host, with the time, in place of the tasks that
-    P(ansible.builtin.default#callback) prints. Made for C(handle_events) and
-    C(redeploy_early), where it shows how many hosts of each group are in service.
-  - On a terminal, the last line says how the fleet is now, and what is waited for.
-  - What fails is printed at once, in full and once; the report comes last.
-  - Of other plays it prints what fails, what C(debug) prints, and a recap. With C(-v) it prints what is changed as
-    well.
+  - Prints a line with the time for each change of a host, instead of the tasks that P(ansible.builtin.default#callback)
+    prints. Made for C(handle_events) and C(redeploy_early), where it shows how many hosts of each group are in service.
+  - On a terminal, the last line shows the state of the fleet, and what the run waits for.
+  - Failures are printed at once, in full and only once. The report comes last.
+  - For other plays it prints failures, C(debug) output, and a recap. With C(-v) it also prints changes.
 requirements:
-  - Set as the callback for the standard output, for one run with E(ANSIBLE_STDOUT_CALLBACK), or in C(ansible.cfg).
+  - Set it as the standard output callback, for one run with E(ANSIBLE_STDOUT_CALLBACK), or in C(ansible.cfg).
 """
 
 EXAMPLES = r"""

@@ -14,12 +14,11 @@ author:
 description:
   - Returns the scheduled events that hit any of the named VMs, as the module
     M(foghorn.azure_events.scheduled_events_info) returns them, in order of urgency.
-  - Lookups run on the controller. With O(source=imds) the controller is an Azure VM itself, and sees its own events
-    and those of its availability set or placement group.
-  - With O(source=resource_graph) it sees the events of whole subscriptions, from anywhere, of those resources whose
-    policy publishes them, see M(foghorn.azure_events.scheduled_events_policy). The sign-in needs the role
-    C(Scheduled Events Contributor); without it Azure returns no events. A VM that Resource Graph does not know is an
-    error.
+  - Lookups run on the controller. With O(source=imds), the controller is an Azure VM and sees its own events and those
+    of its availability set or placement group.
+  - With O(source=resource_graph), it sees the events of whole subscriptions, from anywhere, for resources whose policy
+    publishes events, see M(foghorn.azure_events.scheduled_events_policy). The sign-in needs the role C(Scheduled Events
+    Contributor); without it Azure returns no events. A VM that Resource Graph does not know is an error.
 extends_documentation_fragment:
   - foghorn.azure_events.imds
   - foghorn.azure_events.imds.affecting
@@ -29,13 +28,13 @@ extends_documentation_fragment:
 options:
   _terms:
     description:
-      - Names of VMs in Azure, compared without case. None means the events of all VMs.
-      - With O(source=resource_graph), ids of VMs as well. A name that several VMs have is refused.
+      - Names of VMs in Azure, compared without case. Without names, the events of all VMs.
+      - With O(source=resource_graph), also ids of VMs. A name that several VMs have is refused.
     type: list
     elements: str
   source:
     description:
-      - Where the events are read. V(imds) is the metadata service of the controller itself, V(resource_graph) Azure
+      - Source of the events. V(imds) is the metadata service of the controller itself, V(resource_graph) is Azure
         Resource Graph.
       - The options O(endpoint), O(api_version), O(connect_timeout), O(vm_name) and O(affecting) belong to V(imds).
         Those of the sign-in, O(subscriptions), O(management_group), O(resource_group), O(finished) and
@@ -45,38 +44,38 @@ options:
     default: imds
   subscriptions:
     description:
-      - Ids of the subscriptions whose events are read.
-      - If not set, O(subscription_id), and where O(_terms) are ids only, the subscriptions in them.
+      - Ids of the subscriptions to read.
+      - If not set, O(subscription_id), or the subscriptions in O(_terms) if these are all ids.
       - If these are not set either, all subscriptions that the sign-in may see.
     type: list
     elements: str
   resource_group:
-    description: Only the events of this resource group. If not set, of all that the subscriptions hold.
+    description: Only events of this resource group. By default, all resource groups of the subscriptions.
     type: str
   finished:
     description:
-      - Return events as well that are over, with the statuses V(Completed) and V(Canceled).
-      - Those of a status that O(event_statuses) names are returned in any case.
+      - Also return events that are over, with the statuses V(Completed) and V(Canceled).
+      - Events with a status in O(event_statuses) are returned in any case.
     type: bool
     default: false
   inventory_variable:
     description:
-      - The variable in which each host of the inventory has the name or the id of its VM in Azure, which RV(_raw) is
-        joined by. The inventory plugin C(azure.azcollection.azure_rm) calls the id C(id).
-      - Names repeat, ids do not. A host that has a name only is refused when events hit VMs of that name in several
+      - The inventory variable that contains the name or id of a host's VM in Azure. It joins events with hosts in
+        RV(_raw). The inventory plugin C(azure.azcollection.azure_rm) sets C(id).
+      - Names may not be unique, ids are. A host with only a name is refused if events hit VMs of that name in several
         resource groups.
-      - A host without it counts by its own name in the inventory.
+      - A host without this variable has its inventory name.
     type: str
     default: azure_vm_name
   timeout:
     description:
-      - Seconds within which the answer must be there, for all requests and retries together.
+      - Seconds within which the answer must arrive, for all requests and retries together.
       - Above 0, up to 86400.
     type: float
     default: 150
   query:
     description:
-      - A JMESPath expression over the list of events. Its result takes the place of the list.
+      - A JMESPath expression over the list of events. Its result replaces the list.
       - Needs the Python library C(jmespath) on the controller.
     type: str
   endpoint:
@@ -85,8 +84,8 @@ options:
 requirements:
   - jmespath >= 1.0.1
 notes:
-  - Of the requirements, C(jmespath) is for O(query) only. C(azure-identity), C(azure-mgmt-core) and C(requests) are for
-    O(source=resource_graph) only.
+  - C(jmespath) is required only for O(query). C(azure-identity), C(azure-mgmt-core) and C(requests) are required only
+    for O(source=resource_graph).
 seealso:
   - module: foghorn.azure_events.scheduled_events_info
   - name: JMESPath
@@ -121,12 +120,12 @@ EXAMPLES = r"""
 RETURN = r"""
 _raw:
   description:
-    - The events, each with the keys of RV(foghorn.azure_events.scheduled_events_info#module:events). There,
-      "this VM" is the one of O(vm_name), by default the controller.
-    - With O(source=resource_graph) without C(affects_this_vm) and C(this_vm_leads), and with C(resource_id),
-      C(location), C(zones) and C(inventory_hosts), which are the names in the inventory of the hosts that it hits.
-    - With O(query), what the expression gives. A result that is no list comes as a list of one element, and a result of
-      V(null) as an empty list.
+    - The events, each with the keys of RV(foghorn.azure_events.scheduled_events_info#module:events). "This VM" is the
+      VM of O(vm_name), by default the controller.
+    - With O(source=resource_graph), events lack C(affects_this_vm) and C(this_vm_leads), and have C(resource_id),
+      C(location), C(zones) and C(inventory_hosts), the inventory names of the hosts that they hit.
+    - With O(query), the result of the expression. A result that is not a list becomes a list of one element, and
+      V(null) an empty list.
   type: list
   elements: raw
 """

@@ -143,8 +143,8 @@ before:
       ip_configuration: ipconfig1
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The pools may be changed all the
-      same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the change, but its result is unknown. The pools may be changed. Absent if
+      Azure refused the change or reported a failure.
   returned: failure
   type: bool
   sample: true

@@ -142,8 +142,8 @@ not_approved:
       reason: "not listed: it has ended, was withdrawn or never was"
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The events may be approved all the
-      same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the request, but its result is unknown. The events may be approved. Absent if
+      Azure refused the request or reported a failure.
   returned: failure
   type: bool
   sample: true

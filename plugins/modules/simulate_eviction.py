@@ -65,8 +65,8 @@ id:
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rehearsal/providers/Microsoft.Compute/virtualMachines/worker-7
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The machine may be evicted all the
-      same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the request, but its result is unknown. The machine may be evicted. Absent if
+      Azure refused the request or reported a failure.
   returned: failure
   type: bool
   sample: true

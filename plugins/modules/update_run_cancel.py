@@ -64,8 +64,8 @@ status:
   sample: Cancelled
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The run may be cancelled all the
-      same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the request, but its result is unknown. The run may be cancelled. Absent if
+      Azure refused the request or reported a failure.
   returned: failure
   type: bool
   sample: true

@@ -73,8 +73,8 @@ id:
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The machine may go down at any moment,
-      so do not restore it to rotation. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the request, but its result is unknown. The machine may go down at any moment,
+      so do not restore it to rotation. Absent if Azure refused the request or reported a failure.
   returned: failure
   type: bool
   sample: true

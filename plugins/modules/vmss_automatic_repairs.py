@@ -6,16 +6,16 @@
 
 DOCUMENTATION = r"""
 module: vmss_automatic_repairs
-short_description: Suspend the automatic instance repairs of a scale set, and let them go on
+short_description: Suspend and resume the automatic instance repairs of a scale set
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - A virtual machine scale set with automatic instance repairs replaces instances that are unhealthy. If health is
-    what the load balancer's probe says, an instance that fails the probe because it was taken out of rotation is
-    unhealthy, too, and replaced once the grace period is over (10 minutes, unless its model says otherwise).
-  - Suspend the repairs before a drain that may take that long, and let them go on after it.
-  - Neither turns repairs on nor off in the scale set's model. Where they are off, nothing is done.
+  - A virtual machine scale set with automatic instance repairs replaces unhealthy instances. If the load balancer's
+    probe decides about health, an instance that was taken out of rotation is unhealthy too, and Azure replaces it after
+    the grace period (10 minutes, unless its model differs).
+  - Suspend the repairs before a drain that may take that long, and resume them after it.
+  - The module does not turn repairs on or off in the scale set's model. If they are off, it does nothing.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -41,9 +41,8 @@ attributes:
     support: full
   idempotent:
     support: partial
-    details: >-
-      Azure does not show whether the repairs of a flexible scale set are suspended. There, every run asks for
-      O(state) again.
+    details: Azure does not show whether the repairs of a flexible scale set are suspended. For these, every run
+      requests O(state) again.
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/setOrchestrationServiceState/action) and
     C(Microsoft.Compute/virtualMachineScaleSets/instanceView/read), which the role Virtual Machine Contributor grants.
@@ -82,20 +81,20 @@ id:
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 before:
   description:
-    - What was found. C(state) is V(running), V(suspended), V(off) where the model has no repairs, or V(unknown) where
-      Azure does not show it, as of a flexible scale set.
+    - The state before the task. C(state) is V(running), V(suspended), V(off) if the model has no repairs, or V(unknown)
+      if Azure does not show it, as for flexible scale sets.
   returned: success
   type: dict
   sample: {state: running}
 after:
-  description: What is there now, or in check mode would be, in the same form.
+  description: The state after the task, or in check mode the expected one, in the same form.
   returned: success
   type: dict
   sample: {state: suspended}
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The repairs may be suspended or
-      resumed all the same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the change, but its result is unknown. The repairs may be suspended or resumed.
+      Absent if Azure refused the change or reported a failure.
   returned: failure
   type: bool
   sample: true
@@ -105,7 +104,7 @@ auth_source_used:
   type: str
   sample: env
 subscription_id:
-  description: The subscription that was asked.
+  description: The subscription that was used.
   returned: success
   type: str
   sample: 00000000-0000-0000-0000-000000000001

@@ -11,11 +11,11 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Protects chosen instances of a uniform virtual machine scale set from being scaled in, or from all that is done to
-    the set as a whole. Automatic repairs and upgrades of the model are among that.
-  - What is done to an instance by itself, its deletion among it, is not held up by this, nor is anything that Azure
-    does for the maintenance of a host.
-  - Members of flexible scale sets cannot be protected. A management lock keeps those from being deleted.
+  - Protects instances of a uniform virtual machine scale set from scale-in, or from all actions on the scale set,
+    including automatic repairs and upgrades of the model.
+  - The protection does not prevent actions on a single instance, such as its deletion, and does not prevent Azure's
+    host maintenance.
+  - Members of flexible scale sets cannot be protected. Use a management lock to prevent their deletion.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -30,19 +30,19 @@ options:
     type: str
     required: true
   instances:
-    description: Ids of instances (V(3)), or their names as scheduled events have them (V(web_3)).
+    description: Ids of instances (V(3)), or their names in scheduled events (V(web_3)).
     type: list
     elements: str
     required: true
   scale_in:
     description:
-      - Whether the instances are protected from being scaled in by autoscale.
-      - If not set, that stays as it is.
+      - Whether the instances are protected from scale-in by autoscale.
+      - If not set, this stays as it is.
     type: bool
   scale_set_actions:
     description:
-      - Whether the instances are protected from the actions of their set, which includes being scaled in.
-      - If not set, that stays as it is.
+      - Whether the instances are protected from actions of their scale set, including scale-in.
+      - If not set, this stays as it is.
     type: bool
 attributes:
   check_mode:
@@ -87,7 +87,7 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 instances:
-  description: The instances, as they were named. After a failure, those that were done.
+  description: The instances, by the given names. After a failure, those that were changed before it.
   returned: success, and when it failed after the first was changed
   type: list
   elements: dict
@@ -106,17 +106,17 @@ instances:
       type: bool
       returned: always
     before:
-      description: Its protection as it was found.
+      description: Its protection before the task.
       type: dict
       returned: always
     after:
-      description: Its protection as it is now, or in check mode would be.
+      description: Its protection after the task, or in check mode the expected one.
       type: dict
       returned: always
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The instances may be changed all the
-      same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the change, but its result is unknown. The instances may be changed. Absent if
+      Azure refused the change or reported a failure.
   returned: failure
   type: bool
   sample: true

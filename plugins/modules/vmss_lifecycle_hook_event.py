@@ -6,16 +6,16 @@
 
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hook_event
-short_description: Answer what Azure asks before it upgrades the image of a scale set
+short_description: Answer Azure's question before it upgrades the image of a scale set
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Approves or rejects the instances of an event of a lifecycle hook, all or some of them, or has Azure wait longer.
-  - Azure goes on once each instance is answered for. Instances that are not named keep their state, so that each can be
-    approved when it is ready.
-  - Nothing is done, with the RV(reason), if it is so already, also by the default action, and if no event is active or
-    O(name) is not listed.
+  - Approves or rejects all or some instances of a lifecycle hook event, or extends the time that Azure waits.
+  - Azure continues when each instance has an answer. Instances that are not named keep their state, so you can approve
+    each when it is ready.
+  - The module does nothing and returns the RV(reason) if the instances already have this answer, including by the
+    default action, if no event is active, or if O(name) is not listed.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -31,32 +31,32 @@ options:
     required: true
   name:
     description:
-      - The name of the event. The one that is active if it is not given; if two are, the error names both.
+      - The name of the event. By default the active event. If two are active, the error names both.
     type: str
   state:
     description:
       - V(approved) lets Azure upgrade the instances, or the scale set.
-      - V(rejected) keeps it from that.
-      - V(delayed) has it wait longer for an answer.
+      - V(rejected) prevents the upgrade.
+      - V(delayed) makes Azure wait longer for an answer.
     type: str
     required: true
     choices: [approved, rejected, delayed]
   instances:
     description:
-      - The instances that are answered for, by their ids (V(3)) or names as events have them (V(web_3)). All that wait
-        if it is not given, none if it is empty.
-      - Does not go with O(state=delayed).
+      - The instances to answer for, by id (V(3)) or by name in scheduled events (V(web_3)). By default all waiting
+        instances; an empty list means none.
+      - Not with O(state=delayed).
     type: list
     elements: str
   until:
     description:
-      - The time until which Azure shall wait, with its zone, like V(2026-11-25T22:00:00Z). Later than the event's
-        C(max_wait_until) is an error. If it waits as long already, nothing is done.
+      - The time until which Azure must wait, with its zone, like V(2026-11-25T22:00:00Z). A time after the event's
+        C(max_wait_until) is an error. If Azure already waits as long, nothing is done.
       - Goes with O(state=delayed) alone.
     type: str
   by:
     description:
-      - How much longer than now Azure shall wait, as an ISO 8601 duration like V(PT30M). It is added in each run.
+      - How much longer Azure must wait, as an ISO 8601 duration like V(PT30M). Each run adds it.
       - Goes with O(state=delayed) alone.
     type: str
 attributes:
@@ -70,7 +70,7 @@ attributes:
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/lifecycleHookEvents/read) and C(…/write), which the role Virtual
     Machine Contributor grants.
-  - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.
+  - Lifecycle hooks are a public preview, in Microsoft.Compute 2025-11-01 and later.
 seealso:
   - module: foghorn.azure_events.vmss_lifecycle_hook_event_info
   - module: foghorn.azure_events.vmss_lifecycle_hooks
@@ -106,12 +106,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 reason:
-  description: Why nothing was done. V(none) if something was.
+  description: Why nothing was done. V(none) if something was done.
   returned: success
   type: str
   sample: no event is active
 answered:
-  description: The ids of what was answered for.
+  description: The ids of the answered instances or of the scale set.
   returned: success
   type: list
   elements: str
@@ -120,8 +120,8 @@ answered:
       /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web/virtualMachines/0
 event:
   description:
-    - The event as it is now, or in check mode would be, as M(foghorn.azure_events.vmss_lifecycle_hook_event_info)
-      returns it. V(none) if there is none.
+    - The event after the task, or in check mode the expected one, as
+      M(foghorn.azure_events.vmss_lifecycle_hook_event_info) returns it. V(none) if there is none.
   returned: success
   type: dict
   sample:
@@ -142,7 +142,7 @@ event:
         state: Approved
 may_still_happen:
   description:
-    - V(true) if Azure may have taken the answer, and it could not be seen. Absent where Azure has refused it.
+    - V(true) if Azure may have accepted the answer, but the result is unknown. Absent if Azure refused it.
   returned: failure
   type: bool
   sample: true

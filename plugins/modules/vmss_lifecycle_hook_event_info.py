@@ -6,12 +6,12 @@
 
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hook_event_info
-short_description: Read what Azure asks about the image upgrade of a scale set, and until when it waits
+short_description: Read Azure's questions about the image upgrade of a scale set, and how long it waits
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads the events of the lifecycle hooks of a virtual machine scale set, those that are over included.
+  - Reads the lifecycle hook events of a virtual machine scale set, including completed ones.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -26,15 +26,15 @@ options:
     type: str
     required: true
   name:
-    description: The name of the event. Events of all names if it is not given.
+    description: The name of the event. By default, all events.
     type: str
   states:
-    description: Only events in one of these states. In any if it is not given.
+    description: Only events in one of these states. By default, all states.
     type: list
     elements: str
     choices: [Active, Completed]
   types:
-    description: Only events of hooks of one of these types, in Azure's spelling. Of any type if it is not given.
+    description: Only events of hooks of these types, in Azure's spelling. By default, all types.
     type: list
     elements: str
 attributes:
@@ -80,31 +80,30 @@ events:
       description: The type of the hook.
       type: str
     state:
-      description: V(Active), or V(Completed) once all of its targets are in a final state.
+      description: V(Active), or V(Completed) when all of its targets are in a final state.
       type: str
     time_created:
       description: When Azure asked, in UTC.
       type: str
     wait_until:
-      description: Until when Azure waits, in UTC. Then it takes the default action for those that wait.
+      description: Until when Azure waits, in UTC. After that it takes the default action for waiting targets.
       type: str
     max_wait_until:
-      description: How far that can be moved, in UTC.
+      description: Latest time to which that can be extended, in UTC.
       type: str
     seconds_left:
-      description: Until RV(events[].wait_until), by the controller's clock; 0 if it is over.
+      description: Seconds until RV(events[].wait_until), by the controller's clock; 0 if it has passed.
       type: int
     default_action:
-      description: What becomes of those that nobody answers for, V(Approve) or V(Reject).
+      description: Action for targets without an answer, V(Approve) or V(Reject).
       type: str
     priority:
-      description: How urgent the upgrade is, as Azure says it before it schedules one. V(none) otherwise.
+      description: Azure's priority of the upgrade, given before it schedules one. V(none) otherwise.
       type: str
     targets:
       description:
-        - What is asked about, instances or the scale set itself. Each has its C(id), C(instance_id), C(vm_name) and
-          C(state), which is V(Waiting), V(Approved) or V(Rejected). C(instance_id) and C(vm_name) are V(none) of the
-          scale set.
+        - The targets, instances or the scale set itself. Each has C(id), C(instance_id), C(vm_name) and C(state), which
+          is V(Waiting), V(Approved) or V(Rejected). C(instance_id) and C(vm_name) are V(none) for the scale set.
       type: list
       elements: dict
   sample:

@@ -6,16 +6,16 @@
 
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hooks
-short_description: Have Azure ask before it upgrades the image of a scale set
+short_description: Make Azure ask before it upgrades the image of a scale set
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Automatic upgrades of the image of a virtual machine scale set replace the OS disks of its instances, batch by
-    batch. A lifecycle hook makes Azure wait before that, and list an event that somebody approves or rejects. The
-    hook's default action decides what nobody has answered in time.
-  - Sends the hooks alone, and only if nobody has changed the scale set since it was read.
-  - Hooks that are not named stay as they are, those of types that this module does not know included.
+  - Automatic image upgrades of a virtual machine scale set replace the OS disks of its instances, batch by batch. A
+    lifecycle hook makes Azure wait before that, and create an event to approve or reject. The hook's default action
+    applies to targets without an answer.
+  - Sends only the hooks, and only if nobody has changed the scale set since it was read.
+  - Hooks that are not named stay as they are, including types that this module does not know.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -30,14 +30,14 @@ options:
     type: str
     required: true
   state:
-    description: Whether there are hooks or not.
+    description: Whether the scale set has hooks.
     type: str
     default: present
     choices: [present, absent]
   hooks:
     description:
-      - The hooks that the scale set has, one of a type at most. An option of a hook that is not given stays as it is.
-        Of a new hook, the service decides it.
+      - The hooks, at most one of each type. An option that is not given stays as it is; for a new hook, Azure chooses
+        it.
       - Required if O(state=present).
     type: list
     elements: dict
@@ -53,13 +53,13 @@ options:
         description:
           - How long Azure waits for an answer, as an ISO 8601 duration of days, hours, minutes and seconds, like
             V(PT30M).
-          - Before it schedules an upgrade, two days at most, and an hour if the service decides. Before a batch, four
-            hours at most, and 30 minutes if the service decides.
+          - Before it schedules an upgrade, at most two days, by default an hour. Before a batch, at most four hours, by
+            default 30 minutes.
         type: str
       default_action:
         description:
-          - What happens to whatever nobody has answered by then. The service takes V(Approve) if this is not given.
-          - Some clouds do not take V(Reject) yet. The error says so.
+          - Action for targets without an answer by then. Azure's default is V(Approve).
+          - Some clouds do not accept V(Reject) yet. The error says so.
         type: str
         choices: [Approve, Reject]
   exclusive:
@@ -68,7 +68,7 @@ options:
     default: false
   types:
     description:
-      - The types of the hooks that are removed. All hooks if it is not given, none if it is empty.
+      - The types of the hooks to remove. By default all; an empty list means none.
       - Goes with O(state=absent) alone.
     type: list
     elements: str
@@ -76,7 +76,7 @@ options:
 attributes:
   check_mode:
     support: full
-    details: What the service decides for a new hook is V(none) in the prediction.
+    details: Values that Azure chooses for a new hook are V(none) in the prediction.
   diff_mode:
     support: full
   idempotent:
@@ -85,7 +85,7 @@ notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/write) and C(…/read), which the role Virtual Machine Contributor
     grants.
   - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.
-  - A hook of a scale set without automatic upgrades of its image never asks. Azure takes it without a word; this module
+  - A hook of a scale set without automatic image upgrades never asks. Azure accepts it without a warning; this module
     warns.
 seealso:
   - module: foghorn.azure_events.vmss_lifecycle_hooks_info
@@ -134,27 +134,27 @@ id:
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 before:
   description:
-    - The hooks that were found, in C(hooks), each with its C(type), C(wait_duration) and C(default_action) as Azure
-      writes them.
+    - The hooks before the task, in C(hooks), each with C(type), C(wait_duration) and C(default_action) as Azure writes
+      them.
   returned: success
   type: dict
   sample: {hooks: []}
 after:
-  description: Those that are there now, or in check mode would be, in the same form.
+  description: The hooks after the task, or in check mode the expected ones, in the same form.
   returned: success
   type: dict
   sample:
     hooks: [{type: UpgradeAutoOSRollingBatchStarting, wait_duration: PT1H, default_action: Approve}]
 obstacles:
-  description: Why no hook of this scale set will ever ask, each in words. Empty if nothing is in the way.
+  description: Reasons why no hook of this scale set will ever ask. Empty if there are none.
   returned: success
   type: list
   elements: str
   sample: []
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The hooks may be changed all the same.
-      Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the change, but its result is unknown. The hooks may be changed. Absent if
+      Azure refused the change or reported a failure.
   returned: failure
   type: bool
   sample: true

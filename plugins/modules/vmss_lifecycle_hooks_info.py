@@ -6,12 +6,12 @@
 
 DOCUMENTATION = r"""
 module: vmss_lifecycle_hooks_info
-short_description: Read which lifecycle hooks a scale set has, and whether they can ever ask
+short_description: Read the lifecycle hooks of a scale set, and whether they can ever ask
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads the lifecycle hooks of a virtual machine scale set, and what keeps Azure from ever asking.
+  - Reads the lifecycle hooks of a virtual machine scale set, and the reasons that prevent Azure from asking.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -60,7 +60,7 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 hooks:
-  description: The hooks, those of types that are new to this module included.
+  description: The hooks, including types that this module does not know.
   returned: success
   type: list
   elements: dict
@@ -72,19 +72,19 @@ hooks:
       description: How long it waits for an answer, as an ISO 8601 duration.
       type: str
     default_action:
-      description: What happens to whatever nobody has answered by then.
+      description: Action for targets without an answer by then.
       type: str
   sample: [{type: UpgradeAutoOSRollingBatchStarting, wait_duration: PT1H, default_action: Approve}]
 obstacles:
-  description: Why no hook of this scale set will ever ask, each in words. Empty if nothing is in the way.
+  description: Reasons why no hook of this scale set will ever ask. Empty if there are none.
   returned: success
   type: list
   elements: str
   sample: [automatic upgrades of its image are off (enableAutomaticOSUpgrade)]
 stops_when_drained:
   description:
-    - Whether Azure would stop an upgrade for good once all instances of a batch are drained. It counts those as
-      unhealthy, and goes on only while no more than C(maxUnhealthyInstancePercent) are.
+    - Whether Azure would stop an upgrade for good once all instances of a batch are drained. Azure counts drained
+      instances as unhealthy, and continues only while at most C(maxUnhealthyInstancePercent) are.
   returned: success
   type: bool
   sample: false

@@ -6,19 +6,18 @@
 
 DOCUMENTATION = r"""
 module: vmss_rolling_upgrade
-short_description: Start a rolling upgrade of a scale set, wait for the end of one, or cancel it
+short_description: Start, await or cancel a rolling upgrade of a scale set
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
   - A rolling upgrade brings the instances of a virtual machine scale set to the latest image, or to the latest
-    extensions, batch by batch as the set's C(rollingUpgradePolicy) says. Azure stops it when too many instances are
-    unhealthy.
-  - B(An upgrade of the image replaces the system disk of each instance), which is out of service meanwhile. Azure
-    announces that to the instance only if the OS image notifications of
-    M(foghorn.azure_events.vmss_terminate_notification) are on.
-  - Azure runs one rolling upgrade of a set at a time, and begins some by itself, where the set's upgrade policy is
-    C(Rolling) or automatic upgrades of the image are on. One that is under way is never started over.
+    extensions, batch by batch, following the scale set's C(rollingUpgradePolicy). Azure stops it when too many
+    instances are unhealthy.
+  - B(An image upgrade replaces the OS disk of each instance), which is out of service meanwhile. Azure announces it to
+    the instance only if the OS image notifications of M(foghorn.azure_events.vmss_terminate_notification) are on.
+  - Azure runs one rolling upgrade of a scale set at a time. It starts upgrades automatically if the upgrade policy is
+    C(Rolling) or automatic image upgrades are on. The module never starts a second one.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -34,41 +33,40 @@ options:
     required: true
   state:
     description:
-      - V(started) starts an upgrade, unless one is under way, of whatever kind.
-      - V(finished) starts none, and waits for the end of the one that is under way, if there is one.
-      - V(cancelled) ends the one that is under way. Azure still finishes the batch that it is at.
+      - V(started) starts an upgrade, unless one of any kind is running.
+      - V(finished) only waits for the end of a running upgrade, if there is one.
+      - V(cancelled) cancels the running upgrade. Azure still finishes the current batch.
     type: str
     default: started
     choices: [started, finished, cancelled]
   upgrade:
-    description: What an upgrade that is started brings to its latest version.
+    description: What to upgrade to its latest version.
     type: str
     default: os_image
     choices: [os_image, extensions]
   wait:
     description:
-      - Wait until the upgrade is over, one that was under way already as well, and fail if it has not upgraded
-        everything.
-      - With V(false) the module ends once Azure has accepted the request. Not for O(state=finished).
+      - Wait until the upgrade is over, also one that was already running, and fail if it has not upgraded everything.
+      - With V(false) the module ends when Azure has accepted the request. Not for O(state=finished).
     type: bool
     default: true
   progress_file:
-    description: Set by the action of this name, which shows how far the module is while it runs. Do not set it.
+    description: Set by the action of this name, which shows the progress. Do not set it.
     type: path
 attributes:
   check_mode:
     support: full
-    details: Whether Azure would refuse an upgrade for want of a health probe or extension is a warning then.
+    details: If Azure would refuse the upgrade because there is no health probe or extension, the module warns.
   diff_mode:
     support: none
   idempotent:
     support: partial
-    details: An upgrade that is over is no reason not to start another. Azure leaves alone what has the latest version.
+    details: A completed upgrade does not prevent another. Azure leaves instances with the latest version alone.
 notes:
-  - While it works, a line says at least every 30 seconds how far it is, in the output of AWX as well.
-  - An upgrade of a large set takes hours. Set O(timeout) to more than it needs, or O(wait=false) and look later.
-  - Azure refuses an upgrade of a set that does not tell which instances are healthy, by a probe of its load balancer
-    (uniform sets only) or by the Application Health extension.
+  - The module prints its progress at least every 30 seconds, also in AWX.
+  - An upgrade of a large scale set takes hours. Increase O(timeout), or set O(wait=false) and check later.
+  - Azure refuses an upgrade of a scale set without a source of health, a probe of its load balancer (uniform sets only)
+    or the Application Health extension.
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), C(…/rollingUpgrades/read), and C(…/osRollingUpgrade/action)
     or C(…/extensionRollingUpgrade/action) to start, C(…/rollingUpgrades/action) to cancel. The role Virtual Machine
     Contributor grants all.
@@ -114,12 +112,12 @@ id:
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 reason:
-  description: Why nothing was done, V(none) if something was.
+  description: Why nothing was done, V(none) if something was done.
   returned: success, and failures of the upgrade itself
   type: str
   sample: a rolling upgrade is under way already, since 2026-11-20T10:00:00Z
 upgrade:
-  description: The latest rolling upgrade of the set as it was read last, V(none) if there was never one.
+  description: The latest rolling upgrade of the scale set as last read, V(none) if there was never one.
   returned: success, and failures of the upgrade itself
   type: dict
   contains:
@@ -127,25 +125,25 @@ upgrade:
       description: V(RollingForward), V(RollingBack), V(Completed), V(Cancelled) or V(Faulted).
       type: str
     under_way:
-      description: Whether Azure is at it.
+      description: Whether it is running.
       type: bool
     start_time:
-      description: When it began, as Azure writes it.
+      description: Start time, in Azure's format.
       type: str
     successful:
-      description: How many instances are upgraded.
+      description: Number of upgraded instances.
       type: int
     failed:
       description: How many failed.
       type: int
     in_progress:
-      description: How many are being upgraded.
+      description: Number of instances in progress.
       type: int
     pending:
-      description: How many are still to come.
+      description: Number of pending instances.
       type: int
     error:
-      description: Why Azure stopped it, V(none) if it does not say.
+      description: Why Azure stopped it, V(none) if Azure gives no reason.
       type: str
   sample:
     status: Completed
@@ -158,8 +156,8 @@ upgrade:
     error: null
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The upgrade may be started or
-      cancelled all the same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the request, but its result is unknown. The upgrade may be started or
+      cancelled. Absent if Azure refused the request or reported a failure.
   returned: failure
   type: bool
   sample: true

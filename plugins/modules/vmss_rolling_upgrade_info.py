@@ -6,13 +6,12 @@
 
 DOCUMENTATION = r"""
 module: vmss_rolling_upgrade_info
-short_description: Read how far the rolling upgrade of a scale set is, and which there were
+short_description: Read the progress of a scale set's rolling upgrade, and past upgrades
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads the rolling upgrade of a virtual machine scale set that is under way, or was the last, and Azure's history of
-    the upgrades of its image.
+  - Reads the running or last rolling upgrade of a virtual machine scale set, and Azure's history of its image upgrades.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -62,8 +61,8 @@ id:
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 upgrade:
   description:
-    - The rolling upgrade that is under way, or was the last, as M(foghorn.azure_events.vmss_rolling_upgrade) returns
-      it. V(none) if there was never one.
+    - The running or last rolling upgrade, as M(foghorn.azure_events.vmss_rolling_upgrade) returns it. V(none) if there
+      was never one.
   returned: success
   type: dict
   sample:
@@ -76,19 +75,19 @@ upgrade:
     pending: 3
     error: null
 os_upgrade_history:
-  description: The upgrades of the image that Azure remembers, each with all that RV(upgrade) has, and more.
+  description: The image upgrades in Azure's history, each with the keys of RV(upgrade) and more.
   returned: success
   type: list
   elements: dict
   contains:
     end_time:
-      description: When it was over, as Azure writes it, V(none) while it is not.
+      description: End time, in Azure's format, V(none) while it runs.
       type: str
     started_by:
-      description: Who began it, V(User), V(Platform) or V(Unknown).
+      description: Who started it, V(User), V(Platform) or V(Unknown).
       type: str
     image:
-      description: The image that it brought, in Azure's own words.
+      description: The new image, as Azure describes it.
       type: dict
   sample:
     - status: Completed

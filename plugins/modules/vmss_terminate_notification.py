@@ -6,16 +6,16 @@
 
 DOCUMENTATION = r"""
 module: vmss_terminate_notification
-short_description: Let Azure announce the deletion of a scale set's instances
+short_description: Make Azure announce the deletion of a scale set's instances
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Sets on the model of a virtual machine scale set whether the deletion of an instance, and an upgrade of its OS
-    image, are announced to it as scheduled events, and how far ahead.
-  - Sends only what differs, so that anything else that somebody changes in the scale set at the same time is kept.
-  - Brings the instances to the new model as well, if asked to with O(update_instances). An instance that has not been
-    brought to it is deleted without the announcement.
+  - Sets in the model of a virtual machine scale set whether Azure announces the deletion of an instance, and OS image
+    upgrades, as scheduled events, and with how much notice.
+  - Sends only the changed options, so concurrent changes by others are kept.
+  - With O(update_instances), updates the instances to the new model as well. Instances with an older model are deleted
+    without an announcement.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.notification
@@ -28,32 +28,32 @@ options:
     required: true
   update_instances:
     description:
-      - Which instances are brought to the latest model, in the way that the scale set's upgrade policy demands.
-      - With the policy C(Manual), this module updates them in batches, and then those that have appeared meanwhile.
-        V(outdated) updates those that are not at the latest model, V(all) updates every instance once.
+      - Which instances to update to the latest model. The scale set's upgrade policy decides how.
+      - With the policy C(Manual), this module updates them in batches, and then instances that were created meanwhile.
+        V(outdated) updates instances that are not at the latest model, V(all) updates every instance once.
       - With C(Automatic) and C(Rolling), Azure updates them, and this module waits until all are at the latest model.
         V(all) then means the same as V(outdated).
-      - Needs O(wait=true). Fails if instances are still outdated in the end, and returns how far it got.
+      - Needs O(wait=true). Fails if instances are still outdated at the end, and returns its progress.
     type: str
     choices: [none, outdated, all]
     default: none
   batch_size:
-    description: How many instances are updated in one request, as a number or a share such as V(20%); at least one.
+    description: Number of instances per request, as a number or a percentage such as V(20%); at least one.
     type: str
     default: 20%
   max_unavailable:
     description:
-      - How many instances may be out of service at once, as a number or a share such as V(20%); at least one.
-      - Instances that are out of service for another reason count as well. Until some are back, the update waits.
-      - Those that are stopped or deallocated do not count.
+      - How many instances may be out of service at once, as a number or a percentage such as V(20%); at least one.
+      - Instances that are out of service for another reason count too. The update waits until enough are back.
+      - Stopped and deallocated instances do not count.
     type: str
     default: 20%
   update_protected:
     description:
-      - Update instances as well that their owner protects from the actions of their set
-        (C(protectFromScaleSetActions)), where the upgrade policy is C(Manual).
+      - Also update instances that are protected from actions of their scale set (C(protectFromScaleSetActions)), if the
+        upgrade policy is C(Manual).
       - Otherwise they are left alone and returned in RV(protected_instances). With C(Automatic) and C(Rolling), Azure
-        leaves them alone in any case.
+        always leaves them alone.
     type: bool
     default: false
   progress_file:
@@ -69,8 +69,8 @@ attributes:
     support: partial
     details: With O(update_instances=all) every run updates all instances.
 notes:
-  - While it works, a line says at least every 30 seconds how far it is, in the output of AWX as well.
-  - Spot instances have no terminate notification. The module warns when the scale set is made of them.
+  - The module prints its progress at least every 30 seconds, also in AWX.
+  - Spot instances have no terminate notification. The module warns if the scale set consists of them.
 seealso:
   - module: foghorn.azure_events.vmss_terminate_notification_info
   - module: foghorn.azure_events.vm_terminate_notification
@@ -133,7 +133,7 @@ orchestration_mode:
   type: str
   sample: Uniform
 upgrade_mode:
-  description: Who brings instances to the latest model, V(Manual), V(Automatic) or V(Rolling).
+  description: The upgrade policy, V(Manual), V(Automatic) or V(Rolling).
   returned: success
   type: str
   sample: Manual
@@ -146,7 +146,7 @@ before:
     os_image_notification: {enabled: false, not_before_timeout: null}
   contains: &notifications
     terminate_notification:
-      description: The announcement of a deletion.
+      description: Announcement of deletions.
       type: dict
       returned: always
       contains: &notification
@@ -155,16 +155,16 @@ before:
           type: bool
           returned: always
         not_before_timeout:
-          description: How far ahead; V(none) where Azure has no time for it.
+          description: The notice; V(none) if Azure has no value.
           type: str
           returned: always
     os_image_notification:
-      description: The announcement of an upgrade of the OS image.
+      description: Announcement of OS image upgrades.
       type: dict
       returned: always
       contains: *notification
 after:
-  description: The notifications after the task; in check mode, and with O(wait=false), those that are expected.
+  description: The notifications after the task; in check mode and with O(wait=false), the expected ones.
   returned: success
   type: dict
   sample:
@@ -173,7 +173,7 @@ after:
   contains: *notifications
 updated_instances:
   description:
-    - Names of the instances that were brought to the latest model, or with O(update_instances=all) updated again.
+    - Names of the instances that were updated to the latest model, or with O(update_instances=all) updated again.
     - In check mode, those that would be.
   returned: success, or when the update did not finish
   type: list
@@ -187,22 +187,22 @@ outdated_instances:
   sample: []
 protected_instances:
   description:
-    - Names of the instances that are not at the latest model and will not be brought to it, because their owner
-      protects them from the actions of their set (C(protectFromScaleSetActions)), unless O(update_protected) says to.
+    - Names of the instances that are not at the latest model and are not updated, because they are protected from
+      actions of their scale set (C(protectFromScaleSetActions)) and O(update_protected) is not set.
   returned: success, or when the update did not finish
   type: list
   elements: str
   sample: []
 gone_instances:
-  description: Names of the instances that were to be updated and were deleted meanwhile, as by a scale-in.
+  description: Names of the instances that were deleted before their update, for example by a scale-in.
   returned: success, or when the update did not finish
   type: list
   elements: str
   sample: []
 may_still_happen:
   description:
-    - V(true) if Azure may have accepted it, and how it ended could not be seen. The notifications may be changed all
-      the same. Absent where Azure has refused, or said that it failed.
+    - V(true) if Azure may have accepted the change, but its result is unknown. The notifications may be changed. Absent
+      if Azure refused the change or reported a failure.
   returned: failure
   type: bool
   sample: true

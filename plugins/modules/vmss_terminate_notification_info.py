@@ -6,14 +6,14 @@
 
 DOCUMENTATION = r"""
 module: vmss_terminate_notification_info
-short_description: Read whether Azure announces the deletion of scale sets' instances
+short_description: Read whether Azure announces the deletion of scale set instances
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - Reads one virtual machine scale set, or all those of a resource group or of a subscription.
-  - Says for each instance whether it is at the latest model, and whether its deletion would be announced to it.
-  - Warns of scale sets whose automatic repairs would take an instance for unhealthy that was taken out of rotation.
+  - Reads one virtual machine scale set, or all scale sets of a resource group or subscription.
+  - Returns for each instance whether it is at the latest model, and whether its deletion would be announced.
+  - Warns of scale sets whose automatic repairs would replace an instance that is out of rotation.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.places
@@ -28,18 +28,17 @@ options:
     type: str
   subscriptions:
     description:
-      - Ids of subscriptions. All scale sets of these are read, or those in their resource groups named
-        O(resource_group).
+      - Ids of the subscriptions to read, or with O(resource_group), to read its scale sets in.
       - If not set, O(subscription_id).
     type: list
     elements: str
   tags:
     description:
-      - Only scale sets that have all of these tags, with these values. Names of tags are compared without case.
-      - A tag without a value (V(null)) may have any.
+      - Only scale sets with all of these tags and values. Tag names are compared without case.
+      - V(null) matches any value.
     type: dict
   instances:
-    description: Read the instances as well, which takes another request for each scale set, or several if it is large.
+    description: Also read the instances, with an additional request for each scale set, or several for a large one.
     type: bool
     default: true
 attributes:
@@ -136,57 +135,54 @@ scale_sets:
       type: str
       returned: always
     spot:
-      description: Whether the instances, or some of them in a mixed set, are Spot and so have no such notification.
+      description: Whether the instances, or some of them in a mixed scale set, are Spot and have no such notification.
       type: bool
       returned: always
     priority:
-      description: V(Spot) or V(Regular), by the set's model. In a mixed set, each instance says its own.
+      description: V(Spot) or V(Regular), from the scale set's model. In a mixed scale set, see each instance.
       type: str
       returned: always
     eviction_policy:
-      description: What becomes of Spot instances that Azure takes back, V(Delete) or V(Deallocate), else V(none).
+      description: Eviction policy of Spot instances, V(Delete) or V(Deallocate), else V(none).
       type: str
       returned: always
     spot_restore_policy:
       description:
-        - Whether Azure tries to bring evicted Spot instances back (C(enabled)), and for how long
-          (C(restore_timeout), in ISO 8601). V(none) where the set says nothing.
+        - Whether Azure tries to restore evicted Spot instances (C(enabled)), and for how long (C(restore_timeout), in
+          ISO 8601). V(none) if the scale set does not set it.
       type: dict
       returned: always
     can_announce:
-      description: >-
-        Whether a terminate notification can exist on any of its instances. It cannot on Spot, which announces an
-        eviction as V(Preempt).
+      description: Whether any of its instances supports terminate notifications. Spot instances do not; Azure announces
+        their eviction as V(Preempt).
       type: bool
       returned: always
     has_model:
-      description: Whether there is a model to set a notification on, which a flexible set may be without.
+      description: Whether it has a model to set a notification in. A flexible scale set may have none.
       type: bool
       returned: always
     terminate_notification:
-      description: The announcement of a deletion, with the keys C(enabled) and C(not_before_timeout).
+      description: Announcement of deletions, with the keys C(enabled) and C(not_before_timeout).
       type: dict
       returned: always
     os_image_notification:
-      description: The announcement of an upgrade of the OS image, with the same keys.
+      description: Announcement of OS image upgrades, with the same keys.
       type: dict
       returned: always
     error:
       description:
-        - Why the rest of this scale set could not be read, which is in a warning as well; V(none) if all was read. The
-          other scale sets are returned all the same.
-        - A scale set that was asked for by its O(name) makes the module fail instead.
+        - Why this scale set could not be read completely, also in a warning; V(none) if it was. The other scale sets
+          are returned.
+        - A scale set that O(name) selects makes the module fail instead.
       type: str
       returned: always
     automatic_repairs:
       description:
-        - Whether Azure repairs instances that look unhealthy.
-        - C(state) is V(running), V(suspended), V(off), or V(unknown) where repairs are on and Azure does not show
-          whether they are suspended, as of a flexible scale set. C(action) is what it does to them, V(Replace),
-          V(Restart) or V(Reimage); C(grace_period) how long after a change it begins, both V(none) where repairs are
-          off.
-          C(health_probe) is the id of the load balancer's probe that health is read from, V(none) where it is not
-          read from one.
+        - Automatic instance repairs.
+        - C(state) is V(running), V(suspended), V(off), or V(unknown) if repairs are on and Azure does not show whether
+          they are suspended, as for flexible scale sets. C(action) is the repair, V(Replace), V(Restart) or V(Reimage),
+          and C(grace_period) the delay after a change; both are V(none) if repairs are off. C(health_probe) is the id
+          of the load balancer's probe that decides about health, V(none) if no probe does.
       type: dict
       returned: if RV(scale_sets[].error) is none
     instances:
@@ -196,19 +192,18 @@ scale_sets:
       returned: with O(instances=true), if RV(scale_sets[].error) is none
       contains:
         instance_id:
-          description: What Azure's API knows it by.
+          description: Its id in Azure's API.
           type: str
           returned: always
         name:
-          description: The name by which scheduled events refer to it.
+          description: Its name in scheduled events.
           type: str
           returned: always
         latest_model:
           description:
             - Whether it is at the latest model.
-            - >-
-              Azure does not say this of the VMs in a flexible set. For these it says whether the VM has the
-              notifications of the set's model, or is Spot and would not be told anyway.
+            - Azure does not return this for VMs of a flexible scale set. For them it is whether the VM has the
+              notifications of the scale set's model, or is Spot and has none anyway.
           type: bool
           returned: always
         priority:
@@ -221,9 +216,9 @@ scale_sets:
           returned: always
         terminate:
           description:
-            - Whether its deletion would be announced, by the model that the instance itself has.
-            - C(announced) is V(none) when the instance has an older model, which Azure does not show;
-              C(not_before_timeout) is how far ahead; C(reason) says why it is not announced, or not known.
+            - Whether its deletion would be announced, by the instance's own model.
+            - C(announced) is V(none) if the instance has an older model, which Azure does not show.
+              C(not_before_timeout) is the notice. C(reason) says why deletions are not announced, or why it is unknown.
           type: dict
           returned: always
     outdated_instances:
@@ -232,7 +227,7 @@ scale_sets:
       elements: str
       returned: with O(instances=true), if RV(scale_sets[].error) is none
     protected_instances:
-      description: Names of the instances that are protected from the actions of their set.
+      description: Names of the instances that are protected from actions of their scale set.
       type: list
       elements: str
       returned: with O(instances=true), if RV(scale_sets[].error) is none

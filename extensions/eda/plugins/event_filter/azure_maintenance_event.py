@@ -17,27 +17,25 @@ if TYPE_CHECKING:
 
 DOCUMENTATION = r"""
 ---
-short_description: Make one shape of the maintenance of Azure VMs, wherever it is heard of.
+short_description: Convert maintenance events of Azure VMs from any source to one format.
 description:
-  - An ansible-rulebook event filter. It reads what Event Grid delivers through Azure Service Bus or Event Hubs (the
-    sources C(azure.azcollection.azure_service_bus) and C(azure.azcollection.azure_event_hub)), through a webhook or an
-    event stream, and what the handler agent sends to a webhook. Events of Event Grid's own schema and CloudEvents are
-    read, one at a time or several in a list, as text or in base 64 where a queue hands them over so, and CloudEvents
-    whose attributes are headers.
-  - Maintenance then stands under the key C(azure_maintenance), and nothing else of the delivery is left.
-    C(kind) is V(scheduled_event), in the shape of the source P(foghorn.azure_events.scheduled_events#event_source), or
-    V(lifecycle_hook) for what Azure asks before it upgrades the image of a scale set, in that shape as well;
-    V(update_manager) for the events before (C(phase) V(pre)) and after (V(post)) a run of updates, or V(agent) for
-    what an agent does, which is its C(stage).
-  - Each comes once, and a scheduled event never in an earlier status after a later one. Event Grid delivers at least
-    once and in any order.
-  - A playbook receives events as extra variables, which Ansible runs as templates. So only ids, types, statuses, times,
-    and names of machines that consist of letters, digits and C(._-) are kept. C(names_left_out) is V(true) where a name
-    was left out. Everything else, such as descriptions, is in C(texts), JSON in base 64, or V(null).
-  - Whatever else comes goes on untouched.
+  - An ansible-rulebook event filter. It reads messages that Event Grid delivers through Azure Service Bus or Event Hubs
+    (the sources C(azure.azcollection.azure_service_bus) and C(azure.azcollection.azure_event_hub)), a webhook or an
+    event stream, and messages of the handler agent's webhooks. It accepts the Event Grid schema and CloudEvents, one at
+    a time or in a list, as text or in base 64, and CloudEvents with attributes in headers.
+  - The result has the key C(azure_maintenance) and nothing else of the message. C(kind) is V(scheduled_event), in the
+    format of the source P(foghorn.azure_events.scheduled_events#event_source); V(lifecycle_hook), in the same format,
+    for questions before Azure upgrades the image of a scale set; V(update_manager), for events before (C(phase) V(pre))
+    and after (V(post)) a run of updates; or V(agent), for the C(stage) of an agent.
+  - Each event comes once, and a scheduled event never in an earlier status after a later one. Event Grid delivers at
+    least once and in any order.
+  - A playbook receives events as extra variables, which Ansible evaluates as templates. So only ids, types, statuses,
+    times, and names of machines that consist of letters, digits and C(._-) are kept. C(names_left_out) is V(true) if a
+    name was left out. Everything else, such as descriptions, is in C(texts), JSON in base 64, or V(null).
+  - Other messages pass unchanged.
 options:
   remember:
-    description: So many events are remembered, to know what was told already.
+    description: How many events to remember, to recognize repetitions.
     type: int
     default: 50000
   hosts_pattern:
@@ -51,13 +49,12 @@ options:
     type: str
     default: azure_vm_name
 notes:
-  - ansible-rulebook works out templates in the arguments of sources, and none in those of filters. One that is given
-    here is refused.
-  - Before ansible-rulebook 1.2 a filter gives one event for each that it is given. There, what is to be taken away
-    becomes an event that is empty, and of several in one delivery only the first is handed on, with a warning. Event
-    Grid puts one into each message of Service Bus and of Event Hubs.
-  - Event Grid begins to deliver to a webhook only when that has answered its handshake, which neither
-    C(ansible.eda.webhook) nor an event stream does. Let it deliver to Service Bus or Event Hubs.
+  - ansible-rulebook evaluates templates in the arguments of sources, but not of filters. A template here is refused.
+  - Before ansible-rulebook 1.2 a filter returns exactly one event for each event. There, a dropped event becomes an
+    empty event, and only the first of several events in one message passes, with a warning. Event Grid puts one event
+    into each message of Service Bus and of Event Hubs.
+  - Event Grid delivers to a webhook only after a handshake, which neither C(ansible.eda.webhook) nor an event stream
+    answers. Let it deliver to Service Bus or Event Hubs.
 """
 
 EXAMPLES = r"""

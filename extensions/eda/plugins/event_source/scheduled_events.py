@@ -17,102 +17,102 @@ if TYPE_CHECKING:
 
 DOCUMENTATION = r"""
 ---
-short_description: Tell of the maintenance that Azure announces for VMs.
+short_description: Report the maintenance that Azure announces for VMs.
 description:
-  - An ansible-rulebook event source that reads the scheduled events of Azure VMs where they can be read from outside
-    of a VM, from the handler agents on the VMs or from Azure Resource Graph, and from the metadata service of the
-    machine that it runs on, or a simulated one.
-  - Each event comes once in each of its statuses, or again where O(remind_every) is set, however many agents tell of
-    it, under the key C(azure_maintenance), with C(kind) V(scheduled_event), C(reported_by), C(resource_id), and the
-    fields that the module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier
-    status after a later one.
-  - C(meta.uuid) is made of the event's id and status alone. After a restart of the rulebook the same comes again with
-    the same C(meta.uuid).
-  - A playbook receives events as extra variables, which Ansible runs as templates. So only ids, types, statuses, times,
-    and names of machines that consist of letters, digits and C(._-) are handed on. C(names_left_out) is V(true) where a
-    name was left out. The rest, such as the description, is in C(texts), JSON in base 64, or V(null).
-  - What Azure asks by lifecycle hooks before it upgrades the image of a scale set is told in the same shape, with
-    C(kind) V(lifecycle_hook). C(event_type) is the type of the hook, C(event_status) V(Active) and then V(Completed),
-    C(resources) the instances that wait for an answer, C(not_before) the time at which Azure waits no longer, and
-    C(resource_id) the id of the set.
-  - No error ends it. What is wrong is logged once, and once more when it works again.
+  - An ansible-rulebook event source that reads the scheduled events of Azure VMs from the handler agents on the VMs,
+    from Azure Resource Graph, or from the metadata service of its own machine or of a simulator.
+  - Each event comes once in each of its statuses, or repeatedly with O(remind_every), however many agents report it,
+    under the key C(azure_maintenance), with C(kind) V(scheduled_event), C(reported_by), C(resource_id), and the fields
+    that the module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a
+    later one.
+  - C(meta.uuid) is derived from the event's id and status. After a restart of the rulebook, all announced events come
+    again with the same C(meta.uuid).
+  - A playbook receives events as extra variables, which Ansible evaluates as templates. So only ids, types, statuses,
+    times, and names of machines that consist of letters, digits and C(._-) are kept. C(names_left_out) is V(true) if a
+    name was left out. Everything else, such as the description, is in C(texts), JSON in base 64, or V(null).
+  - Questions of lifecycle hooks before Azure upgrades the image of a scale set have the same format, with C(kind)
+    V(lifecycle_hook). C(event_type) is the type of the hook, C(event_status) V(Active) and then V(Completed),
+    C(resources) the waiting instances, C(not_before) the time until which Azure waits, and C(resource_id) the id of the
+    scale set.
+  - No error ends the source. It logs each error once, and again when it is resolved.
 options:
   source:
     description:
-      - Where events are read. V(agents) asks the C(/status) of the agents that the role handler_agent installs,
-        V(resource_graph) Azure Resource Graph, V(imds) a metadata service, V(lifecycle_hooks) Azure about the scale
-        sets in O(scale_sets).
+      - Source of the events. V(agents) asks the C(/status) of the agents that the role handler_agent installs,
+        V(resource_graph) asks Azure Resource Graph, V(imds) asks a metadata service, V(lifecycle_hooks) asks Azure
+        about the scale sets in O(scale_sets).
     type: str
     choices: [agents, resource_graph, imds, lifecycle_hooks]
     default: agents
   agents:
     description:
-      - With O(source=agents), the URL of each agent by the name of its VM in Azure, as the agents themselves have it
-        in C(quorum.members).
+      - With O(source=agents), the URL of each agent by the name of its VM in Azure, like C(quorum.members) of the
+        agents.
     type: dict
   agents_file:
-    description: The same in a file, in YAML or JSON, in place of O(agents).
+    description: The same in a file, in YAML or JSON, instead of O(agents).
     type: str
   secret_file:
     description:
-      - A file with the secret that the agents share, as their own C(quorum) has it. Questions are signed with it, and
-        answers that are not are refused.
-      - Without it, agents on other machines refuse to answer, and whatever else answers at the address of one can
+      - A file with the shared secret of the agents, the secret of their C(quorum). Questions are signed with it, and
+        unsigned answers are refused.
+      - Without it, agents on other machines refuse to answer, and any program that answers at an agent's address can
         announce maintenance.
     type: str
   parallel:
-    description: How many agents are asked at a time, from 1 to 1000.
+    description: How many agents are asked in parallel, from 1 to 1000.
     type: int
     default: 50
   interval:
     description:
-      - Seconds from one reading to the next. With V(agents) 1 or more, by default 10. With V(imds) 1 or more, by
-        default 5. With V(resource_graph) 5 or more, by default 60. With V(lifecycle_hooks) 5 or more, by default 30.
-      - An agent that does not answer is asked less and less often, at least every five minutes.
+      - Seconds between polls. With V(agents) 1 or more, by default 10. With V(imds) 1 or more, by default 5. With
+        V(resource_graph) 5 or more, by default 60. With V(lifecycle_hooks) 5 or more, by default 30.
+      - An agent that does not answer is asked at increasing intervals, at least every five minutes.
     type: float
   timeout:
     description: Seconds for an answer. By default 10 with O(source=agents), else 150.
     type: float
   announce_between:
     description:
-      - Times at which events are read and told, for what is to be done at a quiet hour. Each has C(days) (a list of
-        V(mon) to V(sun), by default all), C(from) and C(to) (like V(22:00)), and C(time_zone) (V(UTC), an offset like
-        V(+02:00), or a name like V(Europe/Berlin); by default V(UTC)).
-      - When such a time begins, everything that is announced by then is told, also what was told the time before, with
-        the same C(meta.uuid). What comes and goes in between is not told at all.
+      - Times at which events are read and reported, for actions at quiet hours. Each has C(days) (a list of V(mon) to
+        V(sun), by default all), C(from) and C(to) (like V(22:00)), and C(time_zone) (V(UTC), an offset like V(+02:00),
+        or a name like V(Europe/Berlin); by default V(UTC)).
+      - When such a time begins, all announced events are reported, including events that were reported in the previous
+        time, with the same C(meta.uuid). Events that appear and end in between are not reported.
     type: list
     elements: dict
   remind_every:
     description:
-      - Seconds after which an event that has not begun is told again, with the same C(meta.uuid), 30 or more. By
-        default it is not. Set it for rules that run the playbook handle_events, which leaves an event alone until it is
-        near, or until the time of day allows for it.
+      - Seconds after which an event that has not begun is reported again, with the same C(meta.uuid), 30 or more. By
+        default it is not repeated. Set it for rules that run the playbook handle_events, which leaves an event alone
+        until it is near, or until the time of day allows it.
     type: float
   remind_within:
-    description: With O(remind_every), seconds before its start from which on an event is told again.
+    description: With O(remind_every), how many seconds before its start the repetition of an event begins.
     type: float
     default: 3600
   hosts_pattern:
     description:
-      - Makes of a VM's name in Azure the name of its host in the inventory, for C(meta.hosts), as in
-        V({lower_name}.example.com). V({name}) stands for the name as Azure writes it.
-      - ansible-rulebook limits what it runs to C(meta.hosts). Set neither this nor O(hosts_inventory) for rules that
-        run the playbook handle_events, which is for the whole fleet.
-      - A name of which no host can be made is C(no-host-for-) and the name, which no inventory holds.
+      - Pattern that converts a VM's name in Azure to its inventory name, for C(meta.hosts), like
+        V({lower_name}.example.com). V({name}) is the name as Azure writes it.
+      - ansible-rulebook limits playbooks to C(meta.hosts). Set neither this nor O(hosts_inventory) for rules that run
+        the playbook handle_events, which needs the whole fleet.
+      - A VM without a host becomes C(no-host-for-) and its name, which no inventory contains.
     type: str
   hosts_inventory:
     description:
-      - A file that says which host a VM is, in place of O(hosts_pattern). It holds what C(ansible-inventory --list)
-        writes, or an inventory in YAML without ranges of hosts. It is read again when it changes.
+      - A file that maps VMs to hosts, instead of O(hosts_pattern). It is the output of C(ansible-inventory --list), or
+        an inventory in YAML without ranges of hosts. It is read again when it changes.
     type: str
   hosts_variable:
     description:
-      - The variable in O(hosts_inventory) that has the VM's name or id in Azure. With dots, a variable within one.
-        A host without it counts by its own name. A name that several hosts have means none of them.
+      - The variable in O(hosts_inventory) that contains the VM's name or id in Azure. Dots select a nested variable. A
+        host without it has its own name. A name that several hosts have matches none of them.
     type: str
     default: azure_vm_name
   subscriptions:
-    description: With O(source=resource_graph), the ids of the subscriptions. By default the one of the sign-in, or all.
+    description: With O(source=resource_graph), the ids of the subscriptions. By default the subscription of the
+      sign-in, or all.
     type: list
     elements: str
   management_group:
@@ -122,8 +122,8 @@ options:
     type: str
   scale_sets:
     description:
-      - With O(source=lifecycle_hooks), the scale sets, each with its C(resource_group) and its C(name). All are of one
-        subscription, that of the sign-in.
+      - With O(source=lifecycle_hooks), the scale sets, each with C(resource_group) and C(name). All belong to the
+        subscription of the sign-in.
     type: list
     elements: dict
   auth_source:
@@ -137,9 +137,8 @@ options:
     description: With O(source=imds), the address of the metadata service, by default that of Azure.
     type: str
   api_version:
-    description: >-
-      With O(source=imds), the version of Scheduled Events. If not set, the newest, V(2024-07-09); and V(2020-07-01)
-      where and as long as the metadata service lacks it.
+    description: With O(source=imds), the version of Scheduled Events. By default the newest, V(2024-07-09), or
+      V(2020-07-01) while the metadata service lacks it.
     type: str
   connect_timeout:
     description: With O(source=imds), seconds within which the metadata service must be reached.
