@@ -122,14 +122,10 @@ def make_base(directory: Path, podman: list[str]) -> None:
     """Make the base image, if it is not there."""
     if subprocess.run([*podman, "image", "exists", IMAGE], check=False).returncode == 0:
         return
-    tree = directory / "base"
-    shutil.rmtree(tree, ignore_errors=True)
-    run("mmdebstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), SUITE, tree, mirror())
     packed = directory / "base.tar"
-    run("tar", "--create", "--file", packed, "--directory", tree, ".")
+    run("mmdebstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), SUITE, packed, mirror())
     run(*podman, "import", packed, IMAGE)
     packed.unlink()
-    shutil.rmtree(tree)
 
 
 def build(name: str, definition: dict[str, Any], directory: Path, podman: list[str]) -> None:
