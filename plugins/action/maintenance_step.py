@@ -74,7 +74,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_fil
 )
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.status import describe_status
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import LaterJobs, job_of
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import LaterJobs, later_jobs_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.tags import mistakes_in_tags
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
@@ -325,7 +325,7 @@ class ActionModule(ActionBase):
         )
         run, orders = advance(before, news, now)
         lines = _decided(before.batch, run.batch, now)
-        later = LaterJobs(job, os.environ, time.monotonic) if (job := job_of(arguments["run"])) else None
+        later = later_jobs_of(arguments["run"])
         heeds = later is not None and later.is_known() and may_be_handed_over(run, now)
         number = self._next_job(later) if later and heeds else None
         if number is not None:
@@ -336,8 +336,8 @@ class ActionModule(ActionBase):
             note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
             forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
         ordered = {order.host: order_as_dict(order, now) for order in orders}
-        for first in list(ordered)[:1]:
-            ordered[first]["heeds_later_jobs"] = heeds
+        if ordered:
+            next(iter(ordered.values()))["heeds_later_jobs"] = heeds
         return {
             "orders": ordered,
             "lines": _as_plain(lines),

@@ -29,7 +29,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.waiting
     wait,
     wait_for_batch,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import LaterJobs, job_of
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.later_jobs import later_jobs_of
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted import untrusted
 
@@ -48,10 +48,9 @@ ARGUMENTS = {
 
 def _relief(run: dict[str, Any]) -> Callable[[], bool]:
     """What says whether a later job waits for the end of this run."""
-    job = job_of(run)
-    if job is None:
+    later = later_jobs_of(run)
+    if later is None:
         return lambda: False
-    later = LaterJobs(job, os.environ, time.monotonic)
 
     def is_relieved() -> bool:
         try:

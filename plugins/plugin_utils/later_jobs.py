@@ -8,6 +8,8 @@ it. Its answer decides nothing but whether this job has to go on waiting.
 """
 
 import json
+import os
+import time
 import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -95,6 +97,12 @@ class LaterJobs:
         if len(text) > _LONGEST_ANSWER:
             raise ValueError("it has more than %d bytes" % _LONGEST_ANSWER)
         return json.loads(text)
+
+
+def later_jobs_of(run: Mapping[str, Any]) -> LaterJobs | None:
+    """The jobs that wait behind a run, see `job_of`; None if it is no such job."""
+    job = job_of(run)
+    return LaterJobs(job, os.environ, time.monotonic) if job else None
 
 
 def job_of(run: Mapping[str, Any]) -> Job | None:
