@@ -7,8 +7,9 @@ import contextlib
 import json
 import os
 import shutil
-import tempfile
 from typing import Dict, List, NamedTuple, Optional, Tuple
+
+from .files import text_of, write_text
 
 PRESENT = "present"
 ABSENT = "absent"
@@ -47,7 +48,7 @@ def take_out(file: str, means: str, record: Record, dry: bool) -> Removal:
     :param means: one of `MEANS`
     :param dry: whether to change nothing
     """
-    before = _text_of(record.path)
+    before = text_of(record.path)
     if os.path.lexists(file) == (means == PRESENT):
         # Either there is a record of it, or somebody else did it, and there must be none.
         return Removal(False, os.lstat(file).st_mtime if means == PRESENT else None, before, before)
@@ -56,7 +57,7 @@ def take_out(file: str, means: str, record: Record, dry: bool) -> Removal:
     after = before if line in lines else "\n".join([*lines, line, ""])
     if not dry:
         if after != before:
-            _write(record.path, after)
+            write_text(record.path, after, 0o644)
         if means == PRESENT:
             with open(file, "a"):
                 os.chmod(file, 0o644)
@@ -107,25 +108,3 @@ def _read(path: str) -> List[Dict[str, str]]:
             " at it, and restore the machine by hand." % (path, MOST_LINES)
         )
     return meant
-
-
-def _text_of(path: str) -> str:
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as stream:
-        return stream.read()
-    return ""
-
-
-def _write(path: str, text: str) -> None:
-    """Write a file that is either as it was or has all of the text, whatever dies meanwhile."""
-    directory = os.path.dirname(path)
-    if not os.path.isdir(directory):
-        os.makedirs(directory, exist_ok=True)
-        # Whatever root's umask: the application must see the file in the directory above.
-        os.chmod(directory, 0o755)
-    handle, new = tempfile.mkstemp(dir=directory)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fchmod(stream.fileno(), 0o644)
-        os.fsync(stream.fileno())
-    os.replace(new, path)

@@ -1,46 +1,136 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Where Ansible meets the services of a machine: the arguments of service_state_info and its way of failing."""
+"""Where Ansible meets the services of a machine: the arguments of ordered_services and what it does there."""
 
+import json
+import math
 import os
-from typing import Any, Dict
+import time
+from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .service_states import ServiceStateError, is_asked, read_record, state_of
+from .files import text_of, write_text
+from .service_order import IGNORE, Stretch, World, filled, start, stop
+from .service_states import ENDED, RUNNING, UNKNOWN, ServiceStateError, is_asked, read_record, state_of
+from .url_status import status_of
+
+STOPPED = "stopped"
+RESTORED = "restored"
 
 ArgumentSpec = Dict[str, Dict[str, Any]]
+Services = List[Dict[str, Any]]
 
 
 def service_arguments() -> ArgumentSpec:
-    """Make the argument spec of service_state_info."""
+    """Make the argument spec of ordered_services."""
     return {
+        "state": {"type": "str", "required": True, "choices": [STOPPED, RESTORED]},
         "services": {"type": "list", "elements": "raw", "default": []},
-        "record": {"type": "path"},
-        "expected": {"type": "str", "default": "any", "choices": ["any", "running", "stopped"]},
+        "record": {"type": "path", "required": True},
+        "seconds": {"type": "float"},
+        "deadline": {"type": "float"},
+        "after": {"type": "dict"},
+        "failure": {"type": "str", "default": ""},
     }
 
 
-def run_service_states(module: AnsibleModule) -> None:
-    """Do the work of service_state_info on the machine: its action knows what to make of the states."""
-    services, path = module.params["services"], module.params["record"]
+def run_ordered_services(module: AnsibleModule) -> None:
+    """Do the work of ordered_services on the machine: its action knows what to make of the answer."""
     try:
-        if path is not None:
-            services = _read(path) if os.path.exists(path) else []
-        states = {
-            one["name"]: state_of(one["name"], [str(part) for part in one.get("status") or ()], module.run_command)
-            for one in services
-            if is_asked(one)
-        }
-    except (AttributeError, OSError, ServiceStateError) as error:
+        result = _stop(module) if module.params["state"] == STOPPED else _restore(module)
+    except (AttributeError, KeyError, OSError, ServiceStateError, TypeError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=False, recorded=services if path is not None else None, states=states)
+    module.exit_json(**result)
 
 
-def _read(path: str) -> Any:
+def _stop(module: AnsibleModule) -> Dict[str, Any]:
+    given = module.params
+    services, before = given["services"], _before(given["after"])
+    states, texts = {}, ("", "")  # type: Dict[str, str], Any
+    if not before.next:
+        states = _states(module, services)
+        if UNKNOWN in states.values():
+            return {"changed": False, "states": states}
+        services = [one for one in services if states.get(one["name"], RUNNING) == RUNNING]
+        texts = _note(given["record"], services, bool(module.check_mode))
+    seconds = math.inf if given["seconds"] is None else given["seconds"]
+    done = stop(services, before, given["failure"], seconds, _world(module))
+    if not (done.next or done.failures):
+        # A command that succeeds, or a unit of another name, has stopped nothing yet.
+        states.update(_states(module, [one for one in services if one["on_failure"] != IGNORE]))
+    return _result(services, states, done, texts[0] != texts[1] or done.tried, given["record"], texts)
+
+
+def _restore(module: AnsibleModule) -> Dict[str, Any]:
+    given = module.params
+    text = text_of(given["record"])
     try:
-        with open(path, encoding="utf-8") as stream:
-            return read_record(stream.read())
+        services = [filled(one) for one in read_record(text)]
     except ServiceStateError as error:
-        raise ServiceStateError("%s: %s" % (path, error)) from error
+        raise ServiceStateError("%s: %s" % (given["record"], error)) from error
+    own = {one["name"]: one for one in given["services"]}
+    stranger = next((one["name"] for one in services if one["start_tasks"] and not _has_tasks(own, one)), "")
+    if stranger:
+        return {"changed": False, "states": {}, "stranger": stranger}
+    states = _states(module, services)
+    if UNKNOWN in states.values():
+        return {"changed": False, "states": states, "services": services}
+    up = [name for name, state in states.items() if state == RUNNING]
+    looked_at = [dict(one, healthy={}) for one in services] if module.check_mode else services
+    done = start(looked_at, up, _before(given["after"]), given["failure"], _world(module))
+    is_over = bool(services) and not done.next and not done.failures
+    if is_over and not module.check_mode:
+        # What was started may have ended at once.
+        states = _states(module, services)
+        is_over = set(states.values()) <= {RUNNING, ENDED}
+        if is_over:
+            os.remove(given["record"])
+    return _result(services, states, done, is_over or done.tried, given["record"], (text, "" if is_over else text))
+
+
+def _has_tasks(own: Dict[str, Dict[str, Any]], recorded: Dict[str, Any]) -> bool:
+    return bool(own.get(recorded["name"], {}).get("start_tasks"))
+
+
+def _before(after: Any) -> Stretch:
+    return Stretch((), next="") if not after else Stretch(**{**after, "failures": tuple(after["failures"])})
+
+
+def _states(module: AnsibleModule, services: Services) -> Dict[str, str]:
+    return {
+        one["name"]: state_of(one["name"], [str(part) for part in one["status"]], module.run_command)
+        for one in services
+        if is_asked(one)
+    }
+
+
+def _note(path: str, services: Services, is_dry: bool) -> Any:
+    """Write down what will be stopped, before it is: without a record nothing would ever be started again."""
+    before = text_of(path)
+    line = json.dumps(services)
+    is_noted = not services or line in before.splitlines()
+    after = before if is_noted else "\n".join([*before.splitlines(), line, ""])
+    if after != before and not is_dry:
+        # Commands may hold what others are not to know.
+        write_text(path, after, 0o600)
+    return before, after
+
+
+def _world(module: AnsibleModule) -> World:
+    # Whatever is there: nothing is stopped or started.
+    run = (lambda _command: (0, "", "")) if module.check_mode else module.run_command
+    return World(run, status_of, time.monotonic, time.sleep)
+
+
+def _result(
+    services: Services, states: Dict[str, str], done: Stretch, is_changed: bool, path: str, texts: Any
+) -> Dict[str, Any]:
+    return {
+        "changed": is_changed,
+        "services": services,
+        "states": states,
+        "stretch": dict(done._asdict()),
+        "diff": {"before": texts[0], "after": texts[1], "before_header": path, "after_header": path},
+    }

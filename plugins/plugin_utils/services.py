@@ -7,21 +7,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..module_utils import service_states
 
 DEFAULT_TIMEOUT = 90.0  # seconds; systemd's DefaultTimeoutStopSec
 DEFAULT_HEALTHY_WITHIN = 60.0  # seconds
 LONGEST_TIME = 86400.0  # seconds
-LONGEST_RECORDED = 900.0
-"""Seconds that a record on a machine may have the controller wait for a service, unless the operator gives it more."""
 
 FAIL, ABORT, IGNORE = "fail", "abort", "ignore"
 ON_FAILURE = (FAIL, ABORT, IGNORE)
 
 ANY, RUNNING, STOPPED = "any", "running", "stopped"
 """What may be expected of services."""
+
+
+class Answer(NamedTuple):
+    """What a machine has said of its services."""
+
+    services: list[dict[str, Any]]
+    """Those that ran before they were stopped, or those of the record."""
+    states: Mapping[str, str]
+    """By name, as far as it was asked for."""
+    stretch: dict[str, Any]
+    """How far it has come, see `module_utils.service_order.Stretch`."""
+    next: dict[str, Any] | None
+    """The service that tasks stop or start now: `name`, `tasks`, and the `seconds` that they have."""
+    changed: bool
+    is_complete: bool
+    """Whether it has said all of that."""
+
 
 _COMMANDS = ("stop", "start", "status")
 _TASKS = ("stop_tasks", "start_tasks")
@@ -68,33 +83,83 @@ def _read_all(entries: Any) -> tuple[list[dict[str, Any]], list[str]]:
     return services, mistakes
 
 
-def read_record(entries: Any, own: Any) -> list[dict[str, Any]]:
-    """Read the services that the record of a machine names, which the machine may have changed.
+def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_stop: bool) -> Answer:
+    """Read what a machine says of its services. One that was taken over may say anything.
 
-    Commands and checks run on the machine, so that the record decides them, whatever the variables say by now. Files of
-    tasks are the controller's, and so is its time: both come from the operator.
+    Commands and checks run on the machine, so that its record decides them, whatever the variables say by now. Files of
+    tasks are the controller's, and so is their time: both come from the operator.
 
-    :param entries: the services of the record
-    :param own: the services that the operator names now, as for `read_services`
-    :raises ServiceError: if the record cannot be meant, or tasks are to start a service and the operator names none
+    :param own: the services that the operator names, as `read_services` returns them
+    :param is_stop: whether they are stopped; if not, those of the machine's record are started
+    :raises ServiceError: if tasks are to stop or start a service and the operator names none
     """
-    known = {service["name"]: service for service in read_services(own)}
-    services = read_services(entries)
-    for service in services:
-        mine = known.get(service["name"], {})
-        if service["start_tasks"] and not mine.get("start_tasks"):
-            raise ServiceError(
-                ": services.json on the machine says that %r is started by tasks, and this variable has no start_tasks"
-                " for it. Name the service with its stop_tasks and start_tasks; a machine chooses no file on the"
-                " controller" % service["name"]
-            )
-        service["start_tasks"] = mine["start_tasks"] if service["start_tasks"] else ""
-        service["stop_tasks"] = mine.get("stop_tasks", "")
-        service["timeout"] = min(service["timeout"], max(LONGEST_RECORDED, mine.get("timeout", 0.0)))
-        if service["healthy"]:
-            longest = max(LONGEST_RECORDED, mine.get("healthy", {}).get("within", 0.0))
-            service["healthy"]["within"] = min(service["healthy"]["within"], longest)
-    return services
+    states = said.get("states")
+    told = said.get("services")
+    named = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+    names = [str(one.get("name")) for one in named]
+    services = [dict(one) for one in own if one["name"] in names] if is_stop else [dict(one) for one in named]
+    given = said.get("stretch")
+    stretch = _read_stretch(given if isinstance(given, Mapping) else {})
+    return Answer(
+        services,
+        {str(name): str(state) for name, state in states.items()} if isinstance(states, Mapping) else {},
+        stretch,
+        _next(str(said.get("stranger") or ""), stretch, own, is_stop),
+        bool(said.get("changed")),
+        isinstance(given, Mapping),
+    )
+
+
+def _read_stretch(given: Mapping[str, Any]) -> dict[str, Any]:
+    seconds = given.get("seconds")
+    return {
+        **{name: [str(one) for one in given.get(name) or ()] for name in ("failures", "ignored")},
+        **{name: str(given.get(name) or "") for name in ("aborted", "next")},
+        "seconds": int(seconds) if isinstance(seconds, (int, float)) else 0,
+        "tried": bool(given.get("tried")),
+    }
+
+
+def _next(
+    stranger: str, stretch: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_stop: bool
+) -> dict[str, Any] | None:
+    """Which tasks stop or start a service now, and how long they may take."""
+    name = stranger or stretch["next"]
+    if not name:
+        return None
+    mine = next((one for one in own if one["name"] == name), {})
+    path = mine.get("stop_tasks" if is_stop else "start_tasks")
+    if stranger or not path:
+        raise ServiceError(
+            ": services.json on the machine says that %r is started by tasks, and this variable has no start_tasks"
+            " for it. Name the service with its stop_tasks and start_tasks; a machine chooses no file on the"
+            " controller" % name
+        )
+    longest = int(mine["timeout"])
+    return {"name": name, "tasks": path, "seconds": max(1, min(stretch["seconds"], longest)) if is_stop else longest}
+
+
+def judge(answer: Answer, is_stop: bool, is_dry: bool) -> str:
+    """Say what went wrong, once there is no service for tasks any more; empty if all is well or not over yet.
+
+    :param is_stop: see `read_answer`
+    :param is_dry: whether nothing was stopped or started
+    """
+    unknown = problem((), answer.states)
+    if answer.next or unknown:
+        return unknown
+    if answer.stretch["failures"]:
+        what = ", ".join(answer.stretch["failures"])
+        if not is_stop:
+            return "These services did not start: %s" % what
+        aborted = answer.stretch["aborted"]
+        left = ". Those after %s were left running" % aborted if aborted else ""
+        return "These services did not stop: %s%s" % (what, left)
+    counting = [one for one in answer.services if not is_stop or one["on_failure"] != IGNORE]
+    asked = [one for one in counting if service_states.is_asked(one)]
+    unanswered = silent(asked, answer.states) if answer.is_complete else "The machine did not say what it has done"
+    expected = ANY if is_dry else STOPPED if is_stop else RUNNING
+    return unanswered or problem(asked, answer.states, expected)
 
 
 def silent(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> str:

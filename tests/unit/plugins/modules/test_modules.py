@@ -58,9 +58,9 @@ UNGROUPED = [
     "haproxy_server_info",
     "health_probe_file",
     "maintenance_readiness_info",
+    "ordered_services",
     "rotation_claim",
     "rotation_claim_info",
-    "service_state_info",
 ]
 NAMES = [name for names in GROUPS.values() for name in names] + UNGROUPED
 # These run on the controller, in plugins/action: the files in plugins/modules are their documentation alone.
@@ -70,8 +70,8 @@ ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info
 # These run on the host, and an action adds what only the controller knows.
 WRAPPED = [
     "health_probe_file",
+    "ordered_services",
     "rotation_claim_info",
-    "service_state_info",
     "vmss_rolling_upgrade",
     "vmss_terminate_notification",
 ]

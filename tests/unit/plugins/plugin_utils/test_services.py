@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import (
-    LONGEST_RECORDED,
     ServiceError,
+    judge,
     problem,
-    read_record,
+    read_answer,
     read_services,
     running,
     silent,
@@ -136,31 +136,76 @@ def test_given_services_that_are_not_as_expected_then_they_are_named() -> None:
 
 
 DATABASE = {"name": "db", "stop_tasks": "/operator/stop.yml", "start_tasks": "/operator/start.yml", "timeout": 2000}
+EVIL = {"name": "db", "stop_tasks": "/tmp/evil.yml", "start_tasks": "/tmp/evil.yml", "timeout": 5}
+COME_TO_DATABASE = {"stretch": {"next": "db", "seconds": 80000, "failures": []}, "states": {}, "services": [EVIL]}
 
 
-def test_given_a_record_that_names_a_file_of_tasks_when_it_is_read_then_the_operator_s_file_is_taken() -> None:
-    record = [{"name": "db", "stop_tasks": "/tmp/evil.yml", "start_tasks": "/tmp/evil.yml"}]
+@pytest.mark.parametrize(("is_stop", "path"), [(True, "/operator/stop.yml"), (False, "/operator/start.yml")])
+def test_given_a_machine_that_names_files_of_tasks_when_it_is_read_then_the_operator_s_are_taken_and_his_time(
+    is_stop: bool, path: str
+) -> None:
+    answer = read_answer(COME_TO_DATABASE, read_services([DATABASE]), is_stop)
 
-    assert [service["start_tasks"] for service in read_record(record, [DATABASE])] == ["/operator/start.yml"]
-
-
-def test_given_a_record_that_adds_a_file_of_tasks_to_a_service_without_then_it_is_refused_by_name() -> None:
-    record = [{"name": "nginx", "stop_tasks": "/tmp/evil.yml", "start_tasks": "/tmp/evil.yml"}]
-
-    with pytest.raises(ServiceError, match="'nginx' is started by tasks, and this variable has no start_tasks"):
-        read_record(record, ["nginx", DATABASE])
+    assert answer.next == {"name": "db", "tasks": path, "seconds": 2000}
 
 
-def test_given_a_record_of_commands_when_the_variables_have_changed_then_the_record_decides() -> None:
-    record = [{"name": "nginx", "stop": ["stop-nginx"], "start": ["start-nginx"]}]
+@pytest.mark.parametrize("said", [COME_TO_DATABASE, {"stranger": "db", "states": {}}])
+def test_given_a_machine_whose_service_is_started_by_tasks_and_the_operator_names_none_then_it_is_refused_by_name(
+    said: dict[str, Any],
+) -> None:
+    with pytest.raises(ServiceError, match="'db' is started by tasks, and this variable has no start_tasks"):
+        read_answer(said, read_services(["nginx", {"name": "db", "stop": ["x"]}]), is_stop=False)
 
-    assert [service["start"] for service in read_record(record, [])] == [["start-nginx"]]
+
+WEB = {"name": "web", "status": ["test"]}
+TOY = {"name": "toy", "status": ["test"], "on_failure": "ignore"}
 
 
-def test_given_a_record_with_long_times_then_the_controller_waits_no_longer_than_the_operator_says() -> None:
-    slow = {"timeout": 80000, "healthy": {"port": 80, "within": 80000}}
+def judged(is_stop: bool = True, is_dry: bool = False, **said: Any) -> str:
+    own = read_services([WEB, TOY])
+    return judge(read_answer({"services": own, **said}, own, is_stop), is_stop, is_dry)
 
-    other, ours = read_record([{"name": "x", **slow}, {"name": "db", **slow}], [DATABASE])
 
-    assert (other["timeout"], other["healthy"]["within"]) == (LONGEST_RECORDED, LONGEST_RECORDED)
-    assert (ours["timeout"], ours["healthy"]["within"]) == (2000.0, LONGEST_RECORDED)
+DONE = {"failures": [], "ignored": [], "aborted": "", "next": ""}
+
+
+def test_given_all_that_have_stopped_when_judged_then_nothing_is_wrong_and_what_may_go_on_does_not_count() -> None:
+    assert judged(states={"web": "stopped", "toy": "running"}, stretch=DONE) == ""
+
+
+def test_given_one_that_still_runs_when_judged_then_it_is_named_but_not_where_nothing_was_stopped() -> None:
+    states = {"web": "running", "toy": "stopped"}
+
+    assert judged(states=states, stretch=DONE) == "These services are still running although their stop succeeded: web"
+    assert judged(states=states, stretch=DONE, is_dry=True) == ""
+
+
+def test_given_one_that_does_not_run_when_judged_after_the_start_then_it_is_named() -> None:
+    said = judged(is_stop=False, states={"web": "stopped", "toy": "running"}, stretch=DONE)
+
+    assert said == "These services are not running although their start succeeded: web"
+
+
+def test_given_failures_when_judged_then_they_are_named_and_what_was_left_running() -> None:
+    failed = {**DONE, "failures": ["web (out of time)"], "aborted": "web"}
+
+    assert judged(states={}, stretch=failed) == (
+        "These services did not stop: web (out of time). Those after web were left running"
+    )
+    assert judged(is_stop=False, states={}, stretch=failed) == "These services did not start: web (out of time)"
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({}, "The machine did not say what it has done"),
+        ({"states": {"web": "stopped"}}, "The machine did not say what it has done"),
+        ({"states": {}, "stretch": DONE}, "The machine did not say whether these services run: web"),
+        ({"states": {"web": "gone"}, "stretch": DONE}, "The machine did not say whether these services run: web"),
+        ({"states": "web", "stretch": 5}, "The machine did not say what it has done"),
+    ],
+)
+def test_given_a_machine_that_answers_something_else_when_judged_then_nothing_counts_as_stopped(
+    said: dict[str, Any], message: str
+) -> None:
+    assert judged(**said) == message

@@ -1,0 +1,17 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Asks a machine's own URL, by what Ansible has for that."""
+
+from urllib.error import HTTPError
+
+from ansible.module_utils.urls import open_url
+
+
+def status_of(url: str, timeout: int) -> int:
+    """Ask a URL within so many seconds; return the status of the answer."""
+    try:
+        with open_url(url, use_proxy=False, timeout=timeout) as answer:
+            return int(answer.getcode())
+    except HTTPError as error:
+        return int(error.code)

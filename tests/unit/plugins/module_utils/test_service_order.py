@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services are stopped in order within the time that is left, and started again in the reverse order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.foghorn.azure_events.plugins.module_utils.service_order import (
+    Stretch,
+    World,
+    filled,
+    share,
+    start,
+    stop,
+    unhealthy,
+)
+
+FIRST = Stretch(())
+
+
+def service(name: str, **more: Any) -> dict[str, Any]:
+    return {**filled({"name": name}), "stop": ["stop", name], "reserve": 0.0, "on_failure": "fail", **more}
+
+
+class Machine:
+    """Runs commands, which take their time; those that are named fail, or are not over in time."""
+
+    def __init__(self, *failing: str, takes: float = 0.0) -> None:
+        self.failing = failing
+        self.takes = takes
+        self.now = 100.0
+        self.ran: list[str] = []
+        self.status = 200
+
+    def run(self, command: list[str]) -> tuple[int, str, str]:
+        assert command[:3] == ["timeout", "-k", "1"]
+        self.ran.append(" ".join(command[3:]))
+        self.now += self.takes
+        name = command[-1]
+        return (124, "", "") if name == "slow" else (7, "said", "no\n") if name in self.failing else (0, "", "")
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    @property
+    def world(self) -> World:
+        return World(self.run, lambda _url, _timeout: self.status, lambda: self.now, self.sleep)
+
+
+def test_given_enough_time_then_each_may_take_its_timeout_and_with_less_its_reserve_and_its_share() -> None:
+    ahead = [service("web", timeout=60, reserve=10), service("db", timeout=120, reserve=60)]
+
+    assert share(ahead, float("inf")) == 60
+    assert share(ahead, 180) == 60
+    assert share(ahead, 125) == 10 + 25
+    assert share(ahead, 65) == 5
+    assert share(ahead, 30) == 0
+
+
+def test_given_services_when_stopped_then_one_after_the_other_by_its_command_or_as_a_unit() -> None:
+    machine = Machine()
+
+    done = stop([service("web", stop=[]), service("app")], FIRST, "", 300, machine.world)
+
+    assert machine.ran == ["90 systemctl stop -- web", "90 stop app"]
+    assert done == Stretch((), tried=True)
+
+
+def test_given_failures_when_stopped_then_the_others_stop_all_the_same_and_each_is_named_with_its_reason() -> None:
+    machine = Machine("app", "toy")
+
+    done = stop(
+        [service("slow"), service("app"), service("toy", on_failure="ignore"), service("db")],
+        FIRST,
+        "",
+        300,
+        machine.world,
+    )
+
+    assert len(machine.ran) == 4
+    assert done.failures == ("slow (out of time)", "app (exit status 7: no)")
+    assert done.ignored == ("toy (exit status 7: no)",)
+
+
+def test_given_one_that_must_not_fail_when_it_does_then_those_after_it_are_left_running() -> None:
+    machine = Machine("writer")
+
+    done = stop([service("writer", on_failure="abort"), service("db")], FIRST, "", 300, machine.world)
+
+    assert machine.ran == ["90 stop writer"]
+    assert done.aborted == "writer"
+
+
+def test_given_no_time_when_stopped_then_nothing_is_run_and_what_takes_long_leaves_none_to_the_others() -> None:
+    late = Machine()
+    assert stop([service("web")], FIRST, "", 0, late.world).failures == ("web (no time was left)",)
+    assert late.ran == []
+
+    slow = Machine(takes=60)
+    done = stop([service("web", timeout=60), service("app")], FIRST, "", 61, slow.world)
+    assert slow.ran == ["24 stop web"]
+    assert done.failures == ("app (no time was left)",)
+
+
+def test_given_one_for_tasks_when_stopped_then_the_stretch_ends_there_and_the_next_goes_on_behind_it() -> None:
+    machine = Machine("web")
+    services = [service("web"), service("db", stop_tasks="/x.yml", timeout=30), service("disk")]
+
+    first = stop(services, FIRST, "", 300, machine.world)
+    assert (first.next, first.seconds, first.failures) == ("db", 30, ("web (exit status 7: no)",))
+    assert machine.ran == ["90 stop web"]
+
+    second = stop(services, first, "Switch over: no", 300, machine.world)
+    assert second.failures == ("web (exit status 7: no)", "db (Switch over: no)")
+    assert machine.ran[1:] == ["90 stop disk"]
+
+
+def test_given_what_was_stopped_when_started_then_what_does_not_run_yet_and_failures_are_named() -> None:
+    machine = Machine("app")
+
+    done = start([service("db"), service("app"), service("web", start=["go"])], ["db"], FIRST, "", machine.world)
+
+    assert machine.ran == ["90 systemctl start -- app", "90 go"]
+    assert done.failures == ("app (Start the service: exit status 7: no)",)
+
+
+def test_given_one_for_tasks_when_started_then_it_is_seen_healthy_once_they_have_run() -> None:
+    machine = Machine("check")
+    healthy = filled({"healthy": {"command": ["check"], "within": 3.0}})["healthy"]
+    services = [service("db", start_tasks="/x.yml", healthy=healthy), service("web")]
+
+    first = start(services, [], FIRST, "", machine.world)
+    assert (first.next, machine.ran) == ("db", [])
+
+    done = start(services, [], first, "", machine.world)
+    assert done.failures == ("db (See the service's own check succeed: not so within 3 s: exit status 7: no)",)
+    assert machine.ran == ["10 check"] * 4 + ["90 systemctl start -- web"]
+
+
+def test_given_an_address_that_answers_something_else_then_that_is_said_when_the_time_is_up() -> None:
+    machine = Machine()
+    machine.status = 503
+    healthy = filled({"healthy": {"url": "http://x", "within": 2.0}})["healthy"]
+
+    assert (
+        unhealthy(healthy, machine.world) == "See the service answer with 200: not so within 2 s: it answers with 503"
+    )
+    machine.status = 200
+    assert unhealthy(healthy, machine.world) == ""
+
+
+def test_given_a_port_that_nobody_listens_on_then_that_is_said() -> None:
+    healthy = filled({"healthy": {"port": 1, "within": 1.0}})["healthy"]
+
+    assert "See the service accept connections: not so within 1 s" in unhealthy(healthy, Machine().world)
