@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -12,7 +13,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import f
 
 
 class ActionModule(ActionBase):
-    """Runs the module on the machine."""
+    """Runs the module on the machine, and notes since when it is out."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
@@ -21,4 +22,6 @@ class ActionModule(ActionBase):
         """Run it."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
         doing = "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
-        return {**begun, **failing_if_lost(lambda: self._execute_module(task_vars=task_vars), doing)}
+        answer = failing_if_lost(lambda: self._execute_module(task_vars=task_vars), doing)
+        # Of what was done just now, the controller's clock tells since when.
+        return {**begun, **answer, "since": answer.get("since") or time.time()}

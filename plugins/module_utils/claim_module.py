@@ -12,6 +12,7 @@ from typing import Any, Dict, Tuple
 from ansible.module_utils.basic import AnsibleModule
 
 from . import claims
+from .agent_status import agent_status
 from .claims import ClaimError, ClaimRequest, Leased, Run, State
 from .units import unknown_units
 
@@ -59,6 +60,7 @@ def claim_info_arguments() -> ArgumentSpec:
         "directory": {"type": "path", "required": True},
         "paths": {"type": "list", "elements": "path", "default": []},
         "units": {"type": "list", "elements": "str", "default": []},
+        "agent": {"type": "list", "elements": "str", "default": []},
     }
 
 
@@ -92,6 +94,7 @@ def run_claim_info(module: AnsibleModule) -> None:
         module.exit_json(
             present=claims.present(params["paths"]),
             unknown_units=unknown_units(module, params["units"]),
+            agent=agent_status(module, params["agent"]),
             **_as_result(claims.read(params["directory"]), now),
         )
     except ClaimError as error:
@@ -120,7 +123,8 @@ def _next(params: Dict[str, Any], before: State, now: float) -> State:
         after = claims.renew(before, run, params["seconds"], now, params["returning"])
     else:
         after = _lease(params, before, run, now)
-    if not params["owner"]:
+    # Who is about to restore it gives its claim up, or has to see who else has one.
+    if not params["owner"] or params["returning"]:
         return after
     request = ClaimRequest(
         params["owner"],

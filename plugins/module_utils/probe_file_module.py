@@ -3,11 +3,15 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where Ansible meets the file that a probe endpoint looks at: the arguments of health_probe_file."""
 
-from typing import Any, Dict
+import os
+import time
+from typing import Any, Callable, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .looking import look_until, other_status
 from .probe_file import MEANS, PRESENT, ProbeFileError, Record, put_back, take_out
+from .url_status import status_of
 
 OUT = "out"
 IN = "in"
@@ -23,21 +27,48 @@ def probe_file_arguments() -> ArgumentSpec:
         "takes_out": {"type": "str", "default": PRESENT, "choices": list(MEANS)},
         "record": {"type": "path", "required": True},
         "kept": {"type": "path", "required": True},
+        "url": {"type": "str"},
+        "url_timeout": {"type": "float", "default": 60.0},
+        "noticed_within": {"type": "float", "default": 0.0},
     }
 
 
 def run_probe_file(module: AnsibleModule) -> None:
     """Do the work of health_probe_file."""
-    given, dry = module.params, bool(module.check_mode)
+    given = module.params
     record = Record(given["record"], given["kept"])
     try:
-        if given["rotation"] == OUT:
-            removal = take_out(given["path"], given["takes_out"], record, dry)
-            texts = {"before": removal.before, "after": removal.after}
-            header = {"before_header": record.path, "after_header": record.path}
-            module.exit_json(changed=removal.changed, since=removal.since, recorded=True, diff={**texts, **header})
-        changed, recorded = put_back(record, dry)
+        result = _take_out(module, record) if given["rotation"] == OUT else _put_back(module, record)
     except (OSError, ProbeFileError) as error:
         module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
+    removal = take_out(module.params["path"], module.params["takes_out"], record, bool(module.check_mode))
+    _see(
+        module, "See the probe endpoint fail", lambda url: "" if other_status(url, status_of) else "it answers with 200"
+    )
+    texts = {"before": removal.before, "after": removal.after}
+    header = {"before_header": record.path, "after_header": record.path}
+    return {"changed": removal.changed, "since": removal.since, "diff": {**texts, **header}}
+
+
+def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
+    changed, recorded = put_back(record, bool(module.check_mode))
+    if recorded and not module.check_mode:
+        _see(module, "See the probe endpoint succeed", lambda url: other_status(url, status_of))
+        os.remove(record.path)
+        time.sleep(max(module.params["noticed_within"], 0.0))
     texts = {"before": "out of rotation\n" if changed else "", "after": "in rotation\n" if changed else ""}
-    module.exit_json(changed=changed, since=None, recorded=recorded, diff=texts)
+    return {"changed": changed or recorded, "since": None, "diff": texts}
+
+
+def _see(module: AnsibleModule, what: str, look: Callable[[str], str]) -> None:
+    """Wait until the endpoint answers as it should; fail if it does not in time."""
+    url = module.params["url"]
+    if not url or module.check_mode:
+        return
+    why = look_until(lambda: look(url), module.params["url_timeout"], time.monotonic, time.sleep)
+    if why:
+        module.fail_json(msg="%s: %s: %s" % (what, url, why))

@@ -13,8 +13,8 @@ author:
 description:
   - Records the change and then makes it, in one call. The restore follows the record, whatever the options are then.
   - A machine that somebody else has taken out is left alone, without a record.
-  - The module does not check the endpoint, and does not wait for the load balancer. The role
-    P(foghorn.azure_events.load_balancer_removal#role) does both.
+  - Waits until the endpoint answers as it should, if O(url) is set. It does not wait for the connections of the machine.
+    The role P(foghorn.azure_events.load_balancer_removal#role) does.
   - If the machine is unreachable, the module fails, so that a C(rescue) can handle it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
@@ -43,13 +43,26 @@ options:
   record:
     description:
       - Path of the record. Its directory is created if missing.
-      - The record stays after the restore. Remove it when the machine is back in the load balancer.
+      - The module removes the record when the machine is restored, and keeps it if O(url) does not answer with 200.
     type: path
     required: true
   kept:
     description: Where to keep a file whose absence takes the machine out.
     type: path
     required: true
+  url:
+    description:
+      - URL of the probe endpoint, as the machine itself reaches it. The endpoint must stop answering with 200 when the
+        machine is out, and answer with 200 when it is restored. If not set, the module does not ask.
+    type: str
+  url_timeout:
+    description: After how many seconds the module fails if O(url) does not answer as it should.
+    type: float
+    default: 60
+  noticed_within:
+    description: With O(rotation=in), how many seconds to wait at the end, for the load balancer to notice.
+    type: float
+    default: 0
 """
 
 EXAMPLES = r"""
@@ -70,15 +83,11 @@ EXAMPLES = r"""
 RETURN = r"""
 since:
   description:
-    - When the file that takes the machine out was created, if it existed before, in seconds since the epoch.
+    - Since when the machine is out, in seconds since the epoch. If the file that takes it out existed before, the time
+      of that file.
   returned: success
   type: float
   sample: 1788220800.0
-recorded:
-  description: Whether there is a record of what was done.
-  returned: success
-  type: bool
-  sample: true
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -75,7 +75,9 @@ options:
     type: bool
     default: false
   returning:
-    description: With O(state=leased) and O(state=renewed), whether O(run) is about to restore the machine.
+    description:
+      - With O(state=leased) and O(state=renewed), whether O(run) is about to restore the machine. Nothing is claimed
+        for O(owner) then.
     type: bool
     default: false
   owner:

@@ -30,6 +30,13 @@ options:
     type: list
     elements: str
     default: []
+  agent:
+    description:
+      - The command, as a list of arguments, that prints the status of the machine's handler agent as JSON, as
+        C(foghorn-agent status --json) does. What it prints is in RV(agent). If not set, the agent is not asked.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     support: full
@@ -131,6 +138,13 @@ unknown_units:
   type: list
   elements: str
   sample: [ngnix]
+agent:
+  description:
+    - What the machine's handler agent has said of itself, empty if there is none. Of one that runs and does not answer,
+      RV(ignore:problem) alone.
+  returned: success
+  type: dict
+  sample: {in_rotation: true, events: []}
 """
 
 from ansible.module_utils.basic import AnsibleModule

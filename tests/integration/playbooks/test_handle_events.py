@@ -257,7 +257,7 @@ def test_given_a_service_that_does_not_stop_then_its_event_is_never_approved_and
 ) -> None:
     assert everything.approvals("unstoppable") == 0
     assert everything.status == 2
-    assert "FAILED: Check that every service has stopped: These services did not stop: web (exit status 7" in (
+    assert "FAILED: Stop the services: These services did not stop: web (exit status 7" in (
         everything.run.report(everything.host(4))
     )
     assert "web (exit status 7" in everything.run.output.split("TASK [Fail if anything has failed]")[1]

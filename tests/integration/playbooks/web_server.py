@@ -18,6 +18,9 @@ PATIENCE = 60.0
 OWNER = "owner"
 """The file in DIRECTORY that holds the pid of the process which the server must not outlive."""
 
+SEEN_READY = "seen_ready"
+"""The file in DIRECTORY that is there once a probe was answered with 200."""
+
 
 def end_with_owner(directory: Path) -> None:
     """End this process when its owner has: tests may be killed before they tidy up.
@@ -38,6 +41,8 @@ def serve(directory: Path, address: str, port: int) -> None:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             is_down = self.path == "/readyz" and (directory / "out_of_rotation").exists()
+            if self.path == "/readyz" and not is_down:
+                (directory / SEEN_READY).touch()
             self.send_response(503 if is_down else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -1,0 +1,23 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The action rotation_claim. It is documented in the module of its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import failing_if_lost
+
+
+class ActionModule(ActionBase):
+    """Runs the module on the machine: one that cannot be reached has failed, and nobody goes on as if it had not."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Run it."""
+        begun: dict[str, Any] = super().run(tmp, task_vars)
+        return {**begun, **failing_if_lost(lambda: self._execute_module(task_vars=task_vars), "leased or released")}
