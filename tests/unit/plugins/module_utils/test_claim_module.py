@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who is about to restore a machine learns who else wants it out, and claims nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
+from ansible_collections.foghorn.azure_events.plugins.module_utils.claim_module import claim_arguments, run_claim
+
+
+class EndedError(Exception):
+    """What the module ends with."""
+
+
+class Module:
+    """A call of rotation_claim."""
+
+    check_mode = False
+
+    def __init__(self, **params: Any) -> None:
+        run = {"id": "R", "playbook": "handle_events", "by": "bob on ctl", "process": None}
+        self.params = {name: spec.get("default") for name, spec in claim_arguments().items()} | {"run": run} | params
+
+    def exit_json(self, **result: Any) -> None:
+        raise EndedError(result)
+
+    fail_json = exit_json
+
+
+def call(directory: Path, **params: Any) -> dict[str, Any]:
+    with pytest.raises(EndedError) as ended:
+        run_claim(Module(directory=str(directory), **params))
+    result: dict[str, Any] = ended.value.args[0]
+    return result
+
+
+def test_given_a_run_that_restores_then_others_are_named_and_its_own_claim_is_as_it_was(tmp_path: Path) -> None:
+    call(tmp_path, state="leased", owner="handle_events", reason="Reboot")
+    call(tmp_path, state="renewed", owner="by_hand", reason="disk")
+
+    result = call(tmp_path, state="renewed", owner="handle_events", returning=True)
+
+    assert result["others"] == ["by_hand"]
+    assert result["claims"]["handle_events"]["reason"] == "Reboot"
+    assert claims.read(str(tmp_path)).lease["returning"]  # type: ignore[index]

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A machine is out, or back, only once its probe endpoint says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils import probe_file_module
+
+URL = "http://127.0.0.1:8080/readyz"
+
+
+class EndedError(Exception):
+    """What a module ends with."""
+
+
+class Module:
+    """The module's call, and how it has ended."""
+
+    def __init__(self, check_mode: bool = False, **params: Any) -> None:
+        self.check_mode = check_mode
+        self.params = {"takes_out": "present", "url": URL, "url_timeout": 0.0, "noticed_within": 0.0, **params}
+        self.result: dict[str, Any] = {}
+
+    def exit_json(self, **result: Any) -> None:
+        self.result = result
+        raise EndedError
+
+    def fail_json(self, **result: Any) -> None:
+        self.exit_json(failed=True, **result)
+
+
+class Place:
+    """Where the machine keeps its files."""
+
+    def __init__(self, path: Path) -> None:
+        self.marker = path / "out_of_rotation"
+        self.record = path / "state" / "health_probe.json"
+        self.kept = path / "state" / "health_probe.kept"
+
+    def turn(self, rotation: str, **more: Any) -> dict[str, Any]:
+        paths = {"path": str(self.marker), "record": str(self.record), "kept": str(self.kept)}
+        module = Module(rotation=rotation, **paths, **more)
+        with pytest.raises(EndedError):
+            probe_file_module.run_probe_file(module)
+        return module.result
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """Have the endpoint answer like this."""
+    monkeypatch.setattr(probe_file_module, "status_of", lambda _url, _timeout: status)
+
+
+def test_given_an_endpoint_that_fails_when_taken_out_and_succeeds_when_restored_then_nothing_is_left(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, 503)
+    assert place.turn("out")["changed"]
+    assert place.marker.exists()
+    assert place.record.exists()
+
+    answers(monkeypatch, 200)
+    assert place.turn("in")["changed"]
+    assert not place.marker.exists()
+    assert not place.record.exists()
+    assert not place.turn("in")["changed"]
+
+
+def test_given_an_endpoint_that_does_not_care_when_taken_out_then_it_is_a_failure_that_names_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, 200)
+
+    result = place.turn("out")
+
+    assert result["failed"]
+    assert result["msg"] == f"See the probe endpoint fail: {URL}: not so within 0 s: it answers with 200"
+    # The record stays, so that it can be undone.
+    assert place.record.exists()
+
+
+def test_given_an_endpoint_that_does_not_succeed_when_restored_then_the_record_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, 503)
+    place.turn("out")
+
+    result = place.turn("in")
+
+    assert result["msg"] == f"See the probe endpoint succeed: {URL}: not so within 0 s: it answers with 503"
+    assert place.record.exists()
+
+
+def test_given_check_mode_then_nobody_is_asked_and_nothing_changes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, 200)
+    assert place.turn("out", check_mode=True)["changed"]
+    assert not place.marker.exists()
+
+    answers(monkeypatch, 503)
+    place.turn("out")
+    assert place.turn("in", check_mode=True)["changed"]
+    assert place.record.exists()
+
+
+def test_given_a_balancer_that_needs_time_when_restored_then_that_is_waited_for(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    answers(monkeypatch, 503)
+    place.turn("out")
+    answers(monkeypatch, 200)
+
+    place.turn("in", noticed_within=20.0)
+    place.turn("in", noticed_within=20.0)
+
+    assert waited == [20.0]
