@@ -42,7 +42,7 @@ class Place:
         self.kept = path / "state" / "health_probe.kept"
 
     def turn(self, rotation: str, **more: Any) -> dict[str, Any]:
-        paths = {"path": str(self.marker), "record": str(self.record), "kept": str(self.kept)}
+        paths: dict[str, Any] = {"path": str(self.marker), "record": str(self.record), "kept": str(self.kept)}
         module = Module(rotation=rotation, **paths, **more)
         with pytest.raises(EndedError):
             probe_file_module.run_probe_file(module)
