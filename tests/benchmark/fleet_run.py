@@ -9,8 +9,8 @@ announcement until the last of them is drained, stopped and approved. Most of th
 for probes to notice, for Azure to list an event no more. Here these waits are cut short, and what the run takes besides
 is set beside the waits as the defaults and Azure have them: all together may be WAITS_LIMIT times these. With --of they
 are spread over a larger fleet, whose others are idle; how long the look at all of them takes is then set beside Azure's
-notice, and not judged, for it depends on the machine. Then the plan alone, for more hosts than are asked, of readings
-as they come from hosts.
+notice, and not judged, for it depends on the machine. Then how many lines such a run prints, and the plan alone, for
+more hosts than are asked, of readings as they come from hosts.
 
 Other times are processor time, of the process that leads the run and of its workers apart, because other things may run
 on this machine; what the modules themselves take is left out, because they run on the VMs. No SSH is in it: tasks reach
@@ -54,6 +54,9 @@ IDLE_TASKS = 2.0
 """How many tasks an idle host may be sent."""
 WAITS_LIMIT = 1.2
 """How long a group may take until its last host is approved, in terms of the waits that are forced."""
+LINES_LIMIT = 600
+"""How many lines a run may print for LINES_OF hosts of which LINES_HIT are hit, with Ansible's own output."""
+LINES_HIT, LINES_OF = 13, 30
 QUIET = 0.1
 """What other things may take of the processors without much effect on that."""
 
@@ -385,6 +388,8 @@ def run_hit(scratch: Path, hit: int, hosts: int, forks: int) -> int:
         return fail(f"not approved: {missed}; not back: {fleet.not_back()}", busy)
     approved = sorted(approvals[event][0]["at"] - announced for event in events)
     took = approved[-1]
+    if (hit, hosts) == (LINES_HIT, LINES_OF):
+        return judge("lines of output", len(busy.output.splitlines()), LINES_LIMIT)
     if hosts > hit:
         print(f"  from the announcement to the first approval {approved[0]:.0f} s, to the last {took:.0f} s;", end=" ")
         print(f"Azure's usual notice is {NOTICE:.0f} s", flush=True)
@@ -422,6 +427,9 @@ def main() -> int:
     parser.add_argument("--hit", type=int, default=GROUP, help="hosts that are hit at once; 0 leaves this out")
     parser.add_argument("--of", type=int, help="hosts over which those that are hit are spread, if there are others")
     parser.add_argument(
+        "--lines", action=argparse.BooleanOptionalAction, default=True, help="count the lines that a run prints"
+    )
+    parser.add_argument(
         "--plan", type=int, default=1000, help="hosts for which the plan alone is made; 0 leaves it out"
     )
     options = parser.parse_args()
@@ -433,6 +441,8 @@ def main() -> int:
             failed |= run_hit(
                 directory_in(scratch, "hit"), options.hit, max(options.hit, options.of or 0), options.forks[-1]
             )
+        if options.lines:
+            failed |= run_hit(directory_in(scratch, "lines"), LINES_HIT, LINES_OF, options.forks[-1])
         if options.plan:
             failed |= run_plan(directory_in(scratch, "plan"), options.plan, options.forks[-1])
     return failed
