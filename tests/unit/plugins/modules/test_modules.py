@@ -71,6 +71,7 @@ ON_WINDOWS = {"imds": ["win_scheduled_event_approve", "win_scheduled_events_info
 WRAPPED = [
     "health_probe_file",
     "ordered_services",
+    "rotation_claim",
     "rotation_claim_info",
     "vmss_rolling_upgrade",
     "vmss_terminate_notification",

@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""What playbooks ask outside of the steps of a run: of variables, of one host, and of Azure's image upgrades."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...module_utils.scheduled_events.text import plain
+from ..tags import mistakes_in_tags
+from .claims import describe_run
+from .orders import view_asked
+from .os_upgrades import UpgradeOptions, decide, note_member
+from .plan import PlanError
+from .reading import UNREADABLE
+from .status import describe_status
+from .steps import Call, as_plain
+from .variables import mistakes
+
+
+def begun(call: Call) -> dict[str, Any]:
+    """Tell this run from all others, and say how it stands to a host that is given."""
+    run = describe_run(call.arguments["playbook"], call.arguments["job"])
+    try:
+        return {"run": run, "lease_view": view_asked(call.arguments, run)}
+    except UNREADABLE as error:
+        raise PlanError("what the host has answered cannot be read: %s" % error) from error
+
+
+def upgrades(call: Call) -> dict[str, Any]:
+    """Say what is to be done about what Azure asks before it upgrades an image."""
+    found = [
+        {
+            "resource_group": one["resource_group"],
+            "name": one["name"],
+            "events": answer.get("events") or [],
+            "failure": "" if "events" in answer else plain(str(answer.get("msg") or "no answer")),
+        }
+        for one, answer in zip(call.arguments["scale_sets"], call.arguments["answers"], strict=False)
+    ]
+    members = {
+        name: note_member(member, call.arguments["run"]) for name, member in call.arguments["members"].items() if member
+    }
+    return decide(found, members, UpgradeOptions(**call.arguments["options"]), call.now)
+
+
+def status(call: Call) -> dict[str, Any]:
+    """Say of each host whether it is out of rotation, why, and what to do next."""
+    lines = [
+        line
+        for name, host in call.arguments["reports"].items()
+        for line in describe_status(
+            name,
+            host["found"],
+            host.get("agent"),
+            host.get("traces") or (),
+            host.get("answer"),
+            tuple(call.arguments["inventory"]),
+        )
+    ]
+    return {"lines": as_plain(lines)}
+
+
+def checked(arguments: Mapping[str, Any], hostvars: Any) -> dict[str, Any]:
+    """Name what is wrong with the variables of hosts, and with the tags of the run."""
+    found = mistakes(
+        [hostvars[name] for name in arguments["hosts"]],
+        arguments["arguments"],
+        tuple(arguments["prefixes"]),
+        tuple(arguments["roles"]),
+        tuple(arguments["alike"]),
+    )
+    found += mistakes_in_tags()
+    return {"failed": True, "msg": as_plain(found)} if found else {}
+
+
+QUESTIONS: Mapping[str, Callable[[Call], dict[str, Any]]] = {"begun": begun, "upgrades": upgrades, "status": status}

@@ -1,0 +1,253 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""The steps of a run, as playbooks take them: each reads what is kept of the run, goes on with it, and keeps it."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...module_utils.scheduled_events.text import plain
+from ..later_jobs import LaterJobs, later_jobs_of
+from .balancers import of_host, read_balancers
+from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
+from .left_out import forget, names_in, note
+from .news import changes, summary
+from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports
+from .plan import Plan
+from .policy import read_policy
+from .reading import check_alike, read_host
+from .report import describe_plan
+from .run import Run, Step, advance, begin, begin_turn, hand_over, may_be_handed_over, still_leased
+from .run_file import Kept, read, read_run, write, write_run
+
+# What is known of the hosts that are not asked is in a file beside that of the run.
+_FLEET = "_fleet"
+# So many rounds stand side by side at most: each that is left over when all is done is told as skipped.
+_MOST_ROUNDS = 32
+
+_HANDED_OVER = "job %d of this template, which waits in the queue, goes on with it"
+_ENDS = (
+    "Job %d of this template waits in the queue, and nothing is left for this job but to wait as well: it ends now, and"
+    " job %d goes on"
+)
+
+
+class Call(NamedTuple):
+    """What a playbook wants."""
+
+    path: str
+    """Where the run is kept."""
+    arguments: Mapping[str, Any]
+    """Those of maintenance_step."""
+    now: float
+    """Seconds since the epoch."""
+    is_dry: bool
+    """Whether nothing is to be changed."""
+    warn: Callable[[str], None]
+
+
+def listed(call: Call) -> dict[str, Any]:
+    """Note all hosts by what the inventory says of them, and say whom to ask about them."""
+    hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in call.arguments["variables"].items()]
+    write(call.path + _FLEET, hosts)
+    azure = next((host["azure"]["host"] for host in hosts if host["azure"]), "localhost")
+    return {
+        "vm_ids": list(dict.fromkeys(host["resource_id"] for host in hosts if host["resource_id"])),
+        "haproxys": balancers_to_ask(hosts)["haproxys"],
+        "host": azure,
+    }
+
+
+def chosen(call: Call) -> dict[str, Any]:
+    """Choose which hosts to ask themselves."""
+    directory = os.path.expanduser(call.arguments["directory"])
+    contacts = choose_contacts(
+        read(call.path + _FLEET),
+        call.arguments["haproxys"],
+        call.arguments["announced"],
+        names_in(directory),
+        keeps_list=call.arguments["is_kept"],
+    )
+    fleet = {
+        "resting": contacts.resting,
+        "answers": call.arguments["haproxys"],
+        "directory": directory,
+        "lines": contacts.lines,
+        "asked_at": call.now,
+    }
+    write(call.path + _FLEET, fleet)
+    # With nobody to ask there is a plan all the same.
+    return {
+        "contacts": contacts.names,
+        "planned": {} if contacts.names else planned(call),
+        "lines": as_plain(contacts.lines),
+    }
+
+
+def asked(call: Call) -> dict[str, Any]:
+    """Note what hosts have answered, and say which balancers to ask about them, and which other hosts."""
+    readings = [
+        note_asked(name, asked or {}, call.arguments["run"]) for name, asked in call.arguments["reports"].items()
+    ]
+    fleet = _read_fleet(call.path)
+    others: list[str] = []
+    if fleet:
+        readings = [*(read(call.path) if os.path.exists(call.path) else ()), *readings]
+        names = {reading["name"] for reading in readings}
+        fleet["resting"] = [host for host in fleet["resting"] if host["name"] not in names]
+        others = others_to_ask(fleet["resting"], readings, fleet["answers"])
+        fleet["lines"] += describe_others(others)
+        write(call.path + _FLEET, fleet)
+    write(call.path, readings)
+    to_ask = balancers_to_ask(readings)
+    answered = {answer["__balancer"]["name"] for answer in fleet["answers"]} if fleet else ()
+    return {
+        **to_ask,
+        "haproxys": [one for one in to_ask["haproxys"] if one["name"] not in answered],
+        "others": others,
+    }
+
+
+def planned(call: Call) -> dict[str, Any]:
+    """Begin the run, and say what is planned."""
+    readings = read(call.path) if os.path.exists(call.path) else []
+    check_alike(readings)
+    fleet = _read_fleet(call.path)
+    resting = fleet["resting"] if fleet else []
+    answers = [*(fleet["answers"] if fleet else ()), *call.arguments["haproxys"]]
+    balancers = read_balancers([*readings, *resting], answers, call.arguments["azure"], call.arguments["beyond"])
+    hosts = [known_host(reading, balancers, call.arguments["moves"], call.now) for reading in readings]
+    out_directory = ""
+    if fleet:
+        asked = [of_host(reading, balancers) for reading in readings]
+        counted = share_a_group([of_host(host, balancers) for host in resting], asked)
+        hosts += [read_host(host) for host in counted]
+    if fleet and not call.is_dry:
+        out_directory = fleet["directory"]
+        forget(out_directory, [host["name"] for host in readings if is_back(host)])
+    run = begin(
+        hosts,
+        read_policy(call.arguments["policy"]),
+        call.now,
+        has_more=any(reading["has_more"] for reading in readings),
+        predicts=call.is_dry,
+        moves=call.arguments["moves"],
+        remarks=balancers.remarks,
+    )
+    write_run(call.path, Kept(run, balancers, out_directory))
+    return {
+        "lines": as_plain([*(_describe_news(fleet, call.now) if fleet else ()), *describe_plan(run.plan, call.now)]),
+        "status": plain(summary(run)),
+        "turns": run.plan.turns,
+        "involved": list(dict.fromkeys([*run.plan.involved, *run.results()])),
+        "hosts": [reading["name"] for reading in readings],
+        "plan": {
+            "batches": run.plan.batches,
+            "held": run.plan.held,
+            "passed_over": run.plan.passed_over,
+            "unanswered": run.plan.unanswered,
+        },
+    }
+
+
+def advanced(call: Call) -> dict[str, Any]:
+    """Go on with the turn of the hosts that report."""
+    kept = read_run(call.path, read_policy(call.arguments["policy"]))
+    reports = call.arguments["reports"]
+    before = begin_turn(kept.run, _turn_of(kept.run, reports))
+    # Orders of a turn that was cut short are not carried out any more.
+    news = (
+        read_reports(before, reports, kept.balancers, call.now, call.arguments["run"])
+        if before.turn == kept.run.turn
+        else []
+    )
+    run, orders = advance(before, news, call.now)
+    lines = _decided(before.batch, run.batch, call.now)
+    later = later_jobs_of(call.arguments["run"])
+    heeds = later is not None and later.is_known() and may_be_handed_over(run, call.now)
+    number = _next_job(later, call.warn) if later and heeds else None
+    if number is not None:
+        run, orders, lines = hand_over(run, _HANDED_OVER % number), [], [*lines, _ENDS % (number, number)]
+    write_run(call.path, kept._replace(run=run))
+    if kept.out_directory:
+        # Before the first thing is done to them, wherever this run may die.
+        note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
+        forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
+    ordered = {order.host: order_as_dict(order, call.now) for order in orders}
+    if ordered:
+        next(iter(ordered.values()))["heeds_later_jobs"] = heeds
+    return {
+        "orders": ordered,
+        "lines": as_plain(lines),
+        "news": as_plain(changes(before, run, call.now)),
+        "status": plain(summary(run)),
+        "is_over": not orders,
+        "rounds": min(run.given, _MOST_ROUNDS),
+        "longest_step": run.longest_step,
+    }
+
+
+def ended(call: Call) -> dict[str, Any]:
+    """Say what became of all."""
+    run = read_run(call.path, read_policy(call.arguments["policy"])).run
+    return {
+        "orders": {order.host: order_as_dict(order, call.now) for order in still_leased(run)},
+        "report": as_plain(run.report()._asdict()),
+    }
+
+
+def _next_job(later: LaterJobs, warn: Callable[[str], None]) -> int | None:
+    """Which job goes on with what is left; None if none is known of."""
+    try:
+        return later.next()
+    except (OSError, ValueError) as error:
+        why = "The controller does not say whether a later job waits, and this one goes on: %s" % error
+        warn(why)
+        return None
+
+
+def _read_fleet(path: str) -> dict[str, Any] | None:
+    """What is known of the hosts that are not asked; None if all are."""
+    if not os.path.exists(path + _FLEET):
+        return None
+    fleet: dict[str, Any] = read(path + _FLEET)
+    return fleet
+
+
+def _describe_news(fleet: Mapping[str, Any], now: float) -> list[str]:
+    age = "Azure was asked %d s ago. What it lists may lag behind by minutes" % max(0.0, now - fleet["asked_at"])
+    return [*fleet["lines"], age]
+
+
+def _turn_of(run: Run, names: Mapping[str, Any]) -> int:
+    """Which turn has these hosts."""
+    return next(number for number, turn in enumerate(run.plan.turns) if not names.keys().isdisjoint(turn))
+
+
+def _decided(before: Plan | None, batch: Plan | None, now: float) -> list[str]:
+    """What to tell of a decision: which hosts of the batch stay in service, or wait, and why; nothing twice."""
+    if batch is None or batch == before:
+        return []
+    waited = before.why_waiting if before else {}
+    if not (batch.held or batch.shortfalls or batch.missed or batch.why_waiting != waited):
+        return []
+    return describe_plan(batch, now)
+
+
+def as_plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {str(name): as_plain(one) for name, one in value.items()}
+    return [as_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+STEPS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
+    "listed": listed,
+    "chosen": chosen,
+    "asked": asked,
+    "planned": planned,
+    "advanced": advanced,
+    "ended": ended,
+}
