@@ -13,8 +13,8 @@ author:
 description:
   - Records the change and then makes it, in one call. The restore follows the record, whatever the options are then.
   - A machine that somebody else has taken out is left alone, without a record.
-  - Waits until the endpoint answers as it should, if O(url) is set. It does not wait for the connections of the machine.
-    The role P(foghorn.azure_events.load_balancer_removal#role) does.
+  - Waits until the endpoint answers as it should, if O(url) is set. It does not wait for connections to end. The role
+    P(foghorn.azure_events.load_balancer_removal#role) does.
   - If the machine is unreachable, the module fails, so that a C(rescue) can handle it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes

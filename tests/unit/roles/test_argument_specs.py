@@ -31,9 +31,10 @@ def read_by_restore(role: str) -> set[str]:
     through = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
     files = list((ROLES / role / "tasks").rglob("*.yml"))
     tasks = [path for path in files if path.stem.endswith("restore")]
-    # And what these include from above them.
+    # And what these include from above them, or by an expression that names it.
     text = "".join(path.read_text(encoding="utf-8") for path in tasks)
-    tasks += [path for path in files if "/%s\n" % path.name in text and path not in tasks]
+    named = [path for path in files if "/%s\n" % path.name in text or "'%s'" % path.name in text]
+    tasks += [path for path in named if path not in tasks]
     found: set[str] = set()
     pending = [word for path in tasks for word in words(path.read_text(encoding="utf-8"))]
     while pending:

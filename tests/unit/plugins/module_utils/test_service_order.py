@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
+import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.service_order import (
     Stretch,
     World,
@@ -48,14 +50,57 @@ class Machine:
         return World(self.run, lambda _url, _timeout: self.status, lambda: self.now, self.sleep)
 
 
-def test_given_enough_time_then_each_may_take_its_timeout_and_with_less_its_reserve_and_its_share() -> None:
-    ahead = [service("web", timeout=60, reserve=10), service("db", timeout=120, reserve=60)]
+Times = list[tuple[float, float]]
+"""Of each service, its timeout and its reserve."""
 
-    assert share(ahead, float("inf")) == 60
-    assert share(ahead, 180) == 60
-    assert share(ahead, 125) == 10 + 25
-    assert share(ahead, 65) == 5
-    assert share(ahead, 30) == 0
+
+def limit(times: Times, left: float, number: int = 0) -> int:
+    return share([{"timeout": timeout, "reserve": reserve} for timeout, reserve in times[number:]], left)
+
+
+@pytest.mark.parametrize(
+    ("times", "left", "expected"),
+    [
+        ([(90, 0)], float("inf"), 90),
+        ([(90, 0), (30, 0)], 120, 90),
+        ([(90, 0), (30, 0)], 60, 45),
+        ([(600, 0), (60, 60)], 100, 40),
+        ([(600, 10), (60, 60)], 100, 40),
+        ([(600, 10), (60, 60)], 65, 5),
+        ([(600, 10), (60, 60)], 60, 0),
+        ([(60, 60)], 45, 45),
+        ([(60, 60)], 60, 60),
+        ([(60, 0)], -1, 0),
+    ],
+)
+def test_given_time_when_a_service_stops_then_it_leaves_what_is_reserved_and_the_shares_of_the_others(
+    times: Times, left: float, expected: float
+) -> None:
+    assert limit(times, left) == expected
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_given_services_that_use_up_their_time_when_they_stop_then_all_have_stopped_by_the_deadline(seed: int) -> None:
+    chance = random.Random(seed)
+    times = [(timeout, timeout * chance.random()) for timeout in (chance.uniform(1, 900) for _ in range(4))]
+    left = chance.uniform(-10, 4000)
+    used = 0
+    for number, (timeout, _reserve) in enumerate(times):
+        seconds = limit(times, left - used, number)
+        assert 0 <= seconds <= timeout
+        used += seconds
+
+    assert used <= max(0.0, left)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_given_a_reserve_that_fits_when_those_before_use_all_their_time_then_the_last_has_it(seed: int) -> None:
+    chance = random.Random(seed)
+    reserve = chance.randint(1, 900)
+    times: Times = [(chance.uniform(1, 900), 0), (900, reserve)]
+    left = reserve + chance.uniform(0, 900)
+
+    assert limit(times, left - limit(times, left), 1) >= reserve
 
 
 def test_given_services_when_stopped_then_one_after_the_other_by_its_command_or_as_a_unit() -> None:
