@@ -47,7 +47,7 @@ class ActionModule(ActionBase):
             )
             if said.get("failed"):
                 return {**begun, **said}
-            answer = read_answer(said, services, is_stop)
+            answer = read_answer(said, services, is_stop, not arguments["after"])
             wrong = judge(answer, is_stop, bool(self._task.check_mode))
         except ServiceError as error:
             return {**begun, "failed": True, "msg": "graceful_shutdown_services%s" % plain(str(error))}

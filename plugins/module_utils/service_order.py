@@ -98,6 +98,7 @@ def stop(services: Sequence[Service], before: Stretch, why: str, seconds: float,
             failures.append("%s (%s)" % (service["name"], why))
             if service["on_failure"] == ABORT:
                 return Stretch(tuple(failures), tuple(ignored), service["name"], tried=tried)
+    failures += _lost(before)
     return Stretch(tuple(failures), tuple(ignored), tried=tried)
 
 
@@ -126,7 +127,12 @@ def start(services: Sequence[Service], up: Collection[str], before: Stretch, why
         why = why or unhealthy(service["healthy"], world)
         if why:
             failures.append("%s (%s)" % (name, why))
-    return Stretch(tuple(failures), tried=tried)
+    return Stretch((*failures, *_lost(before)), tried=tried)
+
+
+def _lost(before: Stretch) -> List[str]:
+    """The service to go on behind, if there is no such service: then nothing was done."""
+    return ["%s (it is none of the services now)" % before.next] if before.next else []
 
 
 def unhealthy(healthy: Mapping[str, Any], world: World) -> str:

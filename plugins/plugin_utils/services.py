@@ -35,7 +35,9 @@ class Answer(NamedTuple):
     """The service that tasks stop or start now: `name`, `tasks`, and the `seconds` that they have."""
     changed: bool
     is_complete: bool
-    """Whether it has said all of that."""
+    """Whether it has said which services it means, and how far it has come."""
+    expected: list[dict[str, Any]]
+    """The services whose state it has to say."""
 
 
 _COMMANDS = ("stop", "start", "status")
@@ -83,7 +85,7 @@ def _read_all(entries: Any) -> tuple[list[dict[str, Any]], list[str]]:
     return services, mistakes
 
 
-def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_stop: bool) -> Answer:
+def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_stop: bool, is_first: bool) -> Answer:
     """Read what a machine says of its services. One that was taken over may say anything.
 
     Commands and checks run on the machine, so that its record decides them, whatever the variables say by now. Files of
@@ -91,6 +93,7 @@ def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_st
 
     :param own: the services that the operator names, as `read_services` returns them
     :param is_stop: whether they are stopped; if not, those of the machine's record are started
+    :param is_first: whether this is the first stretch, before which nobody knows which of them run
     :raises ServiceError: if tasks are to stop or start a service and the operator names none
     """
     states = said.get("states")
@@ -100,13 +103,18 @@ def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_st
     services = [dict(one) for one in own if one["name"] in names] if is_stop else [dict(one) for one in named]
     given = said.get("stretch")
     stretch = _read_stretch(given if isinstance(given, Mapping) else {})
+    # A service that the machine leaves out must not count as stopped. After the first stretch it says nothing more of
+    # those whose failure does not count.
+    judged = [dict(one) for one in own if is_first or one["on_failure"] != IGNORE] if is_stop else services
+    is_told = (is_stop and is_first) or not stretch["next"]
     return Answer(
         services,
         {str(name): str(state) for name, state in states.items()} if isinstance(states, Mapping) else {},
         stretch,
         _next(str(said.get("stranger") or ""), stretch, own, is_stop),
         bool(said.get("changed")),
-        isinstance(given, Mapping),
+        isinstance(given, Mapping) and isinstance(told, list),
+        [one for one in judged if is_told and service_states.is_asked(one)],
     )
 
 
@@ -146,20 +154,23 @@ def judge(answer: Answer, is_stop: bool, is_dry: bool) -> str:
     :param is_dry: whether nothing was stopped or started
     """
     unknown = problem((), answer.states)
-    if answer.next or unknown:
+    if unknown:
         return unknown
-    if answer.stretch["failures"]:
+    if answer.stretch["failures"] and not answer.next:
         what = ", ".join(answer.stretch["failures"])
         if not is_stop:
             return "These services did not start: %s" % what
         aborted = answer.stretch["aborted"]
         left = ". Those after %s were left running" % aborted if aborted else ""
         return "These services did not stop: %s%s" % (what, left)
-    counting = [one for one in answer.services if not is_stop or one["on_failure"] != IGNORE]
-    asked = [one for one in counting if service_states.is_asked(one)]
-    unanswered = silent(asked, answer.states) if answer.is_complete else "The machine did not say what it has done"
-    expected = ANY if is_dry else STOPPED if is_stop else RUNNING
-    return unanswered or problem(asked, answer.states, expected)
+    if not answer.is_complete:
+        return "The machine did not say what it has done"
+    unanswered = silent(answer.expected, answer.states)
+    if unanswered:
+        return unanswered
+    counting = [one for one in answer.expected if not is_stop or one["on_failure"] != IGNORE]
+    expected = ANY if is_dry or answer.next else STOPPED if is_stop else RUNNING
+    return problem(counting, answer.states, expected)
 
 
 def silent(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> str:

@@ -161,6 +161,15 @@ def test_given_one_for_tasks_when_stopped_then_the_stretch_ends_there_and_the_ne
     assert machine.ran[1:] == ["90 stop disk"]
 
 
+def test_given_a_place_to_go_on_that_there_is_not_then_nothing_is_run_and_that_is_a_failure() -> None:
+    machine = Machine()
+    lost = Stretch((), next="dbb")
+
+    assert stop([service("db")], lost, "", 300, machine.world).failures == ("dbb (it is none of the services now)",)
+    assert start([service("db")], [], lost, "", machine.world).failures == ("dbb (it is none of the services now)",)
+    assert machine.ran == []
+
+
 def test_given_what_was_stopped_when_started_then_what_does_not_run_yet_and_failures_are_named() -> None:
     machine = Machine("app")
 

@@ -144,7 +144,7 @@ COME_TO_DATABASE = {"stretch": {"next": "db", "seconds": 80000, "failures": []},
 def test_given_a_machine_that_names_files_of_tasks_when_it_is_read_then_the_operator_s_are_taken_and_his_time(
     is_stop: bool, path: str
 ) -> None:
-    answer = read_answer(COME_TO_DATABASE, read_services([DATABASE]), is_stop)
+    answer = read_answer(COME_TO_DATABASE, read_services([DATABASE]), is_stop, is_first=False)
 
     assert answer.next == {"name": "db", "tasks": path, "seconds": 2000}
 
@@ -154,16 +154,16 @@ def test_given_a_machine_whose_service_is_started_by_tasks_and_the_operator_name
     said: dict[str, Any],
 ) -> None:
     with pytest.raises(ServiceError, match="'db' is started by tasks, and this variable has no start_tasks"):
-        read_answer(said, read_services(["nginx", {"name": "db", "stop": ["x"]}]), is_stop=False)
+        read_answer(said, read_services(["nginx", {"name": "db", "stop": ["x"]}]), is_stop=False, is_first=True)
 
 
 WEB = {"name": "web", "status": ["test"]}
 TOY = {"name": "toy", "status": ["test"], "on_failure": "ignore"}
 
 
-def judged(is_stop: bool = True, is_dry: bool = False, **said: Any) -> str:
+def judged(is_stop: bool = True, is_dry: bool = False, is_first: bool = True, **said: Any) -> str:
     own = read_services([WEB, TOY])
-    return judge(read_answer({"services": own, **said}, own, is_stop), is_stop, is_dry)
+    return judge(read_answer({"services": own, **said}, own, is_stop, is_first), is_stop, is_dry)
 
 
 DONE = {"failures": [], "ignored": [], "aborted": "", "next": ""}
@@ -195,14 +195,33 @@ def test_given_failures_when_judged_then_they_are_named_and_what_was_left_runnin
     assert judged(is_stop=False, states={}, stretch=failed) == "These services did not start: web (out of time)"
 
 
+SILENT = "The machine did not say what it has done"
+SILENT_ABOUT_WEB = "The machine did not say whether these services run: web"
+
+
+def test_given_a_machine_that_leaves_a_service_out_when_it_comes_to_one_for_tasks_then_that_is_no_answer() -> None:
+    own = read_services([WEB, DATABASE])
+
+    assert judge(read_answer(COME_TO_DATABASE, own, is_stop=True, is_first=True), True, False) == SILENT_ABOUT_WEB
+    said = {**COME_TO_DATABASE, "states": {"web": "stopped"}}
+    assert judge(read_answer(said, own, is_stop=True, is_first=True), True, False) == ""
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({}, "The machine did not say what it has done"),
-        ({"states": {"web": "stopped"}}, "The machine did not say what it has done"),
-        ({"states": {}, "stretch": DONE}, "The machine did not say whether these services run: web"),
-        ({"states": {"web": "gone"}, "stretch": DONE}, "The machine did not say whether these services run: web"),
-        ({"states": "web", "stretch": 5}, "The machine did not say what it has done"),
+        ({}, SILENT),
+        ({"states": {"web": "stopped"}}, SILENT),
+        ({"states": {}, "stretch": DONE}, "The machine did not say whether these services run: web, toy"),
+        ({"states": {"web": "gone", "toy": "running"}, "stretch": DONE}, SILENT_ABOUT_WEB),
+        ({"states": {"toy": "stopped"}, "stretch": DONE, "services": []}, SILENT_ABOUT_WEB),
+        ({"states": {}, "stretch": DONE, "is_first": False, "services": []}, SILENT_ABOUT_WEB),
+        ({"states": {"web": "stopped", "toy": "stopped"}, "stretch": DONE, "services": None}, SILENT),
+        (
+            {"states": {"web": "running", "toy": "stopped"}, "stretch": DONE, "services": []},
+            "These services are still running although their stop succeeded: web",
+        ),
+        ({"states": "web", "stretch": 5}, SILENT),
     ],
 )
 def test_given_a_machine_that_answers_something_else_when_judged_then_nothing_counts_as_stopped(
