@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,7 +118,9 @@ def test_given_a_balancer_that_needs_time_when_restored_then_that_is_waited_for(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("time.sleep", waited.append)
+    # The module's own, for threads of other tests sleep as well.
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=waited.append)
+    monkeypatch.setattr(probe_file_module, "time", clock)
     answers(monkeypatch, 503)
     place.turn("out")
     answers(monkeypatch, 200)
