@@ -65,6 +65,8 @@ systemctl disable --quiet haproxy.service nginx.service
 systemctl mask --quiet console-getty.service apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer
 systemctl mask --quiet e2scrub_all.timer e2scrub_reap.service fstrim.timer
 rm -rf /var/cache/apt/archives /var/lib/apt/lists
+# mmdebstrap empties /run, and an image that was never booted has what its packages made there.
+mkdir -p /run/systemd
 """
 
 # What they begin to run, and have made, is the scenario's to begin and to make.
