@@ -18,10 +18,11 @@ import stat
 import time
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
+from .files import new_name, write_text
 from .scheduled_events.text import harmless_line
 
 FILE = "claims.json"
-_NEW = ".claims.json.new"
+_NEW = new_name(FILE)
 _LOCK = ".claims.lock"
 # Seconds. A change takes milliseconds: a process that holds the lock for longer is stopped, or hangs on its disk.
 _LOCKED_WITHIN = 20.0
@@ -359,20 +360,5 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
             with contextlib.suppress(OSError):
                 os.rmdir(directory)
             return
-    new = os.path.join(directory, _NEW)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(new)
     # Everybody may read which owners have the machine out.
-    with open(
-        os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "w", encoding="utf-8"
-    ) as stream:
-        json.dump(state.as_dict(), stream)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(new, path)
-    # The new name must outlast a power cut as well.
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    write_text(path, json.dumps(state.as_dict()), 0o644)
