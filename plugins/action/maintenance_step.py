@@ -21,6 +21,7 @@ from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import VARIABLES
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS, checked
@@ -42,7 +43,7 @@ ARGUMENTS = {
     "haproxys": {"type": "list", "elements": "dict", "default": []},
     "azure": {"type": "dict"},
     "beyond": {"type": "dict", "default": {}},
-    "moves": {"type": "bool", "default": False},
+    "demand": {"type": "str", "default": "", "choices": ["", *(kind.value for kind in DemandKind)]},
     "hosts": {"type": "list", "elements": "str", "default": []},
     "announced": {"type": "dict", "default": {}},
     "directory": {"type": "str", "default": ""},

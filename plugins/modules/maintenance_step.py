@@ -69,10 +69,11 @@ options:
     description: By the hosts that a limit leaves out of the run, their groups.
     type: dict
     default: {}
-  moves:
-    description: Whether Azure is to move the hosts because the operator wants it.
-    type: bool
-    default: false
+  demand:
+    description: What is demanded of the hosts of this run; empty if it is about their events.
+    type: str
+    default: ""
+    choices: ["", move, upgrade]
   hosts:
     description: The names of all hosts of a fleet, or of those whose variables are to be checked.
     type: list

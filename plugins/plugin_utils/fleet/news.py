@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from .balancers import few
+from .demand import NO_LIMIT
 from .plan import GroupState, count_groups
 from .policy import start_of
 from .run import HostRun, Run, Step
@@ -71,7 +72,7 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
             elif event_id in host.result.not_approved:
                 yield "not approved %s: %s" % (event_id, host.result.not_approved[event_id])
     elif before.step is Step.MOVE and not run.predicts:
-        yield "moved to another host"
+        yield str((host.progress or {}).get("outcome", ""))
     if host.result.restored and not before.result.restored:
         yield "back in rotation (%s)" % _counted(host, groups)
     elif host.result.stays_out and not before.result.stays_out:
@@ -80,6 +81,8 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
 
 def _ahead(host: HostRun, now: float) -> str:
     """What is ahead of a host, and in how long."""
+    if host.host_plan is not None and host.host_plan.demand is not None:
+        return host.host_plan.reason
     told = []
     for event in host.host_plan.events if host.host_plan else ():
         start = start_of(event) if event.is_scheduled else None
@@ -101,9 +104,15 @@ def _limits(host: HostRun) -> dict[str, str]:
     host_plan = host.host_plan
     return {
         "until": _time(host.until),
-        "drained_by": _time(host_plan.drained_by if host_plan else None),
-        "stopped_by": _time(host_plan.stopped_by if host_plan else None),
+        "drained_by": _limit(host_plan.drained_by if host_plan else None),
+        "stopped_by": _limit(host_plan.stopped_by if host_plan else None),
     }
+
+
+def _limit(instant: float | None) -> str:
+    # A service that is to stop within some seconds has its limit that much earlier.
+    has_limit = instant is None or instant < NO_LIMIT / 2
+    return " until %s" % _time(instant) if has_limit else ""
 
 
 def _time(instant: float | None) -> str:
@@ -113,9 +122,9 @@ def _time(instant: float | None) -> str:
 
 _WAITS = {
     Step.WAIT: "for room until %(until)s",
-    Step.DRAIN: "for its connections until %(drained_by)s",
-    Step.STOP: "for its services to stop until %(stopped_by)s",
-    Step.MOVE: "for Azure to move it",
+    Step.DRAIN: "for its connections%(drained_by)s",
+    Step.STOP: "for its services to stop%(stopped_by)s",
+    Step.MOVE: "for Azure",
     Step.WATCH: "for the end of its event",
     Step.SEE_BACK: "for its agent",
     Step.PUT_BACK: "for its services to start",

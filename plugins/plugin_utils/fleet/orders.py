@@ -16,6 +16,7 @@ from ...module_utils.scheduled_events.event import Event
 from ..trust import describe_forgery, forged
 from .balancers import Balancers, of_host
 from .claims import describe_others, lease_view, view_as_dict
+from .demand import NO_LIMIT, Demand, DemandKind
 from .plan import Host
 from .policy import start_of
 from .reading import UNREADABLE, note_host, note_unreadable, read_host, read_reading
@@ -51,7 +52,7 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
         "is_ours": order.is_ours,
         "was_silent": order.was_silent,
         "vm_name": host_plan.vm_name if host_plan else None,
-        "reason": ", ".join("%s %s" % (event.event_type, event.event_id) for event in events),
+        "reason": host_plan.reason if host_plan else "",
         "removes": bool(host_plan and host_plan.remove),
         "drained_by": host_plan.drained_by if host_plan else now,
         "stopped_by": host_plan.stopped_by if host_plan else now,
@@ -70,31 +71,24 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
     }
 
 
-def read_reports(
-    run: Run, raw: Mapping[str, Raw], balancers: Balancers, now: float, this_run: Raw
-) -> list[OrderReport]:
+def read_reports(run: Run, raw: Mapping[str, Raw], balancers: Balancers, this_run: Raw) -> list[OrderReport]:
     """Read what became of the orders that were given last.
 
     :param raw: by host, what the playbook says of it: the `number` of its order, and the `answer` of the task that
         carries it out; or with `failed`, that of the `task` that has failed
-    :param now: seconds since the epoch
     :param this_run: what tells the run from others, see `describe_run`
     """
     given = {name: host.step for name, host in run.hosts.items() if host.is_given}
-    return [
-        _read_report(name, step, raw.get(name) or {}, run, balancers, now, this_run) for name, step in given.items()
-    ]
+    return [_read_report(name, step, raw.get(name) or {}, run, balancers, this_run) for name, step in given.items()]
 
 
-def _read_report(
-    name: str, step: Step, raw: Raw, run: Run, balancers: Balancers, now: float, this_run: Raw
-) -> OrderReport:
+def _read_report(name: str, step: Step, raw: Raw, run: Run, balancers: Balancers, this_run: Raw) -> OrderReport:
     if raw.get("number") != run.number:
         return OrderReport(name, step, is_cut_short=True)
     try:
         answer = raw.get("answer") or {}
         if step is Step.ASK:
-            return _read_asked(name, answer, balancers, run.moves, now, this_run)
+            return _read_asked(name, answer, balancers, run.demand, this_run)
         report = OrderReport(name, step, failure=_failure(step, raw, answer))
         return _READ[step](report, raw, answer) if step in _READ else report
     except UNREADABLE as error:
@@ -154,84 +148,49 @@ def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
     why = reading["refused"]
     if not why and answer.get("events") is None:
         why = str(answer.get("msg") or "no answer")
-    return dict(reading, failure="Read the events: %s" % why if why else "", demand=asked.get("demand"))
+    demand = {} if forgery else asked.get("demand") or {}
+    return dict(reading, failure="Read the events: %s" % why if why else "", demand=demand)
 
 
-def known_host(reading: Raw, balancers: Balancers, moves: bool, now: float) -> Host:
-    """What is known of a host, together with what balancers say, and what the operator wants done to it."""
+def known_host(reading: Raw, balancers: Balancers, kind: DemandKind | None) -> Host:
+    """What is known of a host, together with what balancers say, and what is demanded for it.
+
+    :param kind: what the run demands; None if it is about events
+    """
     host = read_host(of_host(reading, balancers))
-    return _as_demanded(host, reading.get("demand") or {}, now) if moves else host
+    return host if kind is None else _for_demand(host, kind, reading["demand"])
 
 
-def _read_asked(name: str, asked: Raw, balancers: Balancers, moves: bool, now: float, this_run: Raw) -> OrderReport:
+def _read_asked(name: str, asked: Raw, balancers: Balancers, kind: DemandKind | None, this_run: Raw) -> OrderReport:
     reading = note_asked(name, asked, this_run)
-    host = known_host(reading, balancers, moves, now)
-    return OrderReport(name, Step.ASK, failure=reading["failure"], reading=host)
+    return OrderReport(name, Step.ASK, failure=reading["failure"], reading=known_host(reading, balancers, kind))
 
 
-def _as_demanded(host: Host, demand: Raw, now: float) -> Host:
-    """The operator has decided: what Azure has announced has no say, nor have an agent and an earlier run.
+def _for_demand(host: Host, kind: DemandKind, asked: Raw) -> Host:
+    """A host of a run that is about a demand: its events and its agent have no say.
 
-    What somebody else has taken out is his to bring back, and so is what an earlier run has left, of which nobody knows
-    whether it was moved.
+    Whoever else has taken a host out restores it. An earlier run for moves does not know whether Azure has moved the
+    host that it has left, and leaves that to the operator. An earlier run for upgrades has left its hosts to this one,
+    even when a host has lost its claims with its disk.
     """
-    agent = host.agent or {}
-    if demand.get("is_upgrade"):
-        return _as_upgraded(host, demand, now)
+    agent_is_out = not (host.agent or {}).get("in_rotation", True)
+    is_resumed = kind is DemandKind.UPGRADE
     return host._replace(
-        events=(_redeployment(host.vm_name, now),) if demand.get("is_due") and host.vm_name else (),
-        is_drained=host.is_drained or host.was_left or not agent.get("in_rotation", True),
-        was_left=False,
+        events=(),
+        demand=_read_demand(host, kind, asked) if asked.get("is_due") else None,
+        not_demanded=str(asked.get("reason") or ""),
+        is_drained=host.is_drained or agent_is_out or (host.was_left and not is_resumed),
+        was_left=is_resumed and (host.was_left or bool(asked.get("is_upgraded"))),
         left_out="",
         approving=(),
         agent=None,
-        is_prepared=True,
     )
 
 
-def _as_upgraded(host: Host, demand: Raw, now: float) -> Host:
-    """Azure is about to give the host a new disk, or has: then what it was taken out of is still to be put right.
-
-    What Azure has announced on the host has no say. An earlier run of the same kind has left it to this one.
-    """
-    agent = host.agent or {}
-    names = tuple(map(str, demand.get("with") or ()))
-    return host._replace(
-        events=(_replacement(str(demand["event"]), names, now),) if demand.get("is_due") and host.vm_name else (),
-        is_drained=host.is_drained or not agent.get("in_rotation", True),
-        was_left=host.was_left or bool(demand.get("is_upgraded")),
-        left_out="",
-        approving=(),
-        agent=None,
-        is_prepared=True,
-    )
-
-
-def _redeployment(vm_name: str, now: float) -> Event:
-    """What the operator wants, as an event that can wait for its turn."""
-    return _demanded("early-%s" % vm_name, (vm_name,), "The operator wants it moved to another host.", now)
-
-
-def _replacement(event_id: str, vm_names: tuple[str, ...], now: float) -> Event:
-    """What a scale set does to all machines of a batch at once, as an event that can wait for its turn."""
-    return _demanded(event_id, vm_names, "Azure replaces its disk with one of a newer image.", now)
-
-
-def _demanded(event_id: str, vm_names: tuple[str, ...], description: str, now: float) -> Event:
-    return Event(
-        event_id=event_id,
-        event_type="Redeploy",
-        resource_type="VirtualMachine",
-        resources=vm_names,
-        event_status="Scheduled",
-        not_before=datetime.fromtimestamp(now + _A_YEAR, timezone.utc),
-        description=description,
-        event_source="User",
-        duration_in_seconds=-1,
-    )
-
-
-_A_YEAR = 365 * 86400.0
+def _read_demand(host: Host, kind: DemandKind, asked: Raw) -> Demand:
+    ready_by = asked.get("ready_by")
+    batch = str(asked.get("batch") or host.name)
+    return Demand(kind, batch, NO_LIMIT if ready_by is None else float(ready_by))
 
 
 def _read_lease(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
@@ -298,10 +257,10 @@ def balancers_to_ask(readings: Sequence[Raw]) -> dict[str, Any]:
     """Say whom to ask which hosts do the same work.
 
     :returns: `haproxys`, each by its `name` in the inventory and its `socket`; and `vm_ids`, which to look up in Azure
-        from `host`: only where a host is hit, because Azure counts requests
+        from `host`: only if a host is hit or demanded, because Azure counts requests
     """
     haproxys = {one["name"]: one for reading in readings for one in (reading["haproxy"] or {}).get("balancers", ())}
-    is_hit = any(reading["events"] for reading in readings)
+    is_hit = any(reading["events"] or (reading.get("demand") or {}).get("is_due") for reading in readings)
     azure = [reading["azure"] for reading in readings if reading["azure"]] if is_hit else []
     return {
         "haproxys": list(haproxys.values()),

@@ -46,11 +46,8 @@ class Member(NamedTuple):
 
     resource_id: str
     """Its id in Azure; empty if it is not known."""
-    vm_name: str = ""
     answer: str = APPROVE
     """What the operator wants answered for it: one of `APPROVE`, `REJECT`, `LEAVE`."""
-    is_busy: bool = False
-    """Whether another run is at work on it."""
     was_begun: bool = False
     """Whether an earlier run has approved its upgrade, or was about to, and has not brought it back."""
     is_claimed: bool = False
@@ -68,13 +65,10 @@ def note_member(member: Raw, run: Raw) -> Member:
     try:
         view = view_asked(asked, run)
     except UNREADABLE:
-        # Of one whose answers cannot be read, it is not known that it is free.
-        view = {"leased": "unreadable"}
+        view = {}
     return Member(
         resource_id=str(member["resource_id"]),
-        vm_name=str((asked.get("answer") or {}).get("vm_name") or ""),
         answer=str(member["answer"]),
-        is_busy=bool(view.get("leased")),
         was_begun=bool(member["was_begun"]),
         is_claimed=bool(view.get("was_left")),
     )
@@ -105,13 +99,8 @@ def decide(found: Sequence[Raw], members: Mapping[str, Member], options: Upgrade
     }
     asked = {name: of_target.get(member.resource_id.lower()) for name, member in members.items() if member.resource_id}
     due = {name: one for name, one in asked.items() if one and members[name].answer == APPROVE}
-    together: dict[str, list[str]] = {}
-    for name, (_set, event, _target) in due.items():
-        # One that another run is at work on holds up nobody else: it is not among those that go together.
-        if not members[name].is_busy:
-            together.setdefault(str(event["name"]), []).append(members[name].vm_name)
     return {
-        "demands": {name: _demand(member, asked.get(name), together, options, now) for name, member in members.items()},
+        "demands": {name: _demand(member, asked.get(name), options, now) for name, member in members.items()},
         "delays": _delays(active, {str(event["name"]) for _set, event, _target in due.values()}, options, now),
         "answers": [*_rejections(asked, members), *_schedules(active, options)],
         "failures": ["%s: %s" % (one.get("name"), one["failure"]) for one in found if one.get("failure")],
@@ -121,17 +110,15 @@ def decide(found: Sequence[Raw], members: Mapping[str, Member], options: Upgrade
 def _demand(
     member: Member,
     asked: tuple[Raw, Raw, Raw] | None,
-    together: Mapping[str, Sequence[str]],
     options: UpgradeOptions,
     now: float,
 ) -> dict[str, Any]:
     """What is to be done with a host."""
-    demand: dict[str, Any] = {"is_upgrade": True, "is_due": False, "is_upgraded": False, "reason": "", "latest": None}
+    demand: dict[str, Any] = {"is_due": False, "is_upgraded": False, "reason": "", "ready_by": None}
     if asked is None:
         if member.was_begun and member.is_claimed:
             # Approved, and about to get its new disk.
-            event_id = "upgrade-%s" % member.vm_name
-            return {**demand, "is_due": True, "is_approved": True, "event": event_id, "with": [member.vm_name]}
+            return {**demand, "is_due": True, "is_approved": True, "batch": "approved %s" % member.resource_id}
         return {**demand, "is_upgraded": member.was_begun}
     scale_set, event, target = asked
     demand["of"] = _of(scale_set, event)
@@ -144,9 +131,8 @@ def _demand(
         **demand,
         "is_due": True,
         "is_approved": False,
-        "event": str(event["name"]),
-        "with": list(together.get(str(event["name"]), [member.vm_name])),
-        "latest": latest,
+        "batch": str(event["name"]),
+        "ready_by": latest,
         # There is no time to wait for room any more.
         "is_last_call": latest - now < options.hold,
     }

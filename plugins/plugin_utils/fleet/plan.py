@@ -16,6 +16,7 @@ from ...module_utils.scheduled_events.approval import UNKNOWN_VMS
 from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_urgency, name_key
 from .agent import AgentDict, has_taken_out, is_at_work_on
 from .clocks import ClockReading, as_utc, why_controller_is_wrong, why_wrong
+from .demand import Demand
 from .policy import (
     Policy,
     Rule,
@@ -122,6 +123,10 @@ class Host(NamedTuple):
     """Whether it has an agent that has nothing to do for its events, so that it is met as a host without."""
     would_fail: tuple[str, ...] = ()
     """What would fail on it if it were hit, in words, as far as that is seen before."""
+    demand: Demand | None = None
+    """What is demanded for it; then it has no events."""
+    not_demanded: str = ""
+    """Why the demand of this run is not for it, in words; empty if it is, or if there is nothing to say."""
 
     @property
     def is_in_service(self) -> bool:
@@ -158,7 +163,7 @@ class HostPlan(NamedTuple):
 
     vm_name: str
     events: tuple[Event, ...]
-    """Those that are met. Without any the host is restored."""
+    """Those that are met. Without any, and without a demand, the host is restored."""
     agent: bool
     """Whether all is left to its agent."""
     remove: bool
@@ -177,6 +182,20 @@ class HostPlan(NamedTuple):
     """Ids of those of its events that an earlier run has approved, or may have."""
     withdrawn: tuple[str, ...] = ()
     """Ids of those that were withdrawn while it was drained."""
+    demand: Demand | None = None
+    """The demand that is met."""
+
+    @property
+    def reason(self) -> str:
+        """Why the host is out of rotation, as it is noted on the host; empty if it is only to be restored."""
+        if self.demand is not None:
+            return self.demand.kind.reason
+        return ", ".join("%s %s" % (event.event_type, event.event_id) for event in self.events)
+
+    @property
+    def is_return(self) -> bool:
+        """Whether the host is only to be restored."""
+        return not self.events and self.demand is None
 
 
 class Plan(NamedTuple):
@@ -212,6 +231,8 @@ class Plan(NamedTuple):
     """What hit hosts of a batch before their turn had come, while they were in service, in words, by their names."""
     abandoned: Mapping[str, str] = {}
     """Why hosts may stay out that another run has leased, in words, by their names."""
+    demanded: Mapping[str, Demand] = {}
+    """What is demanded for hosts, whether it is met or not, by their names."""
 
     @property
     def involved(self) -> list[str]:
@@ -252,7 +273,7 @@ def make_plan(
     event_plans = _event_plans(hosts, policy, now, None if rest is None else others)
     ahead = [event_plan for event_plan in event_plans if not event_plan.left_alone]
     by_name = {host.name: host for host in hosts}
-    units = _units(hosts, ahead, policy, now, deferred or {})
+    units = [*_units(hosts, ahead, policy, now, deferred or {}), *_demanded_units(hosts)]
     blocked = {name: why for unit in units for name, why in _why_blocked(by_name, unit).items()}
     units = [unit for unit in units if unit.hosts[0] not in blocked]
     waiting: dict[str, str] = {}
@@ -301,6 +322,7 @@ def make_plan(
         why_waiting=waiting,
         missed=missed,
         abandoned={host.name: host.abandoned for host in hosts if host.abandoned},
+        demanded={host.name: host.demand for host in hosts if host.demand is not None},
     )
 
 
@@ -393,7 +415,8 @@ def _passed_over(
     }
     if is_turn:
         reasons = {host.name: "nothing is ahead any more" for host in hosts} | reasons
-    reasons |= {host.name: host.left_alone for host in hosts if host.left_alone and host.events}
+    reasons |= {host.name: host.left_alone for host in hosts if host.left_alone and (host.events or host.demand)}
+    reasons |= {host.name: host.not_demanded for host in hosts if host.not_demanded}
     return {
         host.name: host.leased or host.left_out or reasons[host.name]
         for host in hosts
@@ -735,6 +758,8 @@ class _Unit(NamedTuple):
     """When the first of its events starts, less the margin; seconds since the epoch."""
     begins_by: float
     """When its preparation must begin, or an event would start before it is done; seconds since the epoch."""
+    is_demanded: bool = False
+    """Whether the hosts go because of a demand, and not because of events."""
 
     @property
     def waits_for_answers(self) -> bool:
@@ -784,6 +809,21 @@ def _units(
     return [
         _unit([by_name[name] for name in members[leader]], unit, policy, now, deferred or {})
         for leader, unit in of_unit.items()
+    ]
+
+
+def _demanded_units(hosts: Sequence[Host]) -> list[_Unit]:
+    """Put together hosts whose demands are of one batch, in the order of the inventory.
+
+    A demand waits until there is room, however long that takes.
+    """
+    of_batch: dict[str, list[str]] = {}
+    for host in hosts:
+        if host.demand is not None and host.vm_name is not None and not host.leased and not host.left_alone:
+            of_batch.setdefault(host.demand.batch, []).append(host.name)
+    return [
+        _Unit(names, [], does_not_wait=False, is_quick=False, deadline=math.inf, begins_by=math.inf, is_demanded=True)
+        for names in of_batch.values()
     ]
 
 
@@ -916,9 +956,9 @@ def _batches(
             capacity.take(unit.hosts)
             continue
         alone = _Capacity(by_name, groups, stay_away)
-        shortage = alone.shortage(unit, is_empty=policy.exceeds_minimum)
+        shortage = alone.shortage(unit, is_empty=not unit.is_demanded)
         if shortage is not None:
-            held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), policy)))
+            held.update(dict.fromkeys(unit.hosts, _why_held(shortage.describe(), unit, policy)))
             continue
         batches.append([unit])
         capacity, is_open = alone, True
@@ -1010,7 +1050,8 @@ def _begins(
 def _end(by_name: Mapping[str, Host], unit: _Unit, begin: float, policy: Policy, now: float) -> float:
     """When the hosts of a unit are back in rotation, if all takes as long as it may."""
     hosts = [by_name[name] for name in unit.hosts]
-    limit = min(deadline_of(event_plan.event, policy, now) for event_plan in unit.event_plans)
+    # A demand takes no longer than its steps do: it has no start to wait for.
+    limit = min((deadline_of(event_plan.event, policy, now) for event_plan in unit.event_plans), default=math.inf)
     ready = min(begin + max(host.settle_seconds + _for_ending(host) for host in hosts), max(limit, begin))
     # What nobody approves begins when it was announced for.
     starts = [now + (notice_of(event_plan.event, now) or 0.0) for event_plan in unit.event_plans if event_plan.withheld]
@@ -1051,14 +1092,14 @@ def _this_batch(
     is_hurried = any(unit.is_quick for unit in first)
     for unit in others:
         is_deferred = set(unit.hosts).issubset(deferred)
-        shortage = capacity.shortage(unit, is_empty and policy.exceeds_minimum)
+        shortage = capacity.shortage(unit, is_empty and not unit.is_demanded)
         reason = shortage.describe() if shortage is not None else ""
         if stop and not unit.begins_anyway(policy, now):
             reason = stop
         if is_deferred and (reason or is_hurried):
             waiting.update(dict.fromkeys(unit.hosts, reason or "others of the batch have no time to wait for it"))
         elif reason:
-            held.update(dict.fromkeys(unit.hosts, _why_held(reason, policy)))
+            held.update(dict.fromkeys(unit.hosts, _why_held(reason, unit, policy)))
         else:
             capacity.take(unit.hosts)
             is_empty = False
@@ -1074,8 +1115,9 @@ def _is_to_be_put_back(host: Host) -> bool:
     return host.was_left and host.vm_name is not None and not host.leased and not host.left_out and not is_unclear
 
 
-def _why_held(reason: str, policy: Policy) -> str:
-    until = " until less than %g s of notice are left" % policy.urgent_within if policy.urgent_within else ""
+def _why_held(reason: str, unit: _Unit, policy: Policy) -> str:
+    has_end = bool(policy.urgent_within) and not unit.is_demanded
+    until = " until less than %g s of notice are left" % policy.urgent_within if has_end else ""
     return "%s: stays in service%s" % (reason, until)
 
 
@@ -1089,7 +1131,7 @@ def _shortfalls(
     told = []
     for number, batch in enumerate(batches, 1):
         for name, group in groups.items():
-            mine = [host for host in batch if name in by_name[host].groups and host_plans[host].events]
+            mine = [host for host in batch if name in by_name[host].groups and not host_plans[host].is_return]
             at_once = [host for host in mine if host not in brought_forward]
             later = [host for host in mine if host in brought_forward]
             # What an earlier batch has out is thought to be back.
@@ -1111,17 +1153,24 @@ def _shortfalls(
 
 
 def _host_plan(host: Host, event_plans: Sequence[EventPlan], policy: Policy, now: float) -> HostPlan:
-    """What is done with a host, until when. Without cases it is restored."""
+    """What is done with a host, until when. Without event plans and without a demand it is restored."""
     is_ours = host.agent is None
-    stopping = [event_plan.event for event_plan in event_plans if is_ours and needs_stop(event_plan.event)]
-    ready_by = min([deadline_of(event_plan.event, policy, now) for event_plan in event_plans] or [now])
-    stop_by = min([deadline_of(event, policy, now) for event in stopping] or [now])
+    deadlines = [deadline_of(event_plan.event, policy, now) for event_plan in event_plans]
+    stopping = [
+        deadline_of(event_plan.event, policy, now)
+        for event_plan in event_plans
+        if is_ours and needs_stop(event_plan.event)
+    ]
+    if host.demand is not None:
+        deadlines, stopping = [host.demand.ready_by], [host.demand.ready_by]
+    ready_by = min(deadlines, default=now)
+    stop_by = min(stopping, default=now)
     for_stopping = min(host.stop_seconds, (stop_by - now) / 2) if stopping else 0.0
     return HostPlan(
         vm_name=host.vm_name or "",
         events=tuple(event_plan.event for event_plan in event_plans),
         agent=not is_ours,
-        remove=is_ours and bool(event_plans),
+        remove=is_ours and bool(deadlines),
         stop=bool(stopping),
         drained_by=max(now, min(ready_by, stop_by - for_stopping) if stopping else ready_by),
         stopped_by=stop_by,
@@ -1131,6 +1180,7 @@ def _host_plan(host: Host, event_plans: Sequence[EventPlan], policy: Policy, now
         approving=tuple(
             event_plan.event.event_id for event_plan in event_plans if _is_among(event_plan.event, host.approving)
         ),
+        demand=host.demand,
     )
 
 

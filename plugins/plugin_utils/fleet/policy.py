@@ -74,8 +74,6 @@ class Policy(NamedTuple):
     """This long after its start an event is thought to be over. Azure lists most for about ten minutes."""
     end_timeout: float = 1800.0
     """This long after its start an event must be over."""
-    exceeds_minimum: bool = True
-    """Whether hosts that go at one instant may be more than the minimum leaves room for, if no waiting would help."""
     retry_after: float = 1800.0
     """For so long hosts are not taken out again for an event for which that was in vain, unless it begins soon."""
 
@@ -102,7 +100,7 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
             read[field] = read_windows(section, name, zone_directories())
         elif field == "policies":
             read[field] = tuple(_read_rule(one) for one in section.sections(name))
-        elif field in ("approve", "exceeds_minimum"):
+        elif field == "approve":
             read[field] = section.boolean(name)
         elif field == "minimum_in_service":
             read[field] = str(given[name])

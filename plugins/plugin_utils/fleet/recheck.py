@@ -20,10 +20,10 @@ def recheck(host_plan: HostPlan, listed: Sequence[Event] | None, policy: Policy,
     have deleted others by then: no service is stopped for it, and its end is for the watch to see.
 
     :param listed: the events that are listed for the host now; None if it, or its metadata service, did not answer,
-        which says nothing about them
+        which says nothing about them. A demand is always still ahead
     :param now: seconds since the epoch
     """
-    if listed is None:
+    if listed is None or host_plan.demand is not None:
         return host_plan
     unknown = [event for event in listed if event.is_of_unknown_vms]
     now_listed = {name_key(event.event_id): event for event in listed if not event.is_of_unknown_vms}

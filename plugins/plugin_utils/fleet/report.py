@@ -96,6 +96,7 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
                     max(0, until - now),
                 )
             )
+    lines += ["%s: left in service: %s" % (name, why) for name, why in plan.held.items() if name in plan.demanded]
     lines += ["%s: %s" % (name, why) for name, why in plan.abandoned.items()]
     lines += plan.shortfalls
     lines += [
@@ -124,10 +125,12 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
     held = [name for name in plan.held if name not in planned]
     named = {*planned, *held, *plan.passed_over}
     for name, why in plan.passed_over.items():
-        if name in plan.abandoned:
-            by_host[name] = [plan.abandoned[name]]
+        demand = plan.demanded.get(name)
+        failure = plan.abandoned.get(name) or ("left alone: %s" % why if demand and demand.kind.must_be_met else "")
+        if failure:
+            by_host[name] = [failure]
             hosts[name] = _as_record((), Result(), by_host[name])
-            lines.append("%s: FAILED: %s" % (name, plan.abandoned[name]))
+            lines.append("%s: FAILED: %s" % (name, failure))
         else:
             lines.append("%s: left alone: %s" % (name, why))
     for name in [*planned, *held, *(name for name in results if name not in named)]:
@@ -155,7 +158,9 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         told += ["still out: %s" % result.still_out] if result.still_out else []
         told += ["FAILED: %s" % text for text in wrong]
         what = ", ".join("%s %s" % (event.event_type, event.event_id) for event in events)
-        lines.append("%s: %s: %s" % (name, what or "no event", "; ".join(told) or "nothing done"))
+        demand = plan.hosts[name].demand if name in plan.hosts else None
+        what = what or (demand.kind.reason if demand else "no event")
+        lines.append("%s: %s: %s" % (name, what, "; ".join(told) or "nothing done"))
         if wrong:
             by_host[name] = wrong
         hosts[name] = _as_record(events, result._replace(approved=approved), wrong)
@@ -233,7 +238,7 @@ def _describe_return(host_plan: HostPlan) -> str:
 def _predict_return(host_plan: HostPlan) -> list[str]:
     if host_plan.agent or host_plan.final:
         return []
-    return ["would be restored when it is over" if host_plan.events else "would be restored"]
+    return ["would be restored" if host_plan.is_return else "would be restored when it is over"]
 
 
 def _describe_approval(left: int | None, predicted: bool) -> str:

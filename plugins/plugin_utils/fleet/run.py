@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ...module_utils.scheduled_events.event import Event
 from .completeness import check_complete
+from .demand import DemandKind
 from .plan import Host, HostPlan, Plan, approvals, attempts, make_plan
 from .policy import Policy
 from .progress import Progress, begin_watch
@@ -38,7 +39,7 @@ class Step(Enum):
     STOP = "stop"
     """Stop its services."""
     MOVE = "move"
-    """Have Azure move it to another host, and wait until it is there."""
+    """Do what is demanded: have Azure move it, or replace its disk, and wait until that is done."""
     PREPARED = "prepared"
     """Or not: a step may have failed."""
     NOTE = "note"
@@ -237,8 +238,8 @@ class Run(NamedTuple):
     """Whether the operator wants something done after each batch."""
     predicts: bool = False
     """Whether nothing is changed: what would be done is said, and nothing is waited for."""
-    moves: bool = False
-    """Whether Azure moves the hosts because the operator wants it: nothing is approved for them, or watched."""
+    demand: DemandKind | None = None
+    """What is demanded of the run; None if it is about events. For a demand, nothing is approved or watched."""
     handed_over: str = ""
     """To whom it was handed over, in words: no host is asked, or taken out, any more."""
 
@@ -287,6 +288,8 @@ class Run(NamedTuple):
         else:
             steps = ("would be prepared" if self.predicts else "prepared",) if host.is_ready else ()
         failures = host.result.failures
+        if host.left_to and host.reading.demand is not None and host.reading.demand.kind.must_be_met:
+            failures = (*failures, "left alone: %s" % host.left_to)
         if planned is None and not host.host_plan:
             # A quiet run finds what would break at night.
             failures = (*failures, *("would fail if it were hit: %s" % what for what in host.reading.would_fail))
@@ -309,7 +312,7 @@ def begin(
     now: float,
     has_more: bool = False,
     predicts: bool = False,
-    moves: bool = False,
+    demand: DemandKind | None = None,
     remarks: Sequence[str] = (),
 ) -> Run:
     """Plan for all hosts, which have been asked.
@@ -317,7 +320,7 @@ def begin(
     :param now: seconds since the epoch
     :param has_more: whether something is to be done after each batch
     :param predicts: whether nothing is to be changed
-    :param moves: whether the operator wants Azure to move the hosts
+    :param demand: what is demanded of the run; None if it is about events
     :param remarks: what balancers have not answered, in words
     :raises PlanError: see `check_complete` and `make_plan`
     """
@@ -331,7 +334,7 @@ def begin(
         for host in hosts
     }
     of_host = {host.name: HostRun(host, at[host.name]) for host in hosts}
-    return Run(policy, plan, of_host, has_more=has_more, predicts=predicts, moves=moves)
+    return Run(policy, plan, of_host, has_more=has_more, predicts=predicts, demand=demand)
 
 
 def begin_turn(run: Run, turn: int) -> Run:
@@ -354,7 +357,7 @@ def may_be_handed_over(run: Run, now: float) -> bool:
     planned = [run.hosts[name] for turn in run.plan.turns for name in turn]
     return (
         not run.predicts
-        and not run.moves
+        and run.demand is None
         and bool(left)
         and all(host.step in (Step.WATCH, Step.WAIT) for host in left)
         and not any(host.step is Step.WATCH and host.is_ours for host in left)
@@ -654,7 +657,7 @@ def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
     steps = {host.step for host in taken.values()}
     ready = [name for name, host in taken.items() if host.is_ready and host.step is not Step.DONE]
     if Step.PREPARED in steps and steps <= {Step.PREPARED, Step.DONE}:
-        if run.moves:
+        if run.demand is not None:
             return _move_or_return(run, taken)
         # In a prediction nothing was leased.
         of_host = {} if run.predicts else _approved_on(batch, approvals(batch, ready))

@@ -11,6 +11,7 @@ from ...module_utils.scheduled_events.text import plain
 from ..later_jobs import LaterJobs, later_jobs_of
 from .balancers import of_host, read_balancers
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
+from .demand import DemandKind
 from .left_out import forget, names_in, note
 from .news import changes, summary
 from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports
@@ -117,7 +118,8 @@ def planned(call: Call) -> dict[str, Any]:
     resting = fleet["resting"] if fleet else []
     answers = [*(fleet["answers"] if fleet else ()), *call.arguments["haproxys"]]
     balancers = read_balancers([*readings, *resting], answers, call.arguments["azure"], call.arguments["beyond"])
-    hosts = [known_host(reading, balancers, call.arguments["moves"], call.now) for reading in readings]
+    demand = DemandKind(call.arguments["demand"]) if call.arguments["demand"] else None
+    hosts = [known_host(reading, balancers, demand) for reading in readings]
     out_directory = ""
     if fleet:
         asked = [of_host(reading, balancers) for reading in readings]
@@ -132,7 +134,7 @@ def planned(call: Call) -> dict[str, Any]:
         call.now,
         has_more=any(reading["has_more"] for reading in readings),
         predicts=call.is_dry,
-        moves=call.arguments["moves"],
+        demand=demand,
         remarks=balancers.remarks,
     )
     write_run(call.path, Kept(run, balancers, out_directory))
@@ -157,11 +159,7 @@ def advanced(call: Call) -> dict[str, Any]:
     reports = call.arguments["reports"]
     before = begin_turn(kept.run, _turn_of(kept.run, reports))
     # Orders of a turn that was cut short are not carried out any more.
-    news = (
-        read_reports(before, reports, kept.balancers, call.now, call.arguments["run"])
-        if before.turn == kept.run.turn
-        else []
-    )
+    news = read_reports(before, reports, kept.balancers, call.arguments["run"]) if before.turn == kept.run.turn else []
     run, orders = advance(before, news, call.now)
     lines = _decided(before.batch, run.batch, call.now)
     later = later_jobs_of(call.arguments["run"])

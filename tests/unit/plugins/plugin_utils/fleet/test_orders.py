@@ -17,6 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import NO_LIMIT, Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,
     known_host,
@@ -95,7 +96,7 @@ def run_at(step: Step) -> Run:
 def report_of(step: Step, **raw: Any) -> OrderReport:
     """What a run makes of what the playbook says of the order of a step."""
     run = run_at(step)
-    (report,) = read_reports(run, {"h0": {"number": run.number, **raw}}, Balancers(), NOW, RUN)
+    (report,) = read_reports(run, {"h0": {"number": run.number, **raw}}, Balancers(), RUN)
     return report
 
 
@@ -135,7 +136,7 @@ def test_given_a_host_that_has_left_the_play_when_it_reports_nothing_new_then_it
 ) -> None:
     run = run_at(Step.DRAIN)
 
-    (report,) = read_reports(run, {"h0": raw}, Balancers(), NOW, RUN)
+    (report,) = read_reports(run, {"h0": raw}, Balancers(), RUN)
     run, orders = advance(run, [report], NOW)
 
     assert report.is_cut_short
@@ -196,7 +197,7 @@ def test_given_a_host_that_somebody_else_wants_out_when_put_back_then_it_is_said
     claims = {"by_hand": claim(), "handle_events": claim(reason="its own")}
 
     raw = {"number": run.number, "answer": {}, "claims": claims, "owner": "handle_events"}
-    (report,) = read_reports(run, {"h0": raw}, Balancers(), NOW, RUN)
+    (report,) = read_reports(run, {"h0": raw}, Balancers(), RUN)
 
     assert report.refused == "by hand since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A"
 
@@ -207,7 +208,7 @@ def test_given_a_lease_that_cannot_be_ended_then_that_is_no_failure_because_it_e
     run, (order,) = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
     answer = {"unreachable": True, "msg": "no route"}
 
-    (report,) = read_reports(run, {"h0": {"number": run.number, "answer": answer}}, Balancers(), NOW, RUN)
+    (report,) = read_reports(run, {"h0": {"number": run.number, "answer": answer}}, Balancers(), RUN)
 
     assert order.do is Step.RELEASE
     assert report.failure == ""
@@ -219,7 +220,7 @@ def test_given_any_answer_of_a_host_when_read_then_it_ends_no_run_and_approves_n
 ) -> None:
     run = run_at(step)
     (report,) = read_reports(
-        run, {"h0": {"number": run.number, "answer": answer, "remaining": remaining}}, Balancers(), NOW, RUN
+        run, {"h0": {"number": run.number, "answer": answer, "remaining": remaining}}, Balancers(), RUN
     )
 
     # Of a watch, the action on the controller has read what the host said, and says how far it has come.
@@ -269,7 +270,7 @@ def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(
         "lease": {"owner": "handle_events", "breaks": False, "left_out_for": 600},
     }
     ours = describe_run("handle_events", {"id": 16, "controller": "c1", "template_id": 9})
-    host = known_host(note_asked("h0", asked, ours), Balancers(), False, NOW)
+    host = known_host(note_asked("h0", asked, ours), Balancers(), None)
     run = begin([host, Host("h1", "vm_1")], Policy(minimum_in_service="1"), NOW)
     _run, (order,) = advance(run, [], NOW)
 
@@ -277,20 +278,42 @@ def test_given_a_lease_of_a_run_that_is_dead_when_ordered_then_it_is_taken_over(
     assert order_as_dict(order, NOW)["take_over"] == dead["id"]
 
 
+@pytest.mark.parametrize("kind", DemandKind)
 @pytest.mark.parametrize("is_due", [True, False])
-def test_given_a_host_that_the_operator_wants_moved_when_known_then_that_is_all_that_is_ahead(
-    event: MakeEvent, is_due: bool
+def test_given_a_demand_for_a_host_when_known_then_it_has_no_event_whatever_is_announced_and_nobody_makes_one_up(
+    event: MakeEvent, is_due: bool, kind: DemandKind
 ) -> None:
+    reason = "" if is_due else "it is outside redeploy_early_between"
     asked = {
         "answer": {"vm_name": "vm_0", "events": [as_returned(event())]},
         "agent": {"in_rotation": False},
-        "demand": {"is_due": is_due},
+        "demand": {"is_due": is_due, "reason": reason},
     }
-    host = known_host(note_asked("h0", asked, RUN), Balancers(), True, NOW)
+    host = known_host(note_asked("h0", asked, RUN), Balancers(), kind)
 
-    assert [one.event_type for one in host.events] == ["Redeploy"] * is_due
+    assert host.events == ()
+    assert host.demand == (Demand(kind, "h0", NO_LIMIT) if is_due else None)
+    assert host.not_demanded == reason
     # Whoever has taken it out is to bring it back.
     assert (host.is_drained, host.agent) == (True, None)
+
+
+def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_it_demands_nothing() -> None:
+    asked = {"facts": ["redeploy_early_hosts"], "demand": {"is_due": True}}
+
+    assert known_host(note_asked("h0", asked, RUN), Balancers(), DemandKind.MOVE).demand is None
+
+
+def test_given_a_demand_when_ordered_then_the_host_is_told_why_and_until_when() -> None:
+    host = Host("h0", "vm_0", demand=Demand(DemandKind.UPGRADE, "e1", NOW + 600), stop_seconds=60)
+    run, (order,) = advance(begin([host, Host("h1", "vm_1")], Policy(), NOW, demand=DemandKind.UPGRADE), [], NOW)
+
+    told = json.loads(json.dumps(order_as_dict(order, NOW)))
+
+    assert (told["do"], told["removes"], told["seen"]) == ("lease", True, [])
+    assert told["reason"] == "Azure replaces its disk with one of a newer image"
+    assert (told["drained_by"], told["stopped_by"]) == (NOW + 540, NOW + 600)
+    assert run.report().lines[0].startswith("h0: Azure replaces its disk with one of a newer image: ")
 
 
 def test_given_hosts_behind_balancers_when_asked_whom_to_ask_then_each_is_named_once_and_azure_only_if_one_is_hit(
@@ -298,11 +321,12 @@ def test_given_hosts_behind_balancers_when_asked_whom_to_ask_then_each_is_named_
 ) -> None:
     haproxy = {"haproxy_hosts": ["lb1", "lb2"], "methods": ["haproxy", "azure_load_balancer"], "azure_vm_id": "/vm"}
 
-    def asked(*events: Event) -> dict[str, Any]:
+    def asked(*events: Event, **demand: bool) -> dict[str, Any]:
         answer = {"vm_name": "vm_0", "events": [as_returned(one) for one in events]}
-        return note_asked("h0", {"answer": answer, "variables": haproxy}, RUN)
+        return note_asked("h0", {"answer": answer, "variables": haproxy, "demand": demand}, RUN)
 
     quiet = balancers_to_ask([asked(), asked()])
     assert [one["name"] for one in quiet["haproxys"]] == ["lb1", "lb2"]
     assert quiet["vm_ids"] == []
     assert balancers_to_ask([asked(event())])["vm_ids"] == ["/vm"]
+    assert balancers_to_ask([asked(is_due=True)])["vm_ids"] == ["/vm"]

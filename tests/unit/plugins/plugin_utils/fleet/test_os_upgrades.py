@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import known_host, note_asked
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgrades import (
     Member,
     UpgradeOptions,
     decide,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     OrderReport,
@@ -32,8 +33,7 @@ from .claimed import claim, found
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC).timestamp()
 BATCH, SCHEDULING = "UpgradeAutoOSRollingBatchStarting", "UpgradeAutoOSScheduling"
 SET = "/subscriptions/s/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web"
-# What the playbook has in place of the operator's.
-POLICY = {"minimum_in_service": "50%", "exceeds_minimum": False, "margin": 0, "urgent_within": 0, "approve_within": 1e9}
+POLICY = {"minimum_in_service": "50%"}
 
 
 def at(seconds: float) -> str:
@@ -54,7 +54,7 @@ def asked(*events: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def member(number: int, **details: Any) -> Member:
-    return Member(f"{SET.upper()}/virtualMachines/{number}", f"web_{number}", **details)
+    return Member(f"{SET.upper()}/virtualMachines/{number}", **details)
 
 
 def test_given_a_batch_when_decided_then_its_hosts_go_together_and_azure_waits_for_as_long_as_a_lease() -> None:
@@ -62,10 +62,10 @@ def test_given_a_batch_when_decided_then_its_hosts_go_together_and_azure_waits_f
 
     demands = decided["demands"]
     assert [demands[name]["is_due"] for name in "abc"] == [True, True, False]
-    assert demands["a"]["with"] == demands["b"]["with"] == ["web_0", "web_1"]
+    assert demands["a"]["batch"] == demands["b"]["batch"] == "e1"
     assert demands["a"]["of"] == {"resource_group": "shop", "scale_set": "web", "name": "e1"}
     assert demands["a"]["instance"].endswith("/virtualMachines/0")
-    assert demands["a"]["latest"] == NOW + 14400 - 60
+    assert demands["a"]["ready_by"] == NOW + 14400 - 60
     # It waits for half an hour by itself.
     assert decided["delays"] == []
     assert decided["answers"] == []
@@ -148,11 +148,13 @@ def test_given_a_set_that_did_not_answer_then_it_is_told() -> None:
     assert decided["demands"]["a"]["is_due"]
 
 
-def test_given_one_that_another_run_is_at_work_on_when_asked_then_the_others_go_without_it() -> None:
-    hosts = {"a": member(0, is_busy=True), "b": member(1)}
-    decided = decide(asked(event("Waiting", "Waiting")), hosts, NORMAL, NOW)
+def test_given_one_that_another_run_is_at_work_on_when_planned_then_the_others_go_without_it() -> None:
+    together = Demand(DemandKind.UPGRADE, "e1")
+    hosts = [Host("a", "web_0", demand=together, leased="alice"), Host("b", "web_1", demand=together)]
+    plan = make_plan([*hosts, Host("c", "web_2"), Host("d", "web_3")], read_policy(POLICY), NOW)
 
-    assert decided["demands"]["b"]["with"] == ["web_1"]
+    assert plan.batches == [["b"]]
+    assert plan.passed_over == {"a": "alice"}
 
 
 # -- runs that die ----------------------------------------------------------------------------------------------------
@@ -203,13 +205,13 @@ class Machines:
             },
             describe_run("handle_os_upgrades"),
         )
-        return known_host(reading, Balancers(), True, NOW)
+        return known_host(reading, Balancers(), DemandKind.UPGRADE)
 
     def _member(self, number: int) -> Member:
         return member(number, was_begun=self.noted[number], is_claimed=self.claimed[number])
 
     def run(self, policy: dict[str, Any]) -> Run:
-        run = begin([self.ask(n) for n in range(4)], read_policy(policy), NOW, moves=True)
+        run = begin([self.ask(n) for n in range(4)], read_policy(policy), NOW, demand=DemandKind.UPGRADE)
         reports: Sequence[OrderReport] = ()
         while True:
             run, orders = advance(run, reports, NOW)
@@ -283,10 +285,3 @@ def test_given_no_room_for_the_whole_batch_when_run_then_none_of_it_goes_and_it_
     assert machines.states == ["Waiting", "Waiting"]
     assert machines.is_out == [False] * 4
     assert "4 of 4 hosts are in service, and 3 must stay" in run.plan.held["h0"]
-
-
-def test_given_a_policy_that_says_nothing_of_it_when_a_batch_is_larger_than_the_room_then_it_goes_as_before() -> None:
-    machines = Machines()
-    machines.run({**POLICY, "minimum_in_service": "3", "exceeds_minimum": True})
-
-    assert machines.has_new_disk == [True, True, False, False]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
@@ -534,16 +535,16 @@ def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_n
     assert all("would be prepared" in line for line in run.report().lines)
 
 
-def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_put_back(
-    event: MakeEvent, now: float
-) -> None:
-    moves = [event("Redeploy", (f"vm_{number}",), event_id=f"early-{number}", notice=3e7) for number in range(3)]
-    world = World(now, 4, moves, minimum=1)
-    world.policy = Policy(minimum_in_service="1", approve_within=1e9, max_failed=9)
+def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_put_back(now: float) -> None:
+    world = World(now, 4, [], minimum=1)
+    world.policy = Policy(minimum_in_service="1", max_failed=9)
     world.machines["h1"].breaks_at = {Step.STOP}
     world.machines["h2"].by_hand = True
-    hosts = [world.read(name, None)._replace(was_left=False) for name in world.machines]
-    run = begin(hosts, world.policy, now, moves=True)
+    hosts = [
+        world.read(name, None)._replace(demand=Demand(DemandKind.MOVE, name) if name != "h3" else None)
+        for name in world.machines
+    ]
+    run = begin(hosts, world.policy, now, demand=DemandKind.MOVE)
     given: list[tuple[str, Step]] = []
     run, orders = advance(run, [], now)
     while orders:
@@ -566,11 +567,9 @@ def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is
     assert not {Step.NOTE, Step.APPROVE, Step.WATCH} & {step for _host, step in given}
 
 
-def test_given_a_host_that_azure_may_still_move_then_it_stays_out_and_its_lease_ends(
-    event: MakeEvent, now: float
-) -> None:
-    hosts = [Host("h0", "vm_0", (event("Redeploy", notice=3e7),)), Host("h1", "vm_1")]
-    run = begin(hosts, Policy(minimum_in_service="1", approve_within=1e9), now, moves=True)
+def test_given_a_host_that_azure_may_still_move_then_it_stays_out_and_its_lease_ends(now: float) -> None:
+    hosts = [Host("h0", "vm_0", demand=Demand(DemandKind.MOVE, "h0")), Host("h1", "vm_1")]
+    run = begin(hosts, Policy(minimum_in_service="1"), now, demand=DemandKind.MOVE)
     run, orders = advance(run, [], now)
     while orders[0].do is not Step.MOVE:
         run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], now)
@@ -669,7 +668,7 @@ def test_given_nothing_but_agents_to_watch_then_the_run_may_be_handed_over_and_n
     assert all("left alone: job 17 goes on with it" in line for line in over.report().lines)
 
 
-@pytest.mark.parametrize("left", ["was_left", "unanswered", "in_service", "prediction", "moves"])
+@pytest.mark.parametrize("left", ["was_left", "unanswered", "in_service", "prediction", "demand"])
 def test_given_a_host_that_this_run_has_something_to_do_to_then_it_is_not_handed_over(
     event: MakeEvent, now: float, left: str
 ) -> None:
@@ -681,7 +680,8 @@ def test_given_a_host_that_this_run_has_something_to_do_to_then_it_is_not_handed
         "in_service": Host("h1", "vm_1", (event(resources=("vm_1",), notice=600),)),
     }
     hosts = [Host("h0", "vm_0", (reboot,), agent=agent)] + ([others[left]] if left in others else [])
-    run = begin(hosts, Policy(minimum_in_service="0"), now, predicts=left == "prediction", moves=left == "moves")
+    demand = DemandKind.MOVE if left == "demand" else None
+    run = begin(hosts, Policy(minimum_in_service="0"), now, predicts=left == "prediction", demand=demand)
     if left in others:
         assert {name for turn in run.plan.turns for name in turn} == {"h0", "h1"}
 
