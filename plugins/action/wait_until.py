@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
         _validated, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         for option in ("timeout", "interval", "poll_timeout"):
             if not 0 <= arguments[option] < float("inf"):
-                said = "%s is %s: it has to be a number of seconds" % (option, arguments[option])
+                said = "%s is %s: it must be a number of seconds" % (option, arguments[option])
                 return {**begun, "failed": True, "msg": said}
         host = str(variables.get("inventory_hostname", ""))
         seen, is_so = wait_until(
@@ -63,9 +63,9 @@ class ActionModule(ActionBase):
         )
         if is_so:
             return {**begun, **seen}
-        said = "not so within %g s: %s" % (arguments["timeout"], arguments["until"])
+        said = "the check did not succeed within %g s: %s" % (arguments["timeout"], arguments["until"])
         if seen.get("msg"):
-            said += "; last it said: %s" % plain(str(seen["msg"]))
+            said += "; the last answer: %s" % plain(str(seen["msg"]))
         # What has gone wrong is not what the last look may have come upon.
         seen.pop("exception", None)
         return {**begun, **seen, "failed": True, "msg": said}

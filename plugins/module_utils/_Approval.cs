@@ -29,7 +29,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Approva
         public const string Own = "own";
         public const string Leader = "leader";
         public const string Any = "any";
-        public const string NotListed = "not listed: it has ended, was withdrawn or never was";
+        public const string NotListed = "not listed: it has ended, was withdrawn or never existed";
 
         // May be approved now.
         public readonly List<Event> Approve = new List<Event>();
@@ -47,9 +47,9 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Approva
                 List<string> others = one.Resources.Where(name => !Text.SameName(name, vmName)).ToList();
                 bool hitsOnlyOthers = others.Count == one.Resources.Count;
                 string doesNotAffect = "does not affect " + vmName + ", but "
-                    + (one.Resources.Count > 0 ? string.Join(", ", one.Resources) : "nothing that it names");
+                    + (one.Resources.Count > 0 ? string.Join(", ", one.Resources) : "no VM that it names");
                 if (one.IsAdvisory) NotApproved.Add(new Verdict(one, "advisory"));
-                else if (one.IsOfUnknownVms) NotApproved.Add(new Verdict(one, "which VMs it hits cannot be read"));
+                else if (one.IsOfUnknownVms) NotApproved.Add(new Verdict(one, "its list of VMs cannot be read"));
                 // Then, and whatever the status: a wrong id is a mistake before the event starts and after.
                 else if (scope == Own && hitsOnlyOthers) Refused.Add(new Verdict(one, doesNotAffect));
                 else if (!one.IsScheduled) NotApproved.Add(new Verdict(one, WhyOver(one)));
@@ -131,8 +131,8 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Approva
                 // An unknown start may be any: it counts as one that holds the other back.
                 List<Event> waitsFor = unapproved.Where(other => !(other.NotBefore > one.NotBefore)).ToList();
                 if (waitsFor.Count > 0)
-                    waits.Add("Terminate " + Describe(one) + " will not start early before these are approved too, or have"
-                        + " run out of time: " + string.Join(", ", Urgency.Order(waitsFor).Select(Describe)));
+                    waits.Add("Terminate " + Describe(one) + " does not start before these are approved too, or reach"
+                        + " their NotBefore: " + string.Join(", ", Urgency.Order(waitsFor).Select(Describe)));
             }
             return waits;
         }

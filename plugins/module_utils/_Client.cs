@@ -239,12 +239,12 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
                 if (!wasReached && waited + wait >= connectTimeout)
                     throw new NotReachedException(
                         "IMDS at " + endpoint + " did not answer within " + Text.General(connectTimeout) + " s (" + times
-                        + "): is this an Azure VM? Set endpoint to the address of its IMDS, or connect_timeout higher",
+                        + "): is this an Azure VM? Set endpoint to the address of its IMDS, or raise connect_timeout",
                         attempts, outcome);
                 if (wait >= deadline.Remaining)
                     throw new OutOfTimeException(
                         request.Name + " had no usable answer within " + Text.General(deadline.Seconds) + " s (" + times
-                        + "): try again later, or set timeout higher", attempts, outcome);
+                        + "): try again later, or raise timeout", attempts, outcome);
                 clocks.Sleep(wait);
             }
         }
@@ -337,14 +337,14 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
             Match parts = Regex.Match(
                 endpoint, @"\A(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)", RegexOptions.CultureInvariant);
             if (parts.Groups[1].Value.ToLowerInvariant() != "http")
-                throw new FormatException("must begin with http://, because IMDS speaks nothing else");
+                throw new FormatException("must begin with http://, because IMDS supports only HTTP");
             string place = parts.Groups[2].Value;
             if ((place.IndexOf('[') < 0) != (place.IndexOf(']') < 0)) throw new FormatException("Invalid IPv6 URL");
             Match address = Regex.Match(place, @"\A(?:\[([^\]]+)\]|([^:\[\]]+))(?::(.*))?\z", RegexOptions.Singleline);
             if (!address.Success || endpoint.IndexOfAny(new[] { '?', '#' }) >= 0 || place.IndexOf('@') >= 0)
                 throw new FormatException("must have the form http://HOST[:PORT]");
             if (endpoint.Any(one => one <= ' ' || one > '~'))
-                throw new FormatException("must not have spaces or characters beyond ASCII in it");
+                throw new FormatException("must not contain spaces or non-ASCII characters");
             host = (address.Groups[1].Value + address.Groups[2].Value).ToLowerInvariant();
             string digits = address.Groups[3].Value;
             port = 80;

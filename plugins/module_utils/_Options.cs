@@ -125,8 +125,8 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Options
         {
             return (GetTexts("event_types") ?? new List<string>()).Distinct()
                 .Where(word => Words.EventTypes.All(one => !Text.SameName(one, word)))
-                .Select(word => "event_types: " + Text.Repr(word) + " is no type of event that this version knows ("
-                    + string.Join(", ", Words.EventTypes) + "): it is looked for as it is spelt").ToList();
+                .Select(word => "event_types: " + Text.Repr(word) + " is not an event type that this version knows ("
+                    + string.Join(", ", Words.EventTypes) + "): it is matched as written").ToList();
         }
 
         public double Seconds(string name)

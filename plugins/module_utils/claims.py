@@ -245,7 +245,11 @@ def note_tried(state: State, tried: Mapping[str, str], now: float) -> State:
 def describe_lease(holder: Dict[str, Any]) -> str:
     """Say who is at work on the machine."""
     until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(holder["until"]))
-    return "%s of %s is at work on it, and leased it until %s by its clock" % (holder["playbook"], holder["by"], until)
+    return "%s of %s is working on it, and holds its lease until %s by its clock" % (
+        holder["playbook"],
+        holder["by"],
+        until,
+    )
 
 
 @contextlib.contextmanager
@@ -295,8 +299,7 @@ def _lock(descriptor: int, path: str, deadline: float) -> None:
         except BlockingIOError as error:
             if time.monotonic() >= deadline:
                 raise ClaimError(
-                    "%s is locked by another process, which does not come to its end: find it with fuser, and end it"
-                    % path
+                    "%s is locked by another process, which does not finish: find it with fuser, and end it" % path
                 ) from error
         time.sleep(_LOCK_INTERVAL)
 

@@ -24,7 +24,7 @@ def look_until(look: Look, within: float, clock: Callable[[], float], sleep: Cal
         why = look()
         left = ends - clock()
         if not why or left <= 0:
-            return why and "not so within %g s: %s" % (within, why)
+            return why and "the check did not succeed within %g s: %s" % (within, why)
         sleep(min(_EVERY, left))
 
 

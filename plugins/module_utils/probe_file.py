@@ -104,7 +104,7 @@ def _read(path: str) -> List[Dict[str, str]]:
     ]
     if len(lines) > MOST_LINES or len(meant) != len(lines):
         raise ProbeFileError(
-            "%s is not what this role writes: each of its lines, %d at most, says present or absent, and a file. Look"
-            " at it, and restore the machine by hand." % (path, MOST_LINES)
+            "%s was not written by this role: each of its lines, %d at most, must be present or absent, and "
+            "a file. Check it, and restore the machine by hand." % (path, MOST_LINES)
         )
     return meant

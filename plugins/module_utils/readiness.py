@@ -158,11 +158,11 @@ def _check_probes(urls: Sequence[str]) -> None:
 def _proxies(environment: Mapping[str, str], host: str) -> Finding:
     named = proxies_in_the_way(environment, host)
     if not named:
-        return Finding("proxy", OK, "none in the way")
+        return Finding("proxy", OK, "none applies")
     return Finding(
         "proxy",
         NOTE,
-        "%s would keep other programs from %s, and this collection does not heed it. Add %s to no_proxy"
+        ("%s would redirect other programs' requests for %s, though not this collection's. Add %s to no_proxy")
         % (" and ".join(named), host, host),
     )
 

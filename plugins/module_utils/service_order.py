@@ -132,7 +132,7 @@ def start(services: Sequence[Service], up: Collection[str], before: Stretch, why
 
 def _lost(before: Stretch) -> List[str]:
     """The service to go on behind, if there is no such service: then nothing was done."""
-    return ["%s (it is none of the services now)" % before.next] if before.next else []
+    return ["%s (it is no longer one of the services)" % before.next] if before.next else []
 
 
 def unhealthy(healthy: Mapping[str, Any], world: World) -> str:
@@ -174,7 +174,7 @@ def _run(seconds: int, command: List[str], run: Runner) -> str:
         return ""
     if code in _OUT_OF_TIME:
         return "out of time"
-    return "exit status %s: %s" % (code, str(error or said or "").strip() or "it said nothing")
+    return "exit status %s: %s" % (code, str(error or said or "").strip() or "no output")
 
 
 def _refused(host: str, port: int) -> str:

@@ -46,7 +46,7 @@ def state_of(name: str, status: Sequence[str], run: Runner) -> str:
     if code != 0 and not (status and code in _DOWN):
         raise ServiceStateError(
             "%s: %s ended with exit status %s: %s"
-            % (name, " ".join(status or _SHOW), code, str(error or said).strip() or "it said nothing")
+            % (name, " ".join(status or _SHOW), code, str(error or said).strip() or "no output")
         )
     if status:
         return RUNNING if code == 0 else STOPPED
@@ -69,7 +69,7 @@ def read_record(text: str) -> List[Dict[str, Any]]:
         for entry in reversed(entries):
             services.setdefault(_name_of(entry), dict(entry))
     except (TypeError, ValueError) as error:
-        raise ServiceStateError("it holds no lists of services: %s" % error) from error
+        raise ServiceStateError("it contains no lists of services: %s" % error) from error
     return list(services.values())
 
 

@@ -139,7 +139,7 @@ not_approved:
   elements: dict
   sample:
     - event_id: C7061BAC-AFDC-4513-B24B-AA5F13A16123
-      reason: "not listed: it has ended, was withdrawn or never was"
+      reason: "not listed: it has ended, was withdrawn or never existed"
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the request, but its result is unknown. The events may be approved. Absent if

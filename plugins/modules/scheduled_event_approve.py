@@ -157,7 +157,7 @@ not_approved:
   elements: dict
   sample:
     - event_id: C7061BAC-AFDC-4513-B24B-AA5F13A16123
-      reason: "not listed: it has ended, was withdrawn or never was"
+      reason: "not listed: it has ended, was withdrawn or never existed"
   contains:
     event_id:
       description: Identifies the event.

@@ -113,8 +113,8 @@ def prepare(module: AnsibleModule) -> Work:
     target = read_target(options)
     if not options["confirm"]:
         raise OptionError(
-            "confirm: false, so nothing was done. This module does not pretend: Azure takes %s away, about 30"
-            " seconds after it runs. Set confirm to true to do that" % target.words
+            "confirm: false, so nothing was done. This is a real eviction: Azure evicts %s about 30 seconds "
+            "after this module runs. Set confirm to true for that" % target.words
         )
 
     def work(client: ArmClient) -> dict[str, Any]:

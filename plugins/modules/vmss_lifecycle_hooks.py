@@ -214,7 +214,7 @@ def prepare(module: AnsibleModule) -> Work:
     def work(client: ArmClient) -> dict[str, Any]:
         outcome = lifecycle_hooks.set_hooks(client, group, name, desired, module.check_mode)
         if outcome.obstacles and outcome.after:
-            module.warn("No hook of %s will ever ask: %s" % (name, "; ".join(outcome.obstacles)))
+            module.warn("No hook of %s will ever trigger: %s" % (name, "; ".join(outcome.obstacles)))
         return {
             "changed": outcome.changed,
             "id": outcome.resource.get("id"),

@@ -209,7 +209,7 @@ def prepare(module: AnsibleModule) -> Work:
     state, what, wait = options["state"], options["upgrade"], options["wait"]
     if state == rolling_upgrade.FINISHED and not wait:
         raise OptionError(
-            "wait: false does not go with state: %s, which is to wait. Look with vmss_rolling_upgrade_info" % state
+            "wait: false is not valid with state: %s, which waits. To only read, use vmss_rolling_upgrade_info" % state
         )
 
     def work(client: ArmClient) -> dict[str, Any]:

@@ -264,8 +264,8 @@ def prepare(module: AnsibleModule) -> Work:
     rollout = scale_set.Rollout(options["update_instances"], read_limits(options), options["update_protected"])
     if rollout.which != NONE and not options["wait"]:
         raise OptionError(
-            "wait: false does not go with update_instances: %s, because instances can only be brought to the new"
-            " model once it is there. Set wait to true, or update_instances to none" % rollout.which
+            "wait: false is not valid with update_instances: %s, because instances can be updated to the new "
+            "model only when Azure has stored it. Set wait to true, or update_instances to none" % rollout.which
         )
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 

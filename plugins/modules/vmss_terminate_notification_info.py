@@ -284,7 +284,7 @@ def prepare(module: AnsibleModule) -> Work:
         found = scale_set.describe_all(client, group, name, options["instances"], subscriptions, options["tags"])
         for one in found:
             if one["error"] is not None:
-                module.warn("%s could not be read to its end: %s" % (one["id"], one["error"]))
+                module.warn("%s could not be read completely: %s" % (one["id"], one["error"]))
                 continue
             danger = repairs.explain_danger(one["name"], one["automatic_repairs"])
             if danger is not None:

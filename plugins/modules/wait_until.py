@@ -86,5 +86,5 @@ msg:
     is returned.
   returned: when the time is up
   type: str
-  sample: "not so within 120 s: result.status | default(0) == 200"
+  sample: "the check did not succeed within 120 s: result.status | default(0) == 200"
 """

@@ -164,7 +164,7 @@ def judge(answer: Answer, is_stop: bool, is_dry: bool) -> str:
         left = ". Those after %s were left running" % aborted if aborted else ""
         return "These services did not stop: %s%s" % (what, left)
     if not answer.is_complete:
-        return "The machine did not say what it has done"
+        return "The machine returned no result"
     unanswered = silent(answer.expected, answer.states)
     if unanswered:
         return unanswered
@@ -187,7 +187,7 @@ def silent(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> 
         for one in services
         if service_states.is_asked(one) and states.get(one["name"]) not in service_states.STATES
     ]
-    return "The machine did not say whether these services run: %s" % ", ".join(unanswered) if unanswered else ""
+    return "The machine did not report whether these services run: %s" % ", ".join(unanswered) if unanswered else ""
 
 
 def running(services: Sequence[Mapping[str, Any]], states: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -247,11 +247,9 @@ def _read_service(entry: Any, where: str) -> dict[str, Any]:
     service.update((key, _read_tasks(entry, key, where)) for key in _TASKS)
     for command, tasks in (("stop", "stop_tasks"), ("start", "start_tasks")):
         if service[command] and service[tasks]:
-            raise ServiceError("%s: has both %s and %s. Leave one of them out" % (where, command, tasks))
+            raise ServiceError("%s: has both %s and %s. Omit one of them" % (where, command, tasks))
     if service["stop_tasks"] and not (service["start"] or service["start_tasks"]):
-        raise ServiceError(
-            "%s: has stop_tasks, and nothing that starts it again. Give start_tasks or start as well" % where
-        )
+        raise ServiceError("%s: has stop_tasks, and no start. Give start_tasks or start as well" % where)
     service["timeout"] = _read_seconds(entry, "timeout", DEFAULT_TIMEOUT, 1.0, where)
     service["reserve"] = _read_seconds(entry, "reserve", 0.0, 0.0, where)
     if service["reserve"] > service["timeout"]:
@@ -283,14 +281,14 @@ def _read_healthy(content: Any, where: str) -> dict[str, Any]:
         "within": _read_seconds(content, "within", DEFAULT_HEALTHY_WITHIN, 1.0, where),
     }
     if not (healthy["port"] or healthy["url"] or healthy["command"]):
-        raise ServiceError("%s: says nothing that could be looked at. Give port, url or command" % where)
+        raise ServiceError("%s: contains nothing to check. Give port, url or command" % where)
     return healthy
 
 
 def _check_keys(content: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in content:
         if key not in known:
-            raise ServiceError("%s: has %r, which is none of %s" % (where, key, ", ".join(known)))
+            raise ServiceError("%s: has the unknown key %r. Known are %s" % (where, key, ", ".join(known)))
 
 
 def _read_command(content: Mapping[str, Any], key: str, where: str) -> list[str]:

@@ -27,7 +27,7 @@ AT_LEAST_EVERY = 30.0  # seconds
 _AT_MOST_EVERY = 5.0  # seconds
 _LOOK_EVERY = 1.0  # seconds
 _LONGEST = 500  # characters
-INTERRUPTED = "Ctrl-C ends this task, Azure goes on with what it has accepted, and another run continues"
+INTERRUPTED = "Ctrl-C ends this task; Azure continues the operations that it has accepted, and another run resumes"
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def speaking(
             said = _read(path)
             is_news = said != told and (not told or now - told_at >= at_most_every)
             if is_news or now - told_at >= at_least_every:
-                what = "%s, after %d s" % (said or "nothing is known of the instances so far", now - began)
+                what = "%s, after %d s" % (said or "the state of the instances is not known yet", now - began)
                 tell(what if told else "%s. %s" % (what, INTERRUPTED))
                 told, told_at = said or what, now
 

@@ -41,8 +41,8 @@ def describe_forgery(names: Collection[str]) -> str:
         return ""
     shown = sorted(names)[:_MOST_NAMED]
     return (
-        "its ansible_facts hold %s, which only the operator may set: it is refused. Set variables in the inventory or"
-        " with --extra-vars, never with cacheable facts, and look at who has changed this host"
+        "its ansible_facts hold %s, which only the operator may set: it is refused. Set variables in the "
+        "inventory or with --extra-vars, never with cacheable facts, and find out who changed this host"
         % ", ".join(shown + ["%d more" % (len(names) - len(shown))] * (len(names) > len(shown)))
     )
 
@@ -61,7 +61,7 @@ def check_origin(value: Any, facts: Iterable[str], among: Collection[Any] | None
         raise TrustError(complaint)
     if among is not None and value not in among:
         raise TrustError(
-            "%s: %r is none of what this run's variables and inventory allow: %s"
+            "%s: %r is not one of the values that this run's variables and inventory allow: %s"
             % (what, value, ", ".join(map(str, among)) or "nothing")
         )
     return value

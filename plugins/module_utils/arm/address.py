@@ -48,7 +48,9 @@ def read_question(options: Mapping[str, Any]) -> Question:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
     except (OSError, UnicodeError) as error:
-        raise OptionError("host: %s has no address: %s. Give a name that is known here" % (host, error)) from error
+        raise OptionError(
+            "host: %s does not resolve to an address: %s. Give a host name that this machine resolves" % (host, error)
+        ) from error
     return Question(vm_id, frozenset(_normal(str(one[4][0])) for one in found))
 
 

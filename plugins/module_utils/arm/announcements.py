@@ -110,7 +110,7 @@ def _hidden(client: ArmClient, subscriptions: Sequence[str]) -> Iterator[tuple[s
         try:
             permissions = permissions_on(client, place)
         except ArmError as error:
-            yield subscription.lower(), "whether the sign-in may see its events is not known: %s" % error
+            yield subscription.lower(), "it is not known whether the sign-in may read its events: %s" % error
             continue
         if not is_permitted(permissions, ACKNOWLEDGE.action):
             yield subscription.lower(), "the sign-in lacks the role %s on %s" % (EVENTS_ROLE, place)

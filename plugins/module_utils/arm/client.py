@@ -160,7 +160,7 @@ class ArmClient:
         :raises OutOfTime: if the time limit would end before
         """
         if seconds >= self.deadline.remaining():
-            raise OutOfTime("%s within %g s: look again later, or set timeout higher" % (what, self.deadline.seconds))
+            raise OutOfTime("%s within %g s: check again later, or raise timeout" % (what, self.deadline.seconds))
         self._sleep(seconds)
 
     def get(self, path: str, needs: Permission, api_version: str = COMPUTE_API_VERSION, **query: str) -> Json:
@@ -186,7 +186,7 @@ class ArmClient:
             if not following:
                 return
             if following in seen:
-                raise ArmError("GET %s has no end: the same nextLink came twice" % self._shown(path))
+                raise ArmError("GET %s never ends: Azure returned the same nextLink twice" % self._shown(path))
             seen.add(following)
             page = self.get(urljoin(self._cloud.arm, following), needs, "")
 
@@ -309,7 +309,7 @@ class ArmClient:
             return complete(cloud, answer.content)
         except ValueError as error:
             raise ArmError(
-                "%s was answered with %d, and %s. Is cloud_environment the address of an Azure Resource Manager?"
+                "%s was answered with %d, %s. Is cloud_environment the address of an Azure Resource Manager?"
                 % (asked, answer.status, error),
                 answer.status,
             ) from None
@@ -397,7 +397,7 @@ class ArmClient:
                 if not wait or method == "GET":
                     return first
                 if method == "POST" and first.status == 202 and not _FOLLOWED_BY.intersection(first.headers):
-                    raise ArmError("%s was accepted, but Azure does not say where its end can be seen" % asked)
+                    raise ArmError("%s was accepted, but Azure returned no address to poll for its result" % asked)
                 return self._poll(asked, needs)
         except ArmError as error:
             error.may_have_begun = self._may_have_begun
@@ -473,7 +473,7 @@ class ArmClient:
                     raise ArmError(str(refusal), refusal.status, refusal.code) from None
             if isinstance(error.inner_exception, BadResponse):
                 raise ArmError(
-                    "%s was accepted, but Azure's answer does not say what became of it: %s"
+                    "%s was accepted, but Azure's answer does not contain its result: %s"
                     % (asked, shorten(answer.content)),
                     answer.status,
                 ) from None
@@ -500,19 +500,19 @@ class ArmClient:
             said += ": " + self._redact(message)
         kind: type[ArmError] = ArmError
         if answer.status == 401:
-            said += ". ARM did not accept %s: is it of this tenant and cloud?" % describe(self.sign_in)
+            said += ". ARM did not accept %s: does it belong to this tenant and cloud?" % describe(self.sign_in)
         elif answer.status == 403 and str(code).lower() == "authorizationfailed":
             # A policy or a linked resource refuses with other codes (and a lock with a conflict): no role would help.
             said = (
-                "%s was refused (403 %s): %s must not do %s here. The role %s grants it, on the resource or above%s"
-                % (
-                    asked,
-                    code,
-                    describe(self.sign_in),
-                    needs.action,
-                    needs.role,
-                    ". Azure said: " + self._redact(message) if message else "",
-                )
+                "%s was refused (403 %s): %s lacks the permission %s here. The role %s grants it, on the "
+                "resource or above%s"
+            ) % (
+                asked,
+                code,
+                describe(self.sign_in),
+                needs.action,
+                needs.role,
+                ". Azure said: " + self._redact(message) if message else "",
             )
         elif str(code).lower() in _UNKNOWN_VERSION_CODES:
             unknown = UnknownVersion(said, answer.status, code)
@@ -544,8 +544,8 @@ class ArmClient:
             if error.status not in (403, 404):
                 raise
             raise ArmError(
-                "subscription_id is not set, and which one it is cannot be found out: set it, or AZURE_SUBSCRIPTION_ID."
-                " %s" % error,
+                "subscription_id is not set, and the subscription could not be determined: set it, or "
+                "AZURE_SUBSCRIPTION_ID. %s" % error,
                 error.status,
                 error.code,
             ) from None
@@ -578,10 +578,12 @@ def interrupted(client: ArmClient, done: str = "") -> str:
 
     :param done: what is done, as far as is known
     """
-    return "Interrupted at %s%s. %s. Run the task again: it looks at what is there, and continues" % (
+    return "Interrupted at %s%s. %s. Run the task again: it reads the current state and continues" % (
         client.asked or "the beginning",
         done and ": " + done,
-        "Azure goes on with what it has accepted" if client.may_have_begun else "Azure is at work on nothing of it",
+        "Azure continues the operations that it has accepted"
+        if client.may_have_begun
+        else "Azure runs no operation of this task",
     )
 
 

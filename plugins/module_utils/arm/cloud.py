@@ -129,7 +129,7 @@ def complete(cloud: Cloud, told: Any) -> Cloud:
     authentication = authentication if isinstance(authentication, dict) else {}
     login, audiences = authentication.get("loginEndpoint"), authentication.get("audiences")
     if not isinstance(login, str) or not isinstance(audiences, list) or not audiences:
-        raise ValueError("authentication.loginEndpoint and authentication.audiences are not in it")
+        raise ValueError("without authentication.loginEndpoint or authentication.audiences")
     if not cloud.authority:
         cloud = _sign_in_at(cloud, read_url("authentication.loginEndpoint of cloud_environment", login))
     # A slash at the end is part of the audience's name, and two in a row are correct.

@@ -98,14 +98,14 @@ class SignIn(NamedTuple):
     def warnings(self) -> tuple[str, ...]:
         """Warnings about this way of signing in, to be shown before it is used."""
         ignored = (
-            ("%s mean nothing to this collection, and were ignored" % ", ".join(self.ignored),) if self.ignored else ()
+            ("%s are not used by this collection and were ignored" % ", ".join(self.ignored),) if self.ignored else ()
         )
         if self.cloud.verify:
             return ignored
         return (
             *ignored,
-            "cert_validation_mode: ignore: anybody on the way to %s can read the credentials and act as you. Trust the"
-            " cloud's own certificate authority (REQUESTS_CA_BUNDLE) instead" % self.cloud.arm,
+            "cert_validation_mode: ignore: anybody on the network path to %s can read the credentials and "
+            "act as you. Trust the cloud's own certificate authority (REQUESTS_CA_BUNDLE) instead" % self.cloud.arm,
         )
 
 

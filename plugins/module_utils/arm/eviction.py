@@ -39,4 +39,4 @@ def _check_is_spot(client: ArmClient, target: Target, path: str) -> None:
         model = client.get(set_id, READ_SCALE_SETS)
         properties = (model.get("properties") or {}).get("virtualMachineProfile") or {}
     if not is_spot(properties):
-        raise ArmError("%s is not a Spot machine: Azure evicts nothing else, and nothing was done" % target.words)
+        raise ArmError("%s is not a Spot VM: Azure evicts only Spot VMs. Nothing was done" % target.words)

@@ -130,9 +130,9 @@ def read_search(options: Mapping[str, Any]) -> GatewaySearch:
     """
     search = _read_machine(options)
     if search.vm_id is None and not search.addresses:
-        raise OptionError("vm_id, addresses: give at least one of them: which machine to look for")
+        raise OptionError("vm_id, addresses: set at least one, to name the machine")
     if search.addresses and search.pools is None:
-        raise OptionError("addresses: of which pools? Name them in pools")
+        raise OptionError("addresses: needs pools. Name the pools in pools")
     return search
 
 
@@ -227,7 +227,7 @@ def _read_record(option: str, record: Mapping[str, Any]) -> Json:
     if expected is not None and not expected.match(resource):
         raise OptionError("%s: resource %r is not the id of an %s" % (option, resource, kind))
     if kind == ADDRESS and not _server_of(record.get("entry") or {}):
-        raise OptionError("%s: entry has neither ipAddress nor fqdn: what was in the pool?" % option)
+        raise OptionError("%s: entry has neither ipAddress nor fqdn. Give the entry as the pool had it" % option)
     return {key: value for key, value in record.items() if value is not None}
 
 
@@ -244,7 +244,7 @@ def _check_owner(client: ArmClient, machine: GatewaySearch, records: Iterable[Js
         else:
             named, is_own = record["resource"], record["resource"].lower() in resources
         if not is_own:
-            raise OptionError("%s is not of the machine that was named by vm_id and addresses" % named)
+            raise OptionError("%s does not belong to the machine that vm_id and addresses name" % named)
 
 
 # -- where the machine is -----------------------------------------------------------------------------------
@@ -435,7 +435,10 @@ def _wait(gateways: _Gateways, records: Iterable[Json], out: bool, seconds: floa
             gateways.client.wait(POLL_INTERVAL, "%s still has %s" % (gateway, _say(late)))
         if late and not out:
             raise ArmError(
-                "%s does not call up what was restored within %g s: %s. Does it serve, and answer the probe?"
+                (
+                    "%s did not find the restored machine healthy within %g s: %s. Does the machine serve requests "
+                    "and answer the probe?"
+                )
                 % (gateway, seconds, _say(late))
             )
     return remaining

@@ -51,7 +51,10 @@ def look_up(
     """
     if selection.affecting != ANY:
         raise OptionError(
-            "affecting: %r needs a VM that asks, and Resource Graph has none. Leave it out, or name VMs instead"
+            (
+                "affecting: %r is relative to a VM, and Resource Graph is asked for none in particular. Omit it, "
+                "or name VMs instead"
+            )
             % selection.affecting
         )
     places = read_places(options)
@@ -65,7 +68,7 @@ def look_up(
         given = subscriptions_of(client, places)
         subscriptions = subscriptions_to_read(given, client.known_subscription_id, references)
         listed = in_group(list_events(client, subscriptions, finished=True), group)
-        check_unambiguous(references, listed, "_terms", "Give the id of the one that is meant, or set resource_group")
+        check_unambiguous(references, listed, "_terms", "Give the id of one of them, or set resource_group")
         check_known(client, subscriptions, references, listed, group, "_terms")
     # A caller who names a status wants the events that have it.
     wants_finished = options["finished"] or not FINISHED.isdisjoint(selection.event_statuses or ())
@@ -98,7 +101,7 @@ def join(listed: Sequence[ListedEvent], hosts: Mapping[str, Mapping[str, Any]], 
         by_name.setdefault(name_key(reference.name), []).append((reference, host))
     hit = {name_key(name) for one in listed for name in one.event.resources}
     known = [reference for name in hit for reference, _host in by_name.get(name, ())]
-    check_unambiguous(known, listed, variable, "Let inventory_variable be one that holds the ids of VMs")
+    check_unambiguous(known, listed, variable, "Set inventory_variable to a variable that holds the ids of VMs")
     now = datetime.now(timezone.utc)
     return [
         dict(

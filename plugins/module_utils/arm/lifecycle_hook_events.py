@@ -81,11 +81,11 @@ def read_answer(options: Mapping[str, Any]) -> EventAnswer:
     if state != DELAYED:
         for option in ("until", "by"):
             if options.get(option) is not None:
-                raise OptionError("%s goes with state: delayed alone" % option)
+                raise OptionError("%s is valid only with state: delayed" % option)
         instances = options.get("instances")
         return EventAnswer(state, None if instances is None else [str(one).strip() for one in instances])
     if options.get("instances") is not None:
-        raise OptionError("instances does not go with state: delayed: an event has one time for all of its instances")
+        raise OptionError("instances is not valid with state: delayed: an event has one time for all of its instances")
     if (until is None) == (by is None):
         raise OptionError("state: delayed needs one of until, by")
     return EventAnswer(
@@ -134,7 +134,7 @@ def answer_event(
         return EventChange(False, reason, None, None, ())
     if len(events) > 1:
         raise ArmError(
-            "name: %d events of %s are active: %s. Name the one that is meant"
+            "name: %d events of %s are active: %s. Set name to one of them"
             % (len(events), scale_set, ", ".join("%s (%s)" % (one["name"], one["type"]) for one in events))
         )
     (event,) = events
@@ -150,7 +150,7 @@ def answer_event(
     except ArmError as error:
         if answer.state == REJECTED and error.status == 400 and "reject" in str(error).lower():
             raise ArmError(
-                "state: this cloud does not take rejected yet. Let the event wait, or approve it. %s" % error,
+                "state: this cloud does not accept rejected yet. Let the event wait, or approve it. %s" % error,
                 error.status,
                 error.code,
             ) from None
@@ -163,7 +163,7 @@ def answer_event(
             return EventChange(True, None, event, after, work.answered)
         if lost is not None:
             raise lost
-        client.wait(POLL_INTERVAL, "Azure has accepted the answer to the event %s, and did not show it" % event["name"])
+        client.wait(POLL_INTERVAL, "Azure accepted the answer to the event %s, but does not show it" % event["name"])
 
 
 def describe(event: Mapping[str, Any], now: datetime) -> Json:
@@ -201,7 +201,9 @@ class _Decision:
         self._event = event
         self._wanted = wanted
         self.answered = tuple(one["id"] for one in waiting)
-        self.reason = None if waiting else "nobody is meant" if not meant else "all that are meant are %s" % wanted
+        self.reason = (
+            None if waiting else "no instance is chosen" if not meant else "all chosen instances are %s" % wanted
+        )
         self.properties: Json = {
             "targetResources": [{"resource": {"id": one}, "actionState": wanted} for one in self.answered]
         }
@@ -237,12 +239,12 @@ class _Delay:
         present, most = _time(event["wait_until"]), _time(event["max_wait_until"])
         if answer.by is not None:
             if present is None:
-                raise ArmError("Azure does not say until when the event %s waits. Set until" % event["name"])
+                raise ArmError("Azure does not say how long the event %s waits. Set until" % event["name"])
             self._until = present + answer.by
         if self._until is None or most is None or self._until > most:
             raise ArmError(
                 "The event %s cannot wait until %s: it waits until %s at most (maxWaitUntil). Nothing was sent"
-                % (event["name"], _format(self._until), _format(most) or "a time that Azure does not say")
+                % (event["name"], _format(self._until), _format(most) or "an unknown time")
             )
         if present is not None and self._until <= present:
             self.reason = "it waits until %s already" % event["wait_until"]

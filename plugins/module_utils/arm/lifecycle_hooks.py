@@ -82,16 +82,16 @@ def read_desired_state(options: Mapping[str, Any]) -> DesiredHooks:
     if options["state"] == ABSENT:
         for option in ("hooks", "exclusive"):
             if options.get(option):
-                raise OptionError("%s does not go with state: absent. Name the types to remove in types" % option)
+                raise OptionError("%s is not valid with state: absent. Name the types to remove in types" % option)
         types = options.get("types")
         return DesiredHooks(remove=None if types is None else types)
     if options.get("types") is not None:
-        raise OptionError("types does not go with state: present. Name the hooks in hooks")
+        raise OptionError("types is not valid with state: present. Name the hooks in hooks")
     hooks = [_read_hook(hook) for hook in options["hooks"]]
     seen: set[str] = set()
     for hook in hooks:
         if hook["type"] in seen:
-            raise OptionError("hooks: there are two of the type %s. A set has one of each at most" % hook["type"])
+            raise OptionError("hooks: two have the type %s. A scale set has at most one of each type" % hook["type"])
         seen.add(hook["type"])
     return DesiredHooks(tuple(hooks), None if options["exclusive"] else ())
 
@@ -114,8 +114,7 @@ def set_hooks(
             return (resource, wanted), None
         if etag is None:
             raise ArmError(
-                "%s shows no etag, so that writing its hooks could undo what others change meanwhile: nothing was"
-                " written" % name
+                "%s has no etag, so writing its hooks could undo a concurrent change: nothing was written" % name
             )
         body = {"properties": {"lifecycleHooksProfile": {"lifecycleHooks": wanted}}}
         return (resource, wanted), lambda: client.write("PATCH", path, body, etag, WRITE)
@@ -126,7 +125,7 @@ def set_hooks(
         if error.status != 400 or REJECT.lower() not in str(error).lower():
             raise
         raise ArmError(
-            "default_action: this cloud does not take Reject yet. Leave it out, or set Approve. %s" % error,
+            "default_action: this cloud does not accept Reject yet. Omit it, or set Approve. %s" % error,
             error.status,
             error.code,
         ) from None
@@ -201,7 +200,7 @@ def obstacles_of(resource: Mapping[str, Any]) -> tuple[str, ...]:
     if (policy.get("automaticOSUpgradePolicy") or {}).get("enableAutomaticOSUpgrade") is not True:
         found.append("automatic upgrades of its image are off (enableAutomaticOSUpgrade)")
     if not _tells_health(properties):
-        found.append("nothing tells Azure the health of its instances, neither a probe nor the extension")
+        found.append("Azure does not know the health of its instances: it has neither a probe nor the extension")
     return tuple(found)
 
 
@@ -231,7 +230,7 @@ def _read_hook(given: Mapping[str, Any]) -> Json:
         raise OptionError("hooks: wait_duration: %r is not an ISO 8601 duration, such as PT30M or P1DT12H" % text)
     if not 0 < seconds <= most:
         raise OptionError(
-            "hooks: wait_duration: %r is out of range. %s waits for more than nothing and for %d hours at most"
+            "hooks: wait_duration: %r is out of range. %s waits longer than 0 and at most %d hours"
             % (text, hook["type"], most // 3600)
         )
     return {**hook, "wait_duration": text.strip().upper()}

@@ -117,7 +117,7 @@ def _why_not(window: Mapping[str, Any] | None) -> str | None:
         return None
     if window["last_result"].lower() == "maintenancecompleted":
         return "its maintenance is done"
-    return "its owner may begin it from %s to %s only" % (window["self_service_start"], window["self_service_end"])
+    return "you can start it only from %s to %s" % (window["self_service_start"], window["self_service_end"])
 
 
 def _machines(client: ArmClient, subscription: str, resource_group: str | None) -> Iterator[Json]:

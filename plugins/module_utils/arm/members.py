@@ -146,7 +146,7 @@ def put_back(warnings: list[str], record: Json, document: Json) -> bool:
         found = _find_configurations(document, record)
         if not found:
             raise ArmError(
-                "%s has no IP configuration %r any more, which was in %s. Put it in the pool by hand"
+                "%s no longer has the IP configuration %r, which was in %s. Add it to the pool by hand"
                 % (record["resource"], record.get("ip_configuration"), record["pool"])
             )
         changed = False
@@ -165,7 +165,7 @@ def put_back(warnings: list[str], record: Json, document: Json) -> bool:
         return True
     ours = [entry for entry in entries if _is_meant(entry, record)]
     if not ours:
-        warnings.append("the VM is not in %s any more: there is no adminState to be set back" % record["pool"])
+        warnings.append("the VM is no longer in %s: there is no adminState to restore" % record["pool"])
     return _set_admin_states(ours, record["admin_state"])
 
 

@@ -104,8 +104,8 @@ def read_order(options: Mapping[str, Any]) -> Order:
     restore = options.get("restore")
     if bool(options.get("remove")) == (restore is not None):
         raise OptionError(
-            "remove, restore: give exactly one: remove=true, or in restore what was removed. "
-            "load_balancer_member_info reads without a change"
+            "remove, restore: give exactly one: remove=true, or restore with the members that were removed. "
+            "To only read, use load_balancer_member_info"
         )
     if restore is None:
         return Order(read_search(options), None)
@@ -167,7 +167,7 @@ def _read_record(record: Mapping[str, Any]) -> Json:
             "restore: admin_state %r is not one of %s" % (record.get("admin_state"), ", ".join(_ADMIN_STATES))
         )
     if kind == ADDRESS and not record.get("entry"):
-        raise OptionError("restore: entry is missing: what was in the pool?")
+        raise OptionError("restore: entry is missing. Give the entry as the pool had it")
     return {key: value for key, value in record.items() if value is not None}
 
 
@@ -252,7 +252,9 @@ def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange
             own |= lower(ip.resource for ip in find_ip_configurations(client, order.restore_to))
         for record in records:
             if str(record.get("resource")).lower() not in own:
-                raise OptionError("restore: %s is not of the VM %s" % (record.get("resource"), order.restore_to))
+                raise OptionError(
+                    "restore: %s does not belong to the VM %s" % (record.get("resource"), order.restore_to)
+                )
     changed = False
     warnings: list[str] = []
     failures: list[ArmError] = []

@@ -35,7 +35,9 @@ def read_places(options: Mapping[str, Any]) -> Places:
     """
     places = Places(tuple(read_subscriptions(options)), read_optional_name(options, "management_group"))
     if places.subscriptions and places.management_group is not None:
-        raise OptionError("management_group does not go with subscriptions: it stands for all that are below it")
+        raise OptionError(
+            "management_group excludes subscriptions: it includes all subscriptions below it. Set one of them"
+        )
     return places
 
 

@@ -105,7 +105,7 @@ class Transport:
         worker.join(seconds)
         if not outcome:
             raise OutOfTime(
-                "%s: the answer was not whole within %g s: look again later, or set timeout higher"
+                "%s: the answer was incomplete after %g s: check again later, or raise timeout"
                 % (self._asker.asked, self._asker.deadline.seconds)
             )
         response, error = outcome[0]
@@ -116,7 +116,7 @@ class Transport:
     def sleep(self, duration: float) -> None:
         what = "Azure was not done"
         if self._is_throttled:
-            what = "Azure has had too many requests (429), and wants none for %g s. It was not asked again" % duration
+            what = "Azure throttles requests (429) and accepts none for %g s. The request was not repeated" % duration
         self._asker.wait(duration, "%s: %s" % (self._asker.asked, what))
 
 

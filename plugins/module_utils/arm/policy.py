@@ -105,7 +105,7 @@ def read_desired_state(options: Mapping[str, Any]) -> DesiredPolicy:
         {name: options[name] for name in APPROVALS if options.get(name) is not None}, options.get(PUBLISH), version
     )
     if not desired.approvals and desired.publish is None:
-        raise OptionError("nothing is asked for: set one of %s" % ", ".join([*APPROVALS, PUBLISH]))
+        raise OptionError("no change is requested: set one of %s" % ", ".join([*APPROVALS, PUBLISH]))
     return desired
 
 
@@ -147,10 +147,7 @@ def set_policy(
             body = {"properties": {"scheduledEventsPolicy": differing}}
             return found, lambda: client.write("PATCH", path, body, etag, kind.write, wait)
         if etag is None:
-            raise ArmError(
-                "%s shows no etag, so that writing it back could undo what others change meanwhile: nothing was written"
-                % name
-            )
+            raise ArmError("%s has no etag, so writing it could undo a concurrent change: nothing was written" % name)
         whole = with_policy(resource, differing)
         return found, lambda: client.write("PUT", path, whole, etag, kind.write, wait)
 
@@ -310,5 +307,6 @@ def _warnings(kind: Kind, resource: Mapping[str, Any]) -> tuple[str, ...]:
     if owner is None:
         return ()
     return (
-        "%s is a member of %s, whose policy counts and not its own" % (resource.get("name"), owner.rsplit("/", 1)[-1]),
+        "%s is a member of %s, whose policy applies instead of its own"
+        % (resource.get("name"), owner.rsplit("/", 1)[-1]),
     )

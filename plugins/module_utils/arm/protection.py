@@ -54,7 +54,7 @@ def read_desired_state(options: Mapping[str, Any]) -> dict[str, bool]:
     """
     desired = {option: bool(options[option]) for option in PARTS if options.get(option) is not None}
     if not desired:
-        raise OptionError("nothing is asked for: set one of %s" % ", ".join(PARTS))
+        raise OptionError("no change is requested: set one of %s" % ", ".join(PARTS))
     return desired
 
 

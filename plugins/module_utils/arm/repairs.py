@@ -125,10 +125,10 @@ def explain_danger(name: str, repairs: Mapping[str, Any]) -> str | None:
     if repairs["state"] != RUNNING or not repairs["health_probe"]:
         return None
     return (
-        "Automatic repairs of %s are on, and go by the probe of its load balancer (%s): an instance that fails it on"
-        " purpose, because it was taken out of rotation, is unhealthy to Azure, which does a %s on it after %s. Suspend"
-        " the repairs meanwhile (vmss_automatic_repairs), protect the instance (vmss_instance_protection), or have the"
-        " Application Health extension tell health"
+        "Automatic repairs of %s are on and use the probe of its load balancer (%s). Azure treats an "
+        "instance that was taken out of rotation as unhealthy, and does a %s on it after %s. Suspend the "
+        "repairs during maintenance (vmss_automatic_repairs), protect the instance "
+        "(vmss_instance_protection), or report health with the Application Health extension"
         % (name, str(repairs["health_probe"]).rsplit("/", 1)[-1], repairs["action"], repairs["grace_period"])
     )
 
@@ -140,12 +140,9 @@ def _is_flexible(resource: Mapping[str, Any]) -> bool:
 def _warnings(name: str, state: str, found: str) -> tuple[str, ...]:
     if found == UNKNOWN:
         return (
-            "%s is a flexible scale set, of which Azure does not show whether its automatic repairs are suspended: what"
-            " is returned is what was asked for, and every run asks for it again" % name,
+            "%s is a flexible scale set. Azure does not show whether its automatic repairs are suspended: "
+            "the result is the requested state, and every run requests it again" % name,
         )
     if found == OFF and state == RUNNING:
-        return (
-            "%s has no automatic repairs, so that there is nothing to resume: its automaticRepairsPolicy turns them on"
-            % name,
-        )
+        return ("%s has no automatic repairs that could resume. Turn them on in its automaticRepairsPolicy" % name,)
     return ()

@@ -121,7 +121,7 @@ def subscriptions_of(client: ArmClient, places: Places) -> list[str]:
     if places.management_group is None:
         return list(places.subscriptions)
     scope = {"managementGroups": [places.management_group]}
-    advice = "Is that its id, and has the sign-in the role Reader on it?"
+    advice = "Check the id, and that the sign-in has the role Reader on it"
     try:
         rows = list(rows_of(client, scope, SUBSCRIPTIONS_QUERY, READ))
     except ArmError as error:
@@ -145,12 +145,14 @@ def parse_row(row: Any) -> ListedEvent:
     :raises DocumentError: if it is no event
     """
     if not isinstance(row, dict) or not isinstance(row.get("properties"), dict) or not isinstance(row.get("id"), str):
-        raise DocumentError("Resource Graph listed what is not an event: %s" % _quote(row))
+        raise DocumentError("Resource Graph returned a row that is not an event: %s" % _quote(row))
     properties = {"EventId": row.get("name"), **row["properties"]}
     try:
         event = parse_event(properties)
     except DocumentError as error:
-        raise DocumentError("Resource Graph listed what is not an event (%s): %s" % (row["id"], error)) from None
+        raise DocumentError(
+            "Resource Graph returned a row that is not an event (%s): %s" % (row["id"], error)
+        ) from None
     end = row["id"].lower().find(_SEPARATOR)
     if end < 0:
         raise DocumentError("Resource Graph listed an event without its resource: %s" % row["id"])
@@ -172,7 +174,7 @@ def rows_of(client: ArmClient, scope: Mapping[str, Any], query: str, needs: Perm
         token = page.get("$skipToken")
         if not token:
             if str(page.get("resultTruncated")).lower() == "true":
-                raise ArmError("Resource Graph did not answer with all rows, and does not say how to get the others")
+                raise ArmError("Resource Graph returned only a part of the rows, and no token for the rest")
             return
         body = {**body, "options": {"$skipToken": token}}
 

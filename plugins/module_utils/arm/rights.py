@@ -218,7 +218,7 @@ def _feature(client: ArmClient, subscription: str, namespace: str, name: str) ->
 def _rows(client: ArmClient, subscription: str) -> Check:
     found, refusal = _ask(lambda: list_events(client, [subscription], finished=True))
     state = UNKNOWN if found is None else OK
-    said = refusal if found is None else "answers, and lists %d events, those that are over included" % len(found)
+    said = refusal if found is None else "answers, and lists %d events, including those that are over" % len(found)
     return Check("/subscriptions/%s" % subscription, "Resource Graph", state, (SEE_EVENTS, APPROVE), said)
 
 
@@ -241,7 +241,7 @@ def _provider(client: ArmClient, scope: Scope) -> Check:
     ]
     if not services:
         return Check(scope.resource_id, check, MISSING, needed_for, "no service principal has the role here", command)
-    said = "%s, and one of them has to be it. To see: az ad sp show --id %s --query id" % (
+    said = "%s, and one of them must be it. To check: az ad sp show --id %s --query id" % (
         ", ".join(services),
         MAINTENANCE_PROVIDER,
     )
@@ -278,7 +278,7 @@ def _publishing(resource: Json) -> Iterator[Check]:
             "publishing",
             MISSING,
             needed_for,
-            "its policy publishes no events, so that Resource Graph and Event Grid have none",
+            "its policy publishes no events, so Resource Graph and Event Grid have none",
             _publish(resource, GENERAL_API_VERSION),
         )
         said = "they cannot arrive from outside the VM: no events are published"

@@ -207,7 +207,7 @@ def _start(client: ArmClient, found: UpgradeChange, what: str, wait: bool) -> Up
             if upgrade is not None and upgrade.is_under_way:
                 # Azure, or another run, was faster.
                 going_on = found._replace(
-                    changed=False, upgrade=upgrade, reason="another rolling upgrade has begun just before"
+                    changed=False, upgrade=upgrade, reason="another rolling upgrade has just begun"
                 )
                 return _follow(client, going_on) if wait else going_on
             if error.may_have_begun:
@@ -281,7 +281,7 @@ def _pause(client: ArmClient, found: UpgradeChange, what: str) -> None:
     try:
         client.wait(POLL_INTERVAL, "The rolling upgrade of %s %s (%s)" % (_name(found), what, progress))
     except OutOfTime as error:
-        raise Unfinished("%s. Azure goes on with it" % error, found) from error
+        raise Unfinished("%s. Azure continues it" % error, found) from error
 
 
 def _seen_last(client: ArmClient, found: UpgradeChange) -> UpgradeChange:

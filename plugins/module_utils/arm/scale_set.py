@@ -171,7 +171,7 @@ def notify(
     outcome = work.add_to(outcome)
     if outcome.outdated:
         raise Unfinished(
-            "%d instances are still not at the latest model, after %d updates each: %s. Look at their state"
+            "%d instances are still not at the latest model, after %d updates each: %s. Check their state"
             % (len(outcome.outdated), MOST_ATTEMPTS, _names(outcome.outdated)),
             outcome,
         )
@@ -409,7 +409,7 @@ class _Work:
             return
         if upgrade is not None and upgrade.is_broken_off:
             raise ArmError(
-                "The rolling upgrade of %s is %s%s. Repair what it found, then update the instances, or start it again"
+                "The rolling upgrade of %s is %s%s. Correct the cause, then update the instances, or start it again"
                 " with vmss_rolling_upgrade"
                 % (self._scale_set.name, upgrade.status, ": %s" % upgrade.error if upgrade.error else "")
             )
@@ -471,8 +471,10 @@ def _start_of(upgrade: rolling_upgrade.Upgrade | None) -> str | None:
 def _warnings(scale_set: ScaleSet, desired: DesiredState) -> tuple[str, ...]:
     if scale_set.spot and desired.terminate:
         return (
-            "%s are Spot, for which Azure has no terminate notification: an eviction announces itself as Preempt, 30"
-            " seconds before" % ("Some instances of %s" if scale_set.mixes else "The instances of %s") % scale_set.name,
+            "%s are Spot, for which Azure has no terminate notification: an eviction is announced as "
+            "Preempt, 30 seconds ahead"
+            % ("Some instances of %s" if scale_set.mixes else "The instances of %s")
+            % scale_set.name,
         )
     return ()
 

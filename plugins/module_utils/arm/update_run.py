@@ -48,8 +48,8 @@ def cancel(client: ArmClient, run_id: str, dry_run: bool = False) -> str | None:
     """
     if not is_run_id(run_id):
         raise OptionError(
-            "run_id: %r is no id of a run of updates: give data.correlationId of the event before it, like"
-            " /subscriptions/…/maintenanceConfigurations/…/providers/Microsoft.Maintenance/applyUpdates/…" % run_id
+            "run_id: %r is not the id of an update run: give data.correlationId of the event before it, like "
+            "/subscriptions/…/maintenanceConfigurations/…/providers/Microsoft.Maintenance/applyUpdates/…" % run_id
         )
     if dry_run:
         return None
@@ -60,8 +60,8 @@ def cancel(client: ArmClient, run_id: str, dry_run: bool = False) -> str | None:
     status = str((content.get("properties") or {}).get("status"))
     if status.lower() not in _CANCELLED:
         raise ArmError(
-            "%s was to be cancelled, and Azure answers that its status is %s: it may still begin. Look at it in Update"
-            " Manager's history" % (run_id, status)
+            "%s was cancelled, but Azure reports the status %s: it may still begin. Check Update Manager's "
+            "history" % (run_id, status)
         )
     return status
 

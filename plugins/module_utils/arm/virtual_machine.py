@@ -92,7 +92,7 @@ def _parse(resource: Json) -> Notifications:
 def _warnings(resource: Json, desired: DesiredState) -> tuple[str, ...]:
     if desired.terminate and is_spot(resource.get("properties") or {}):
         return (
-            "%s is a Spot VM, for which Azure has no terminate notification: an eviction announces itself as Preempt,"
-            " 30 seconds before" % resource.get("name"),
+            "%s is a Spot VM, for which Azure has no terminate notification: an eviction is announced as "
+            "Preempt, 30 seconds ahead" % resource.get("name"),
         )
     return ()

@@ -129,9 +129,9 @@ def _check_alone(api: RuntimeApi, process: Process) -> None:
         shared = api.show("show cli sockets", shared_sockets)
         if shared:
             raise HaproxyError(
-                "HAProxy %s runs %d processes, each with states of its own, and any of them answers at %s. Nothing was"
-                " changed. Give each a socket with `process`, and run the task once for each; or use threads (nbthread)"
-                % (process.version, process.processes, ", ".join(shared))
+                "HAProxy %s runs %d processes with separate states, and any of them may answer at %s. Nothing "
+                "was changed. Give each a socket with `process`, and run the task once for each; or use threads "
+                "(nbthread)" % (process.version, process.processes, ", ".join(shared))
             )
 
 
@@ -214,7 +214,7 @@ class _Work:
         self._warnings = []  # type: List[str]
         if process.processes > 1:
             self._warnings.append(
-                "HAProxy runs %d processes, each with states of its own: this is one of them. Run the task for the"
+                "HAProxy runs %d processes with separate states: this is one of them. Run the task for the"
                 " socket of each" % process.processes
             )
         self._failure = None  # type: Optional[str]
@@ -266,8 +266,8 @@ class _Work:
         ]
         if others:
             self._warnings.append(
-                "the same machine is in rotation under another name: %s. Take that out as well, or name the backends"
-                " that are meant, in backend" % ", ".join(others)
+                "the same machine is in rotation under another name: %s. Take that out as well, or set backend "
+                "to the backends to change" % ", ".join(others)
             )
 
     def rehearse(self) -> None:
@@ -333,8 +333,8 @@ class _Work:
                 )
         if self._reloads and self._master is None:
             self._warnings.append(
-                "HAProxy was reloaded meanwhile. The process before may still have sessions with the server, which this"
-                " socket does not tell of. Give master_socket to have them counted"
+                "HAProxy was reloaded meanwhile. The previous process may still have sessions with the server, "
+                "which this socket does not show. Set master_socket to count them"
             )
 
     def outcome(self, missing: Optional[str]) -> Outcome:
@@ -375,8 +375,8 @@ class _Work:
             self._refresh()
         if self._set():
             raise Refused(
-                "HAProxy at %s took %r, and yet it is not so. Does an agent check, or somebody else, set it back, or"
-                " another process answer at this socket?" % (self._api.address, self._told[-1]),
+                "HAProxy at %s accepted %r, but the state did not change. Does an agent check or somebody else "
+                "reset it, or does another process answer at this socket?" % (self._api.address, self._told[-1]),
                 "",
             )
 
@@ -424,17 +424,17 @@ class _Work:
         for number, goal in enumerate(self._goals):
             if goal.state == DRAIN and look.servers[goal.backend, goal.server].state == MAINTENANCE:
                 self._goals[number] = goal._replace(state=MAINTENANCE)
-                self._warnings.append("%s was put in maintenance meanwhile, and is left so" % goal.place)
+                self._warnings.append("%s was put in maintenance meanwhile, and stays there" % goal.place)
 
     def _explain(self, look: _Look) -> None:
         if self._set_again == 1:
             agents = [found.place for found in look.servers.values() if found.agent_state & _ENABLED]
             self._warnings.append(
-                "the state was gone and was set again: %s"
+                "the state was lost and was set again: %s"
                 % (
-                    "HAProxy was reloaded or started anew, and forgot it"
+                    "HAProxy was reloaded or restarted, and lost it"
                     if self._reloads
-                    else "somebody else set it"
+                    else "somebody else changed it"
                     + (", or the agent check of %s answered `ready`" % ", ".join(agents) if agents else "")
                 )
             )
@@ -458,7 +458,7 @@ class _Work:
             if count
         ]
         advice = (
-            "A drained server still takes clients that are bound to it: set state to maintenance"
+            "A drained server still accepts clients with a persistent session: set state to maintenance"
             if order.shutdown_sessions and order.state == DRAIN
             else "Raise the deadline, or set shutdown_sessions to end them"
         )
@@ -478,7 +478,7 @@ class _Work:
             if len(sessions) == len(servers):
                 return _Look(servers, sessions, self._old_sessions(servers))
         raise Unintelligible(
-            "HAProxy at %s does not tell the sessions of %s"
+            "HAProxy at %s does not report the sessions of %s"
             % (self._api.address, ", ".join("%s/%s" % place for place in sorted(set(servers).difference(sessions))))
         )
 

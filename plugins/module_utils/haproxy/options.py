@@ -97,15 +97,15 @@ def read_selection(options: Mapping[str, Any]) -> Tuple[Optional[str], Optional[
 
 def _check_together(order: Order) -> None:
     if (order.server is None) == (order.restore is None):
-        raise OptionError("server, restore: give one of them: which server, or what was found before")
+        raise OptionError("server, restore: give exactly one: the server, or the recorded state")
     if order.restore is not None and (order.state is not None or order.backends is not None):
-        raise OptionError("restore: what was found before says the state and the backend. Leave out state and backend")
+        raise OptionError("restore: the recorded state contains state and backend. Omit state and backend")
     if order.wait and order.state not in (DRAIN, MAINTENANCE):
-        raise OptionError("wait: only a server that is taken out runs empty. Set state to drain or maintenance")
+        raise OptionError("wait: only a server that is taken out loses its sessions. Set state to drain or maintenance")
     if order.shutdown_sessions and not order.wait:
-        raise OptionError("shutdown_sessions: ends what remains at the deadline. Set wait as well")
+        raise OptionError("shutdown_sessions: ends the sessions that remain at the deadline. Set wait as well")
     if order.keep_maintenance and order.state != DRAIN:
-        raise OptionError("keep_maintenance: says what drain leaves alone. Set state to drain, or leave it out")
+        raise OptionError("keep_maintenance: is valid only with state: drain. Set state to drain, or omit it")
 
 
 def read_address(option: str, text: str) -> Address:
@@ -141,7 +141,7 @@ def _read_records(records: Optional[List[Mapping[str, Any]]]) -> Optional[Tuple[
 def _read_record(record: Mapping[str, Any]) -> Record:
     weight = record.get("weight")
     if weight is not None and not 0 <= weight <= LARGEST_WEIGHT:
-        raise OptionError("restore: weight %r is not one of HAProxy, 0 to %d" % (weight, LARGEST_WEIGHT))
+        raise OptionError("restore: weight %r is not a weight of HAProxy, 0 to %d" % (weight, LARGEST_WEIGHT))
     state = record.get("state", READY)
     if state not in STATES:
         raise OptionError("restore: state %r is not one of %s" % (state, ", ".join(STATES)))
@@ -157,7 +157,7 @@ def _read_record(record: Mapping[str, Any]) -> Record:
 def _read_name(option: str, name: Any) -> str:
     if not isinstance(name, str) or not _NAME.match(name):
         raise OptionError(
-            "%s: %r is not a name of HAProxy's configuration: those have letters, digits and any of - _ . :"
+            "%s: %r is not a name in HAProxy's configuration: names have letters, digits and any of - _ . :"
             % (option, name)
         )
     return name

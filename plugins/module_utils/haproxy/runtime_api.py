@@ -126,8 +126,8 @@ class RuntimeApi:
                     ) from None
                 self._sleep(pause)
         raise Unreachable(
-            "HAProxy at %s did not answer %r within %g s. Is it overloaded, or stopped, or is this not %s?"
-            " timeout may be raised" % (self.address, command, self._timeout, self._kind)
+            "HAProxy at %s did not answer %r within %g s. Is it overloaded, or stopped, or is this not %s? "
+            "Otherwise, raise timeout" % (self.address, command, self._timeout, self._kind)
         )
 
     def _ask_once(self, command: str, deadline: Deadline) -> str:
@@ -184,8 +184,8 @@ class RuntimeApi:
 def not_admin(address: Address, command: str) -> str:
     """Say that a socket lacks the right to change anything, and how to give it."""
     return (
-        "HAProxy at %s refused %r: Permission denied. This socket may only read: in HAProxy's configuration, end its"
-        " `stats socket` line with `level admin`" % (address, command)
+        "HAProxy at %s refused %r: Permission denied. This socket is read-only: in HAProxy's "
+        "configuration, end its `stats socket` line with `level admin`" % (address, command)
     )
 
 

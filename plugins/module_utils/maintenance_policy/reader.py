@@ -154,7 +154,7 @@ class Section:
         for name in self.content:
             if name not in self._asked:
                 known = ", ".join(sorted(self._asked))
-                self.mistakes.append("%s: is not known here, only %s" % (self.where(str(name)), known))
+                self.mistakes.append("%s: is not an option here. Known are %s" % (self.where(str(name)), known))
         for child in self._children:
             child.finish()
 

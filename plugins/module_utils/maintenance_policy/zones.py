@@ -92,7 +92,7 @@ def offset_at(zone: str, instant: float, directories: Sequence[str] = DIRECTORIE
 
 def _read_file(zone: str, directories: Sequence[str]) -> bytes:
     if not _NAME.match(zone):
-        raise ValueError("is no name of a time zone")
+        raise ValueError("is not the name of a time zone")
     for directory in directories:
         path = os.path.join(directory, zone)
         try:
@@ -108,7 +108,7 @@ def _read_file(zone: str, directories: Sequence[str]) -> bytes:
 def _read_table(content: bytes) -> _Table:
     magic, version, counts = _read_header(content, 0)
     if magic != b"TZif":
-        raise ValueError("its file is none of a time zone")
+        raise ValueError("its file is not a time zone file")
     at, width = _HEADER.size, 4
     if version >= b"2":
         # The same data again, for more years, and with the rule behind it.

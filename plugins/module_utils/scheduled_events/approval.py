@@ -27,8 +27,8 @@ ANY = "any"
 SCOPES = (OWN, LEADER, ANY)
 
 ADVISORY = "advisory"
-UNKNOWN_VMS = "which VMs it hits cannot be read"
-NOT_LISTED = "not listed: it has ended, was withdrawn or never was"
+UNKNOWN_VMS = "its list of VMs cannot be read"
+NOT_LISTED = "not listed: it has ended, was withdrawn or never existed"
 
 
 class Mandate(NamedTuple):
@@ -194,7 +194,7 @@ def waiting_terminates(approved: Sequence[Event], listed: Iterable[Event]) -> Li
 
 def describe_wait(waiting: WaitingTerminate) -> str:
     """Say what a Terminate waits for."""
-    return "Terminate %s will not start early before these are approved too, or have run out of time: %s" % (
+    return "Terminate %s does not start before these are approved too, or reach their NotBefore: %s" % (
         _describe(waiting.event),
         ", ".join(_describe(event) for event in waiting.waits_for),
     )
@@ -216,4 +216,4 @@ def _not_led(event: Event, mandate: Mandate, others: Sequence[str]) -> str:
 
 
 def _does_not_affect(event: Event, mandate: Mandate) -> str:
-    return "does not affect %s, but %s" % (mandate.who, ", ".join(event.resources) or "nothing that it names")
+    return "does not affect %s, but %s" % (mandate.who, ", ".join(event.resources) or "no VM that it names")

@@ -268,15 +268,15 @@ class ImdsClient:
             waited = self._clock() - began
             if not self._was_reached and waited + wait >= self.connect_timeout:
                 raise Unreachable(
-                    "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to"
-                    " the address of its IMDS, or connect_timeout higher"
+                    "IMDS at %s did not answer within %g s (%s, the last: %s): is this an Azure VM? Set endpoint to "
+                    "the address of its IMDS, or raise connect_timeout"
                     % (self.endpoint, self.connect_timeout, _times(attempts), outcome),
                     attempts,
                     outcome,
                 )
             if wait >= deadline.remaining():
                 raise OutOfTime(
-                    "%s had no usable answer within %g s (%s, the last: %s): try again later, or set timeout higher"
+                    "%s had no usable answer within %g s (%s, the last: %s): try again later, or raise timeout"
                     % (request.name, deadline.seconds, _times(attempts), outcome),
                     attempts,
                     outcome,
@@ -353,11 +353,11 @@ def split_url(url: str) -> "tuple[str, int, str]":
     """
     parts = urlsplit(url)
     if parts.scheme != "http":
-        raise ValueError("must begin with http://, because IMDS speaks nothing else")
+        raise ValueError("must begin with http://, because IMDS supports only HTTP")
     if not parts.hostname or parts.username is not None or "?" in url or "#" in url:
         raise ValueError("must have the form http://HOST[:PORT]")
     if any(character <= " " or character > "~" for character in url):
-        raise ValueError("must not have spaces or characters beyond ASCII in it")
+        raise ValueError("must not contain spaces or non-ASCII characters")
     # .port raises a ValueError of its own, which says what is wrong.
     return parts.hostname, 80 if parts.port is None else parts.port, parts.path.rstrip("/")
 

@@ -48,7 +48,7 @@ def unknown_types(words: Sequence[str], known: Sequence[str] = EVENT_TYPES) -> L
 
 def warning_of(word: str) -> str:
     """What to say of a type that this version does not know."""
-    return "%r is no type of event that this version knows (%s): it is looked for as it is spelt" % (
+    return "%r is not an event type that this version knows (%s): it is matched as written" % (
         word,
         ", ".join(EVENT_TYPES),
     )

@@ -190,7 +190,7 @@ def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:
 
 
 def _describe_lease(lease: Mapping[str, Any]) -> str:
-    return "%s of %s is at work on it, and leased it until %s by its clock" % (
+    return "%s of %s is working on it, and holds its lease until %s by its clock" % (
         lease.get("playbook") or "a run",
         lease.get("by") or "nobody knows whom",
         as_utc(float(lease["until"])),

@@ -107,5 +107,5 @@ def test_given_a_spot_instance_when_it_is_evicted_then_a_preempt_is_announced_to
 def test_given_a_machine_that_is_not_spot_then_it_is_not_evicted(controller: Start) -> None:
     here = controller()
     result = here.module("simulate_eviction", resource_group="rg", scale_set="web", instance_id="0", confirm=True)
-    assert "is not a Spot machine" in result["msg"]
+    assert "is not a Spot VM" in result["msg"]
     assert here.azure.status()["events"] == []

@@ -141,7 +141,7 @@ def test_given_many_scale_sets_then_the_playbook_reports_them_all_and_fails_for_
     assert run.code != 0
     assert "scale set rg/web: announced PT10M ahead (changed), updated: web_0 web_1 web_2" in run.output
     # While it works, and where AWX shows it: in the output itself.
-    assert re.search(r"^\[web\]: .*, after \d+ s\. Ctrl-C ends this task, Azure goes on", run.output, re.MULTILINE)
+    assert re.search(r"^\[web\]: .*, after \d+ s\. Ctrl-C ends this task; Azure continues", run.output, re.MULTILINE)
     assert "scale set rg/nowhere: FAILED: " in run.output
     assert "VM rg/db: announced PT5M ahead (changed)" in run.output
     assert "These failed: nowhere" in run.output

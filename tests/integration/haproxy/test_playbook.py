@@ -154,7 +154,7 @@ def test_given_what_was_found_when_it_is_restored_then_it_is_as_before_and_stays
 
 def test_given_mistakes_when_they_are_made_then_each_error_tells_the_remedy(played: Played) -> None:
     assert "has no server 'wbe_0' in any backend. It has web_0" in played.results["unknown"]["msg"]
-    assert "wait: only a server that is taken out runs empty" in played.results["misused"]["msg"]
+    assert "wait: only a server that is taken out loses its sessions" in played.results["misused"]["msg"]
 
 
 def test_given_the_examples_when_they_are_run_as_pasted_then_none_fails(played: Played) -> None:

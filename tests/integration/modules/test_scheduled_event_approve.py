@@ -248,8 +248,8 @@ class TestCheckAndDiff:
 class TestTerminates:
     def test_given_another_must_be_approved_too_then_a_warning_names_it(self, scene: Scene) -> None:
         warning = (
-            f"Terminate {scene.ids['pair one']} of pair_0 will not start early before these are approved too, or have"
-            f" run out of time: {scene.ids['pair two']} of pair_1"
+            f"Terminate {scene.ids['pair one']} of pair_0 does not start before these are approved too, or reach"
+            f" their NotBefore: {scene.ids['pair two']} of pair_1"
         )
 
         assert warning in scene["pair, one of two"]["warnings"]
@@ -309,7 +309,7 @@ class TestRunningAgain:
         assert scene.approvals("again") == ["again_0", "again_0"]
 
     def test_given_ids_that_are_not_listed_then_each_is_left_out_with_the_reason(self, scene: Scene) -> None:
-        reason = "not listed: it has ended, was withdrawn or never was"
+        reason = "not listed: it has ended, was withdrawn or never existed"
 
         assert scene.not_approved("approved again and gone") == [("withdrawn", reason), ("no-such-id", reason)]
         assert scene["gone"]["changed"] is False
@@ -318,7 +318,7 @@ class TestRunningAgain:
     def test_given_one_was_approved_and_others_not_then_ansible_calls_it_changed_and_notifies(
         self, scene: Scene
     ) -> None:
-        reason = "not listed: it has ended, was withdrawn or never was"
+        reason = "not listed: it has ended, was withdrawn or never existed"
 
         assert "skipped" not in scene["approved again and gone"]
         assert scene["what was left out"]["msg"] == [reason, reason]

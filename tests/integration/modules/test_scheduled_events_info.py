@@ -391,7 +391,7 @@ class TestErrors:
 
     def test_given_a_type_that_azure_may_add_then_it_is_looked_for_with_a_warning(self, scene: Scene) -> None:
         assert scene["unknown type"]["events"] == []
-        assert "'Defragment' is no type of event that this version knows" in repr(scene["unknown type"]["warnings"])
+        assert "'Defragment' is not an event type that this version knows" in repr(scene["unknown type"]["warnings"])
 
     def test_no_error_is_a_traceback(self, scene: Scene) -> None:
         assert "Traceback" not in repr(scene._results)

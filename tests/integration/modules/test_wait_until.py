@@ -117,7 +117,7 @@ def test_given_what_is_never_so_then_it_fails_and_says_what_was_not_and_what_was
 
     assert never["failed"]
     # In words of Ansible's, which has others in each of its versions.
-    assert never["msg"].startswith("not so within 0.3 s: result.rc == 7; last it said: ")
+    assert never["msg"].startswith("the check did not succeed within 0.3 s: result.rc == 7; the last answer: ")
     assert "non-zero return code" in never["msg"]
     assert (never["rc"], never["stdout"]) == (3, "so")
     assert "FAILED - RETRYING" not in scene.results.output
@@ -160,7 +160,7 @@ def test_given_no_such_module_then_it_fails_at_once_and_names_it(scene: Scene) -
 @pytest.mark.parametrize(("task", "shown"), [("no time", "nan"), ("less than no time", "-1.0"), ("forever", "inf")])
 def test_given_a_time_that_is_none_then_it_is_refused(scene: Scene, task: str, shown: str) -> None:
     assert scene[task]["failed"]
-    assert scene[task]["msg"] == f"timeout is {shown}: it has to be a number of seconds"
+    assert scene[task]["msg"] == f"timeout is {shown}: it must be a number of seconds"
 
 
 def test_a_long_wait_is_told_of_and_short_ones_are_not(scene: Scene) -> None:

@@ -256,9 +256,9 @@ def test_given_hosts_that_a_run_has_leased_when_drained_then_what_it_has_out_is_
     assert state.claims["by_hand"]["reason"] == "disk"
     assert state.lease == lease | {"returning": False}
     assert out.is_serving()
-    assert f"{out.name} is out already, or about to be: handle_events of bob on ctl2 is at work on it" in run.text
+    assert f"{out.name} is out already, or about to be: handle_events of bob on ctl2 is working on it" in run.text
     assert "by_hand" not in claims.read(str(returning.state)).claims
-    assert "handle_events of bob on ctl2 is at work on it" in run.text.split("fatal: ")[1]
+    assert "handle_events of bob on ctl2 is working on it" in run.text.split("fatal: ")[1]
 
 
 def test_given_an_application_that_ignores_the_file_when_drained_then_the_role_fails(make_fleet: MakeFleet) -> None:
@@ -272,5 +272,5 @@ def test_given_an_application_that_ignores_the_file_when_drained_then_the_role_f
 
     assert status == 2
     url = probe_of(host)["load_balancer_removal_health_probe_url"]
-    assert f"See the probe endpoint fail: {url}: not so within 2 s: it answers with 200" in run.text
+    assert f"See the probe endpoint fail: {url}: the check did not succeed within 2 s: it answers with 200" in run.text
     assert host.is_serving()

@@ -248,5 +248,5 @@ def test_given_a_start_that_succeeds_and_starts_nothing_when_started_then_it_is_
 
 
 def test_given_a_key_that_there_is_not_when_stopped_then_it_is_named_and_nothing_is_stopped(played: _Played) -> None:
-    assert "graceful_shutdown_services[1]: has 'stopp', which is none of" in played.said("stop", "misspelt")
+    assert "graceful_shutdown_services[1]: has the unknown key 'stopp'" in played.said("stop", "misspelt")
     assert played.was_serving("stop", "misspelt")

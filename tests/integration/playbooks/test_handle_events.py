@@ -74,7 +74,9 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     # Neither another run nor somebody by hand touches it meanwhile.
     status, second = fleet.run("handle_events")
     assert status == 0, second.output
-    assert re.search(r"left alone: handle_events of .+ is at work on it, and leased it until", second.report(host))
+    assert re.search(
+        r"left alone: handle_events of .+ is working on it, and holds its lease until", second.report(host)
+    )
     # Nor is what was in vain tried again by every run.
     assert re.search(
         r"left alone: its hosts were taken out in vain \d+ s ago, because of host2: .*did not stop",
@@ -82,7 +84,7 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     )
     status, by_hand = fleet.run("restore", "-e", f"restore_hosts={host.name}")
     assert status == 2, by_hand.output
-    assert "is at work on it, and leased it until" in by_hand.text
+    assert "is working on it, and holds its lease until" in by_hand.text
     assert host.marker.exists()
     assert not host.is_serving()
     assert "handle_events" in claims.read(str(host.state)).claims

@@ -271,7 +271,7 @@ def test_given_records_that_machines_have_changed_when_restored_then_they_decide
     assert what_was_run(proof) == []
     assert "unreachable=1" not in run.output
     for host, said in (
-        (probe, "is not what this role writes"),
+        (probe, "was not written by this role"),
         (balancers, "load_balancer_removal_haproxy_hosts: the record on the machine names evil.example.com"),
         (stranger, "names pool evil.example.com: each line is the name of a command and a host of the inventory"),
         (tasks, "graceful_shutdown_services: services.json on the machine says that 'web' is started by tasks"),

@@ -53,8 +53,8 @@ def advice_on_policies(config: Config) -> List[str]:
     found = []
     if short.takes_out:
         found.append(
-            "%s: also takes the machine out for a freeze of a few seconds, which is left alone without it: "
-            "set match.event_types, or match.longer_than" % short.rule
+            "%s: also drains for a freeze of a few seconds, which by default is ignored: set "
+            "match.event_types, or match.longer_than" % short.rule
         )
     elif longer.shutdown is not None:
         found.append(
@@ -62,7 +62,7 @@ def advice_on_policies(config: Config) -> List[str]:
         )
     if unheard.approve != NEVER:
         found.append(
-            "%s: also approves events of a type that Azure may add one day, whatever they do: set match.event_types"
+            ("%s: also approves event types that Azure may add later, whatever their impact: set match.event_types")
             % unheard.rule
         )
     found += [
@@ -145,13 +145,13 @@ def fate_of_uncovered(config: Config, is_here: bool = True) -> Tuple[List[str], 
         (never if plan.approve == NEVER else approved).append(each)
     notes, warnings = [], []
     if never:
-        notes.append("no policy is for %s: the hooks in %s run, and nobody approves" % (", ".join(never), directory))
+        notes.append("no policy covers %s: the hooks in %s run, and it is not approved" % (", ".join(never), directory))
     if approved and has_hook:
-        fate = "the hooks in %s run, and it is approved only if one has prepared this machine" % directory
-        notes.append("no policy is for %s: %s" % (", ".join(approved), fate))
+        fate = "the hooks in %s run, and it is approved only if one of them prepared this machine" % directory
+        notes.append("no policy covers %s: %s" % (", ".join(approved), fate))
     elif approved:
-        fate = "it is drained for and nobody approves, because no hook in %s prepares this machine" % directory
-        warnings.append("no policy is for %s: %s" % (", ".join(approved), fate))
+        fate = "the machine is drained, and it is not approved, because no hook in %s prepares this machine" % directory
+        warnings.append("no policy covers %s: %s" % (", ".join(approved), fate))
     return notes, warnings
 
 
@@ -198,7 +198,7 @@ def _problems_with_hooks(directory: str, are_expected: bool) -> List[str]:
         idle = idle_hooks(directory)
     except UnsafePath as error:
         return [str(error)]
-    found = ["%s: is not run, since it is not executable: chmod +x it" % path for path in idle]
+    found = ["%s: does not run, because it is not executable: chmod +x it" % path for path in idle]
     if are_expected and not hooks and not idle:
         found.append("there is none in %s" % directory)
     return found

@@ -160,7 +160,7 @@ class Agent:
         said = answer_to(self.state, asked, agreed, self.config.quorum)
         problem = self._recorder.health.journal_problem
         if problem is not None:
-            said += "; the agent will have forgotten it when it starts again: %s" % problem
+            said += "; it is lost when the agent restarts: %s" % problem
         return "dry run: would be: " + said if self.config.dry_run else said
 
     def note_hook(self, work: Work, hook: str) -> None:
@@ -217,7 +217,7 @@ class Agent:
         step = self._steps.look()
         if not step:
             return
-        text = "the wall clock was put %s by %.0f s" % ("on" if step > 0 else "back", abs(step))
+        text = "the wall clock was set %s by %.0f s" % ("forward" if step > 0 else "back", abs(step))
         concerned = bool(self.state.tracked or self.state.hold)
         if self.state.hold is not None:
             self._commit({"kind": "clock", "by": step})
@@ -226,7 +226,7 @@ class Agent:
         if self._announcements.document is not None:
             self._deadlines.find(now)
         if concerned:
-            text += ": deadlines go by it as it is now, and a hold keeps its length"
+            text += ": deadlines follow the new time, and a hold keeps its remaining time"
             self._recorder.note(clock_problem=text)
         self._recorder.log(levels.WARNING if concerned else levels.NOTICE, text)
 

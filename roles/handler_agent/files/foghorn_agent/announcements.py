@@ -105,8 +105,8 @@ class Announcements:
             if event.is_of_unknown_vms and event not in told:
                 self._recorder.log(
                     levels.WARNING,
-                    "which machines the %s %s hits cannot be read: nobody approves it, and nothing is taken for over"
-                    " that it may be" % (event.event_type, event.event_id),
+                    "the machines of the %s %s cannot be read: it is not approved, and no event that it may be "
+                    "counts as over" % (event.event_type, event.event_id),
                 )
         self._note_survival(now)
         self.document = poll.document

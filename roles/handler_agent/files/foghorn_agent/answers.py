@@ -109,7 +109,7 @@ class Answers:
         if not self._recorder.state.tracked:
             return self._recorder.health
         old = self._members.old_words()
-        doubts = ["what %s said last is too old to go by" % ", ".join(old) if old else None, self._leaving.problem]
+        doubts = ["the last answer of %s is too old" % ", ".join(old) if old else None, self._leaving.problem]
         return self._recorder.health._replace(
             identity_problem=self._recorder.health.identity_problem or doubt_about_name(self._recorder.state),
             members_problem="; ".join(doubt for doubt in doubts if doubt) or None,
@@ -134,7 +134,7 @@ class Answers:
             self._is_said_long = True
             self._recorder.log(
                 levels.WARNING,
-                "out of rotation for %d minutes: a scale set with automatic instance repairs may take this machine for "
-                "broken and replace it. Suspend the repairs, or protect the instance"
+                "out of rotation for %d minutes: a scale set with automatic instance repairs may consider this "
+                "machine unhealthy and replace it. Suspend the repairs, or protect the instance"
                 % (SHORTEST_GRACE_OF_REPAIRS / 60),
             )

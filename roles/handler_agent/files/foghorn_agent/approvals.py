@@ -68,7 +68,7 @@ class Approvals:
         for one, plan in candidates:
             reason = None
             if self.is_last_before_dry_run:
-                reason = "a dry run is wanted"
+                reason = "a dry run is requested"
             if reason is None and self._recorder.state.is_incomplete:
                 reason = "records of the journal are missing"
             if reason is None and self._recorder.state.hold is not None:

@@ -30,22 +30,22 @@ from .io.secrets import NoSecret, read_members_secrets
 _USAGE = """\
 usage: foghorn-agent COMMAND [--config FILE] [OPTION]
 
-Gets this machine through whatever Azure announces for it.
+Handles the Scheduled Events that Azure announces for this machine.
 
 commands:
-  run                   watch and handle events, until told to stop (the service does this)
-  status [--json]       what the agent knows and does now
-  history [--json]      what it did, oldest first
-  check-config          name every mistake in the configuration, and what is most likely not meant
-  explain [TYPE]        what would be done about an event of this type, or of each type, when, and why
+  run                   watch and handle events until stopped (the service runs this)
+  status [--json]       show events, steps and problems
+  history [--json]      show past actions, oldest first
+  check-config          list all errors and likely mistakes in the configuration
+  explain [TYPE]        show what the agent would do for this event type, or for each type
   version               print the version
 
 by hand, as root, while the agent runs:
-  drain                 out of rotation, and kept there until it is restored, whatever else happens
-  restore               back into rotation, unless an event keeps the machine out
-  hold [--for TIME]     approve nothing until it is released, or for 90s, 15m, 2h, 7d
+  drain                 take this machine out of rotation until `restore`, whatever events do
+  restore               put it back into rotation, unless an event keeps it out
+  hold [--for TIME]     approve nothing until `release`, or for 90s, 15m, 2h, 7d
   release               approve again
-  forget EVENT          leave an event alone: undo what was done for it, and do not approve it
+  forget EVENT          ignore an event: undo its preparation, and do not approve it
 
 options:
   --config FILE         default: %s; check-config and explain read standard input for -
@@ -148,7 +148,7 @@ def parse_arguments(arguments: Sequence[str]) -> Arguments:
     if words[:1] == [_CHOOSE_PYTHON] and len(words) == 2:
         asked = asked._replace(python=words.pop())
     if not words:
-        raise UsageError("say what to do")
+        raise UsageError("give a command")
     if len(words) > 1:
         raise UsageError("one command at a time, not %s" % " and ".join(words))
     return _checked(asked._replace(command=words[0]))
@@ -182,7 +182,7 @@ def _checked(asked: Arguments) -> Arguments:
     if asked.command != _EXPLAIN and (asked.document is not None or any(one is not None for one in sample)):
         raise UsageError("--notice, --source, --shared and --document are for explain")
     if asked.document is not None and (asked.event_type or any(one is not None for one in sample)):
-        raise UsageError("--document is for itself: its events say the rest")
+        raise UsageError("--document excludes these options: its events contain them")
     return asked
 
 
@@ -225,7 +225,7 @@ def _status(asked: Arguments, output: TextIO) -> int:
     try:
         table = as_table(status)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise Failed("%s answered, but not as foghorn-agent does: is something else listening there?" % where) from None
+        raise Failed("%s answered, but is not a foghorn-agent. Does another program listen there?" % where) from None
     _show(table, output)
     return OK
 
@@ -265,7 +265,7 @@ def _show(text: str, output: TextIO) -> None:
 
 def _url_of_agent(config: Config) -> str:
     if not config.listen:
-        raise Failed("the configuration has an empty listen, so there is nobody to ask")
+        raise Failed("listen is empty in the configuration, so the agent has no endpoint to ask")
     address, port = config.listen[0]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
     return "http://%s:%d" % ("[%s]" % host if ":" in host else host, port)
@@ -335,7 +335,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
     try:
         said = ask_agent(directory, wanted, _SECONDS_TO_ANSWER)
     except PermissionError:
-        raise Failed("%s is for root alone" % asked.command) from None
+        raise Failed("%s needs root" % asked.command) from None
     except (FileNotFoundError, ConnectionRefusedError):
         raise Failed("no agent runs with %s: systemctl status foghorn-agent" % directory) from None
     except (OSError, RequestError) as error:

@@ -270,7 +270,7 @@ def _demand_secret(config: Config, mistakes: List[str]) -> None:
         if not rule.plan.is_default and rule.plan.approve == QUORUM
     ]
     if config.quorum.members or config.quorum.url:
-        mistakes.append("quorum: has members and needs secret_file, a secret that only they hold")
+        mistakes.append("quorum: has members and needs secret_file, a secret that only they have")
 
 
 def _demand_members(config: Config, mistakes: List[str]) -> None:
@@ -389,7 +389,7 @@ def _parse_check(section: Section) -> Tuple[Step, ...]:
     steps = tuple((step, _parse_step(step)) for step in section.sections(CHECK))
     for each, step in steps:
         if step.kind not in (COMMAND, HOOKS) or step.stops or step.starts:
-            each.mistake("", each.content, "command or hooks: a check only looks")
+            each.mistake("", each.content, "command or hooks, because a check must change nothing")
     return tuple(step for _section, step in steps)
 
 
@@ -449,7 +449,7 @@ def _parse_step(section: Section) -> Step:
 def _parse_ready_checks(top: Section) -> Tuple[Check, ...]:
     sections = top.sections("ready_checks")
     if len(sections) > _MOST_READY_CHECKS:
-        top.mistakes.append("ready_checks: are more than %d: let a command look at several" % _MOST_READY_CHECKS)
+        top.mistakes.append("ready_checks: more than %d: let one command run several" % _MOST_READY_CHECKS)
     return tuple(_parse_ready_check(section) for section in sections)
 
 

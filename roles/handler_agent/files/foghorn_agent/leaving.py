@@ -78,7 +78,7 @@ class Leaving:
             self._say(now, wanting[0][0])
         elif self._why is None:
             # What they said holds for the moment at which they said it.
-            self._why = "the other members are asked once more"
+            self._why = "the other members are asked again"
         return frozenset(one.event_id for one, _plan in wanting) if self._why else frozenset()
 
     def describe(self) -> Dict[str, Any]:
@@ -113,7 +113,7 @@ class Leaving:
         self._why = why_not_yet(config.keep_in_service, config.settle, (me, self._by), others, heard.said)
         # Whoever asked this machine before it said that it wants out may be about to go on that. By then it has gone.
         if self._why is None and heard.asked_at < since + config.quorum.oldest_word:
-            self._why = "the other members have to learn first that this machine wants out"
+            self._why = "the other members must first be told that this machine wants to leave rotation"
 
     def _overrule(self, urgent: List[Tracked]) -> None:
         for one in urgent:

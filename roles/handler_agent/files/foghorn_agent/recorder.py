@@ -134,7 +134,7 @@ class Recorder:
         if problem != self.health.journal_problem:
             self.note(journal_problem=problem)
             if problem:
-                self.log(levels.ERROR, "%s: until it can be, nothing is approved" % problem)
+                self.log(levels.ERROR, "%s: nothing is approved until it can be" % problem)
             else:
                 self.log(levels.NOTICE, "the journal can be written again")
 
@@ -180,9 +180,9 @@ def _as_message(record: Record) -> Tuple[str, Dict[str, Any]]:
         then = "will be started again" if record["runs"] else "is not running, and will not be started"
         return "%s %s afterwards" % (record["unit"], then), fields
     if kind == "survived":
-        return "the machine is still running %d s after it was to be taken away" % SECONDS_TO_SURVIVE, fields
+        return "the machine is still running %d s after Azure should have taken it away" % SECONDS_TO_SURVIVE, fields
     if kind == "doubt":
-        return "scheduled events were enabled anew: an event that is missing may just not be listed yet", fields
+        return "scheduled events were enabled again: a missing event may not be listed yet", fields
     if kind in MANUAL_KINDS:
         return as_message(record), fields
     if kind == "boot":

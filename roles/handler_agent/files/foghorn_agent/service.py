@@ -228,7 +228,8 @@ class Service:
         self.agent.note_dry_run(self._is_finishing)
         if self._is_finishing:
             text = (
-                "the dry run begins when the machine is back in rotation; until then it goes on, and approves nothing"
+                "the dry run begins when the machine is back in rotation; until then the agent continues, and "
+                "approves nothing"
             )
             self._log(levels.WARNING, text)
 
@@ -239,7 +240,7 @@ class Service:
                 read_members_secrets(secret_file)
             except NoSecret as error:
                 # It may still come. Until then shared events begin at their NotBefore.
-                self._log(levels.ERROR, "members can neither be asked nor answered: %s" % error)
+                self._log(levels.ERROR, "members can be neither asked nor answered: %s" % error)
 
     def _open_control(self) -> None:
         """Open the door for what is asked by hand, if it is not open and it is time to try."""
@@ -251,11 +252,11 @@ class Service:
             self._control = Control(self._config.journal_directory, self.agent.obey, self._selector)
         except OSError as error:
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
-            problem = "nothing can be asked for by hand: %s" % error
+            problem = "commands by hand do not work: %s" % error
         if problem is not None and problem != self._control_problem:
-            self._log(levels.ERROR, "%s. It is tried again" % problem)
+            self._log(levels.ERROR, "%s. The agent retries" % problem)
         elif problem is None and self._control_problem is not None:
-            self._log(levels.NOTICE, "what is asked for by hand is heard again")
+            self._log(levels.NOTICE, "commands by hand work again")
         self._control_problem = problem
 
     def _close_control(self) -> None:
@@ -280,7 +281,7 @@ class Service:
         ends = self._clocks.monotonic() + _STOPPING_TIME
         while self._clocks.monotonic() < ends and not (self.agent.is_idle() and self._webhooks.is_idle()):
             time.sleep(0.05)
-        self._log(levels.NOTICE, "stopped" if self._next is None else "beginning anew with another configuration")
+        self._log(levels.NOTICE, "stopped" if self._next is None else "restarting with the new configuration")
         return self._next
 
     def close(self) -> None:
@@ -342,19 +343,21 @@ class Service:
         if self._is_finishing != was_finishing:
             self._note_finishing()
         if self._config == before:
-            self._log(levels.NOTICE, "the configuration is read again: it is the same")
+            self._log(levels.NOTICE, "the configuration was read again: it is unchanged")
         elif (self._config.imds, self._config.journal_directory) != (before.imds, before.journal_directory):
             # The connections, the journal and what is known of IMDS are others: that is another agent.
             self._next = config
         else:
             config = self._config
-            self._log(levels.NOTICE, "the configuration is another from now on")
+            self._log(levels.NOTICE, "the new configuration is in effect")
             self._endpoint.listen(config.listen)
             self.agent.use(config)
 
     def _note_config_error(self, error: ConfigError) -> None:
         if str(error) != str(self._config_error):
-            self._log(levels.ERROR, "the configuration cannot be used, and the last good one stays: %s" % error)
+            self._log(
+                levels.ERROR, "the configuration cannot be used, and the last valid one stays in effect: %s" % error
+            )
         self._config_error = error
         self.agent.note_configuration(str(error), None if self._file is None else self._file.modified)
 
@@ -362,7 +365,7 @@ class Service:
         problem = self._endpoint.problem
         if problem != self._endpoint_problem:
             if problem is not None:
-                self._log(levels.ERROR, "%s. It is tried again; events are handled meanwhile" % problem)
+                self._log(levels.ERROR, "%s. The agent retries, and handles events meanwhile" % problem)
             else:
                 self._log(levels.NOTICE, "the endpoint listens on all of its addresses")
             self._endpoint_problem = problem

@@ -246,7 +246,7 @@ class TestSigningIn:
             call(source="resource_graph", cloud_environment=arm.url, **sign_in)
 
         assert [one.partition(" can read the credentials")[0] for one in warned] == [
-            "cert_validation_mode: ignore: anybody on the way to %s" % arm.url
+            "cert_validation_mode: ignore: anybody on the network path to %s" % arm.url
         ] * warnings
 
 

@@ -120,7 +120,7 @@ def test_given_nothing_when_read_then_nobody_claims_it_and_nothing_is_made(direc
 def test_given_a_lease_when_another_run_wants_one_then_it_learns_whose_it_is_and_until_when(directory: Path) -> None:
     keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
 
-    with pytest.raises(Leased, match=r"handle_events of root on ctl1 is at work on it.*until 2026-09-19T18:01:00Z"):
+    with pytest.raises(Leased, match=r"handle_events of root on ctl1 is working on it.*until 2026-09-19T18:01:00Z"):
         keep(directory, lambda state: claims.lease(state, SECOND, 60, NOW + 59))
     assert claims.read(str(directory)).holder(NOW + 59) == {
         "id": "first",

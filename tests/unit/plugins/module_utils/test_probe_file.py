@@ -115,6 +115,6 @@ def test_given_a_record_that_is_none_then_nothing_is_undone(text: str, tmp_path:
     os.makedirs(os.path.dirname(record.path))
     Path(record.path).write_text(text.replace("FILE", str(file)))
 
-    with pytest.raises(ProbeFileError, match="is not what this role writes: each of its lines, 16 at most, says"):
+    with pytest.raises(ProbeFileError, match="was not written by this role: each of its lines, 16 at most, must"):
         put_back(record, dry=False)
     assert file.exists()

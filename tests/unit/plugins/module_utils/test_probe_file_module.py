@@ -84,7 +84,10 @@ def test_given_an_endpoint_that_does_not_care_when_taken_out_then_it_is_a_failur
     result = place.turn("out")
 
     assert result["failed"]
-    assert result["msg"] == f"See the probe endpoint fail: {URL}: not so within 0 s: it answers with 200"
+    assert (
+        result["msg"]
+        == f"See the probe endpoint fail: {URL}: the check did not succeed within 0 s: it answers with 200"
+    )
     # The record stays, so that it can be undone.
     assert place.record.exists()
 
@@ -97,7 +100,10 @@ def test_given_an_endpoint_that_does_not_succeed_when_restored_then_the_record_s
 
     result = place.turn("in")
 
-    assert result["msg"] == f"See the probe endpoint succeed: {URL}: not so within 0 s: it answers with 503"
+    assert (
+        result["msg"]
+        == f"See the probe endpoint succeed: {URL}: the check did not succeed within 0 s: it answers with 503"
+    )
     assert place.record.exists()
 
 

@@ -165,8 +165,12 @@ def test_given_a_place_to_go_on_that_there_is_not_then_nothing_is_run_and_that_i
     machine = Machine()
     lost = Stretch((), next="dbb")
 
-    assert stop([service("db")], lost, "", 300, machine.world).failures == ("dbb (it is none of the services now)",)
-    assert start([service("db")], [], lost, "", machine.world).failures == ("dbb (it is none of the services now)",)
+    assert stop([service("db")], lost, "", 300, machine.world).failures == (
+        "dbb (it is no longer one of the services)",
+    )
+    assert start([service("db")], [], lost, "", machine.world).failures == (
+        "dbb (it is no longer one of the services)",
+    )
     assert machine.ran == []
 
 
@@ -188,7 +192,9 @@ def test_given_one_for_tasks_when_started_then_it_is_seen_healthy_once_they_have
     assert (first.next, machine.ran) == ("db", [])
 
     done = start(services, [], first, "", machine.world)
-    assert done.failures == ("db (See the service's own check succeed: not so within 3 s: exit status 7: no)",)
+    assert done.failures == (
+        "db (See the service's own check succeed: the check did not succeed within 3 s: exit status 7: no)",
+    )
     assert machine.ran == ["10 check"] * 4 + ["90 systemctl start -- web"]
 
 
@@ -198,7 +204,8 @@ def test_given_an_address_that_answers_something_else_then_that_is_said_when_the
     healthy = filled({"healthy": {"url": "http://x", "within": 2.0}})["healthy"]
 
     assert (
-        unhealthy(healthy, machine.world) == "See the service answer with 200: not so within 2 s: it answers with 503"
+        unhealthy(healthy, machine.world)
+        == "See the service answer with 200: the check did not succeed within 2 s: it answers with 503"
     )
     machine.status = 200
     assert unhealthy(healthy, machine.world) == ""
@@ -207,4 +214,6 @@ def test_given_an_address_that_answers_something_else_then_that_is_said_when_the
 def test_given_a_port_that_nobody_listens_on_then_that_is_said() -> None:
     healthy = filled({"healthy": {"port": 1, "within": 1.0}})["healthy"]
 
-    assert "See the service accept connections: not so within 1 s" in unhealthy(healthy, Machine().world)
+    assert "See the service accept connections: the check did not succeed within 1 s" in unhealthy(
+        healthy, Machine().world
+    )

@@ -57,10 +57,10 @@ def test_given_what_was_read_when_it_is_read_again_then_it_is_the_same() -> None
         (["nginx", {"stop": ["x"]}], "[1].name: None is not a name"),
         ([" "], "[0].name: ' ' is not a name"),
         (["nginx", {"name": "nginx"}], "[1].name: 'nginx' is there twice"),
-        ([{"name": "a", "stopp": []}], "[0]: has 'stopp', which is none of name, stop, start"),
+        ([{"name": "a", "stopp": []}], "[0]: has the unknown key 'stopp'. Known are name, stop, start"),
         ([{"name": "a", "stop": "systemctl stop a"}], "[0].stop: 'systemctl stop a' is not a list of arguments"),
         ([{"name": "a", "stop": ["x"], "stop_tasks": "/t"}], "[0]: has both stop and stop_tasks"),
-        ([{"name": "a", "stop_tasks": "/t"}], "nothing that starts it again"),
+        ([{"name": "a", "stop_tasks": "/t"}], "no start"),
         ([{"name": "a", "stop_tasks": "t.yml", "start": ["x"]}], "[0].stop_tasks: 't.yml' is not an absolute path"),
         ([{"name": "a", "timeout": 0}], "[0].timeout: 0 is not a time. Give seconds, 1 to 86400"),
         ([{"name": "a", "timeout": True}], "[0].timeout: True is not a time"),
@@ -69,10 +69,10 @@ def test_given_what_was_read_when_it_is_read_again_then_it_is_the_same() -> None
         ([{"name": "a", "timeout": 10, "reserve": 11}], "[0].reserve: 11 is more than its timeout of 10"),
         ([{"name": "a", "on_failure": "explode"}], "'explode' is not one of fail, abort, ignore"),
         ([{"name": "a", "healthy": 80}], "[0].healthy: 80 is not a mapping"),
-        ([{"name": "a", "healthy": {"within": 5}}], "[0].healthy: says nothing that could be looked at"),
+        ([{"name": "a", "healthy": {"within": 5}}], "[0].healthy: contains nothing to check"),
         ([{"name": "a", "healthy": {"port": 65536}}], "[0].healthy.port: 65536 is not a TCP port"),
         ([{"name": "a", "healthy": {"port": True}}], "[0].healthy.port: True is not a TCP port"),
-        ([{"name": "a", "healthy": {"porrt": 1}}], "[0].healthy: has 'porrt'"),
+        ([{"name": "a", "healthy": {"porrt": 1}}], "[0].healthy: has the unknown key 'porrt'"),
     ],
 )
 def test_given_what_cannot_be_meant_when_it_is_read_then_the_error_says_where_and_what_to_write(
@@ -117,7 +117,7 @@ def test_given_services_that_a_machine_does_not_answer_for_then_they_are_named_a
     tasks = {"name": "tasks", "stop_tasks": "/stop.yml", "start_tasks": "/start.yml"}
     services = read_services(["nginx", {"name": "queue", "status": ["true"]}, tasks])
 
-    assert silent(services, states) == (named and "The machine did not say whether these services run: " + named)
+    assert silent(services, states) == (named and "The machine did not report whether these services run: " + named)
 
 
 def test_given_a_unit_that_systemd_does_not_know_then_it_is_named() -> None:
@@ -195,8 +195,8 @@ def test_given_failures_when_judged_then_they_are_named_and_what_was_left_runnin
     assert judged(is_stop=False, states={}, stretch=failed) == "These services did not start: web (out of time)"
 
 
-SILENT = "The machine did not say what it has done"
-SILENT_ABOUT_WEB = "The machine did not say whether these services run: web"
+SILENT = "The machine returned no result"
+SILENT_ABOUT_WEB = "The machine did not report whether these services run: web"
 
 
 def test_given_a_machine_that_leaves_a_service_out_when_it_comes_to_one_for_tasks_then_that_is_no_answer() -> None:
@@ -212,7 +212,7 @@ def test_given_a_machine_that_leaves_a_service_out_when_it_comes_to_one_for_task
     [
         ({}, SILENT),
         ({"states": {"web": "stopped"}}, SILENT),
-        ({"states": {}, "stretch": DONE}, "The machine did not say whether these services run: web, toy"),
+        ({"states": {}, "stretch": DONE}, "The machine did not report whether these services run: web, toy"),
         ({"states": {"web": "gone", "toy": "running"}, "stretch": DONE}, SILENT_ABOUT_WEB),
         ({"states": {"toy": "stopped"}, "stretch": DONE, "services": []}, SILENT_ABOUT_WEB),
         ({"states": {}, "stretch": DONE, "is_first": False, "services": []}, SILENT_ABOUT_WEB),

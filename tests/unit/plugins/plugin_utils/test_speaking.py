@@ -41,8 +41,8 @@ def test_given_nothing_new_then_it_is_told_again_so_that_nobody_takes_it_for_dea
     told: list[str] = []
     with speaking(told.append, str(tmp_path), 0.01, 0.0, 0.02):
         wait_until(lambda: len(told) >= 2)
-    assert told[0].startswith("nothing is known of the instances so far, after 0 s")
-    assert told[1].startswith("nothing is known of the instances so far, after 0 s")
+    assert told[0].startswith("the state of the instances is not known yet, after 0 s")
+    assert told[1].startswith("the state of the instances is not known yet, after 0 s")
 
 
 def test_given_changes_in_quick_succession_then_not_all_of_them_are_told(tmp_path: Path) -> None:

@@ -31,13 +31,13 @@ def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> 
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ({"name": "all", "drain": []}, "all: also takes the machine out for a freeze of a few seconds"),
+        ({"name": "all", "drain": []}, "all: also drains for a freeze of a few seconds"),
         ({"name": "all", "shutdown": [], "match": {"longer_than": 10}}, "all: shuts down for a freeze"),
         (
             {"name": "all", "match": TYPES, "drain": [{"pause": 300}], "shutdown": [{"stop": "x", "timeout": 301}]},
             "all: drain and shutdown may take longer than 10 minutes, after which automatic instance repairs",
         ),
-        ({"name": "all", "approve": "when_ready"}, "all: also approves events of a type that Azure may add"),
+        ({"name": "all", "approve": "when_ready"}, "all: also approves event types that Azure may add"),
         (
             {"name": "all", "approve": "quorum", "match": TYPES},
             "all: approve: quorum has no quorum.members and no quorum.url",
@@ -127,7 +127,7 @@ def test_given_hooks_that_would_not_be_run_when_a_policy_runs_them_then_it_is_sa
     policy = {"name": "mine", "drain": [{"hooks": True}], "shutdown": [{"hooks": True}]}
     own = parse_config({"policies": [policy], "hooks_directory": str(tmp_path)})
     none = parse_config({"hooks_directory": str(tmp_path)})
-    idle = "hooks: shutdown: %s: is not run, since it is not executable: chmod +x it" % forgotten
+    idle = "hooks: shutdown: %s: does not run, because it is not executable: chmod +x it" % forgotten
     assert advice_on_machine(own, []) == ["hooks: drain: there is none in %s/drain" % tmp_path, idle]
     # The default policies run what there is, and nobody has to have any.
     assert advice_on_machine(none, []) == [idle]
@@ -141,8 +141,8 @@ def test_given_types_that_no_policy_is_for_and_no_hook_when_checked_then_it_is_s
 ) -> None:
     own = [{"match": {"event_types": ["preempt", "Freeze", "Migrate"]}, "drain": []}]
     config = parse_config({"policies": own, "hooks_directory": str(tmp_path)})
-    fate = "it is drained for and nobody approves, because no hook in %s prepares this machine" % tmp_path
-    assert fate_of_uncovered(config) == ([], ["no policy is for Terminate, Redeploy, Reboot: " + fate])
+    fate = "the machine is drained, and it is not approved, because no hook in %s prepares this machine" % tmp_path
+    assert fate_of_uncovered(config) == ([], ["no policy covers Terminate, Redeploy, Reboot: " + fate])
 
 
 def test_given_no_policy_and_a_hook_when_checked_then_it_is_said_who_approves_what(tmp_path: Path) -> None:
@@ -151,9 +151,9 @@ def test_given_no_policy_and_a_hook_when_checked_then_it_is_said_who_approves_wh
     notes, warnings = fate_of_uncovered(parse_config({"hooks_directory": str(tmp_path)}))
     run = "the hooks in %s run, and " % tmp_path
     assert notes == [
-        "no policy is for Freeze: %snobody approves" % run,
-        "no policy is for Preempt, Terminate, Redeploy, Reboot: %sit is approved only if one has prepared this machine"
-        % run,
+        "no policy covers Freeze: %sit is not approved" % run,
+        "no policy covers Preempt, Terminate, Redeploy, Reboot: %sit is approved only if one of them"
+        " prepared this machine" % run,
     ]
     assert warnings == []
 
@@ -165,5 +165,5 @@ def test_given_a_policy_for_all_types_when_checked_then_there_is_nothing_to_say(
 def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_pointed_out() -> None:
     found = policies({"match": {"event_types": ["Migrate", "Manual", "Reboot"]}, "drain": [], "approve": "when_ready"})
     assert [line.partition(" (")[0] for line in found] == [
-        "policies[0]: match.event_types: 'Migrate' is no type of event that this version knows"
+        "policies[0]: match.event_types: 'Migrate' is not an event type that this version knows"
     ]

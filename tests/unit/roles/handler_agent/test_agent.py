@@ -83,7 +83,7 @@ def test_given_an_event_when_the_last_one_is_forgotten_then_and_only_then_memory
 
 # The natural choice on Spot: the other types are left to the default policies.
 EVICTIONS: Dict[str, Any] = dict(POLICY, match={"event_types": ["Preempt"]})
-NOTHING = "nothing is configured for %s: no policy is for it, and no hook prepares this machine; nobody approves"
+NOTHING = "nothing is configured for %s: no policy covers it, and no hook prepares this machine; it is not approved"
 
 
 def test_given_no_policy_and_no_hook_for_an_event_when_it_comes_then_nobody_approves_and_all_say_so() -> None:
@@ -799,7 +799,7 @@ def test_given_a_full_disk_when_an_event_comes_then_it_is_handled_but_not_approv
     status = status_of(rehearsal)
     assert status["problems"]["journal"] == FULL
     assert [event["ready"] for event in status["events"]] == [False]
-    assert messages(rehearsal, levels.ERROR) == [FULL + ": until it can be, nothing is approved"]
+    assert messages(rehearsal, levels.ERROR) == [FULL + ": nothing is approved until it can be"]
     assert rehearsal.agent is not None
     metrics = rehearsal.agent.respond("/metrics")
     assert metrics is not None
@@ -857,7 +857,7 @@ def test_given_a_journal_that_cannot_be_had_when_an_event_comes_then_it_is_handl
     status = status_of(rehearsal)
     assert status["problems"]["journal"] == AWAY
     assert [event["ready"] for event in status["events"]] == [False]
-    assert messages(rehearsal, levels.ERROR) == [AWAY + ": until it can be, nothing is approved"]
+    assert messages(rehearsal, levels.ERROR) == [AWAY + ": nothing is approved until it can be"]
     assert rehearsal.agent is not None
     answer = rehearsal.agent.respond("/healthz")
     assert answer == (200, "text/plain; charset=utf-8", b"running\njournal: the journal is away\n")
@@ -1318,7 +1318,7 @@ def test_given_a_dry_run_that_is_wanted_when_what_was_begun_goes_on_then_nothing
     rehearsal.agent.note_dry_run(True)
     rehearsal.run_until(30.0)
     assert rehearsal.steps() == ["deregister", "wait", "stop"]
-    assert status_of(rehearsal)["events"][0]["withheld"] == "a dry run is wanted"
+    assert status_of(rehearsal)["events"][0]["withheld"] == "a dry run is requested"
     rehearsal.run()
     assert rehearsal.approvals == []
     assert rehearsal.restored == 1
@@ -1447,7 +1447,7 @@ def with_hooks(monkeypatch: pytest.MonkeyPatch) -> Hooks:
 
 REBOOT = Life("Reboot", notice=900.0)
 EVICTION = Life("Preempt", notice=30.0)
-SHARE_IS_UP = "10-x: cut off, so that the hooks after it have their time before the deadline"
+SHARE_IS_UP = "10-x: cut off, to leave the following hooks time before the deadline"
 
 
 def test_given_a_hook_that_goes_on_failing_when_an_eviction_is_near_then_those_after_it_run_in_time(
@@ -1464,7 +1464,7 @@ def test_given_a_hook_that_goes_on_failing_when_an_eviction_is_near_then_those_a
         (7.0, "10-x"),
         (7.0, "20-stop-db"),
     ]
-    given_up = "shutdown: hooks: hook 10-x: exit status 1 is given up, those after it are run"
+    given_up = "shutdown: hooks: hook 10-x: exit status 1 is abandoned, and the next hooks run"
     assert messages(rehearsal, levels.ERROR) == [given_up]
     assert [(one["error"], one["is_tried_again"]) for one in status_of(rehearsal)["failing"]] == [
         ("10-x: exit status 1", False)

@@ -193,7 +193,9 @@ def test_given_a_window_with_a_mistake_when_read_then_it_is_named(window: Any, m
 
 @pytest.mark.parametrize("step", [{"pause": 1}, {"stop": "nginx"}, {"start": "nginx"}, {"wait_connections": [443]}])
 def test_given_a_check_that_does_more_than_look_when_read_then_it_is_refused(step: Any) -> None:
-    with pytest.raises(ConfigError, match=r"policies\[0\].check\[0\]: expected command or hooks: a check only looks"):
+    with pytest.raises(
+        ConfigError, match=r"policies\[0\].check\[0\]: expected command or hooks, because a check must change nothing"
+    ):
         rule_of(check=[step])
 
 

@@ -106,7 +106,7 @@ def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[st
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([], "say what to do"),
+        ([], "give a command"),
         (["explode"], "explode is not a command"),
         (["run", "status"], "one command at a time, not run and status"),
         (["status", "--jsn"], "--jsn is not an option, or lacks its value"),
@@ -166,7 +166,8 @@ def test_given_several_mistakes_when_checked_then_each_has_a_line_with_file_and_
             b'{"policies": [{"match": {"event_types": ["Preempt", "Terminate", "Redeploy", "Reboot"]}, "drain": []}]}',
             0,
             (
-                "standard input: no policy is for Freeze: the hooks in /etc/foghorn/hooks.d run, and nobody approves\n"
+                "standard input: no policy covers Freeze: the hooks in /etc/foghorn/hooks.d run, and it is not"
+                " approved\n"
                 "standard input: good, with 1 policy of its own\n"
             ),
             "",
@@ -234,7 +235,7 @@ def test_given_no_agent_when_the_status_is_asked_for_then_the_error_names_where_
 @pytest.mark.parametrize(
     ("listen", "complaint"),
     [
-        ([], "the configuration has an empty listen"),
+        ([], "listen is empty in the configuration"),
         ([{"address": "::1", "port": 9}], "no answer from http://[::1]:9"),
         ([{"address": "0.0.0.0", "port": 9}], "no answer from http://127.0.0.1:9"),
         ([{"address": "::", "port": 9}], "no answer from http://[::1]:9"),

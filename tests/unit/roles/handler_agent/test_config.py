@@ -345,7 +345,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"ready_checks": [{"tcp": "http"}]}, "ready_checks[0].tcp: expected a port from 1 to 65535, got "),
         ({"ready_checks": [{"tcp": 1, "failures": 0}]}, "ready_checks[0].failures: expected a number from 1 to 100"),
         ({"ready_checks": [{"command": "x"}]}, "ready_checks[0].command: expected a list of texts whose first is "),
-        ({"ready_checks": [{"tcp": 1}] * 17}, "ready_checks: are more than 16: let a command look at several"),
+        ({"ready_checks": [{"tcp": 1}] * 17}, "ready_checks: more than 16: let one command run several"),
         (quorum(url="http://web:9797"), "quorum.url: expected http://HOST[:PORT][/PATH] with {name} in it, got "),
         (quorum(url="ftp://{name}"), "quorum.url: expected http://HOST[:PORT][/PATH] with {name} in it, got "),
         (quorum(secret_file="secret"), "quorum.secret_file: expected an absolute path, got "),
@@ -360,11 +360,11 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"webhooks": [{"url": "ftp://x"}]}, "webhooks[0].url: ftp://x does not have the form https://HOST[:PORT]/PATH"),
         (
             {"webhooks": [{"url": "http://x/a?sig=1", "secret_file": "/secret"}]},
-            "webhooks[0].url: http://x/a: a secret is sent by https only",
+            "webhooks[0].url: http://x/a: a secret is sent only over https",
         ),
         (
             {"webhooks": [{"url": "http://10.0.0.1/", "headers": {"authorization": "Basic x"}}]},
-            "webhooks[0].url: http://10.0.0.1/: a secret is sent by https only",
+            "webhooks[0].url: http://10.0.0.1/: a secret is sent only over https",
         ),
         (
             {"webhooks": [{"url": "http://x", "proxy": "https://y:3128"}]},
@@ -392,9 +392,9 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
             {"webhooks": [{"url": "http://x", "stages": ["drian"]}]},
             "webhooks[0].stages: expected a list of %s, got [\"drian\"]" % ", ".join(TOLD),
         ),
-        ({"polices": []}, "polices: is not known here, only "),
-        (policy(match={"type": 1}), "policies[0].match.type: is not known here, only "),
-        (step(pause=1, timout=4), "policies[0].drain[0].timout: is not known here, only "),
+        ({"polices": []}, "polices: is not an option here. Known are "),
+        (policy(match={"type": 1}), "policies[0].match.type: is not an option here. Known are "),
+        (step(pause=1, timout=4), "policies[0].drain[0].timout: is not an option here. Known are "),
     ],
 )  # fmt: skip
 def test_given_a_mistake_when_parsed_then_it_is_named_with_its_path_and_what_was_expected(
@@ -407,7 +407,7 @@ def test_given_a_mistake_when_parsed_then_it_is_named_with_its_path_and_what_was
 
 def test_given_a_name_that_is_not_known_when_parsed_then_the_known_ones_are_listed() -> None:
     assert mistakes({"quorum": {"member": {}}}) == [
-        "quorum.member: is not known here, only interval, members, secret_file, silent_after, timeout, url"
+        "quorum.member: is not an option here. Known are interval, members, secret_file, silent_after, timeout, url"
     ]
 
 
@@ -556,7 +556,7 @@ def test_given_a_value_that_is_nested_deeply_when_it_is_wrong_then_it_is_a_mista
 
 def test_given_an_error_when_shown_then_it_names_the_file_and_every_mistake(file: Path) -> None:
     file.write_text('{"margin": -1, "x": 1}')
-    with pytest.raises(ConfigError, match=r"agent\.json: margin: expected .*; x: is not known here"):
+    with pytest.raises(ConfigError, match=r"agent\.json: margin: expected .*; x: is not an option here"):
         load_config(str(file))
 
 

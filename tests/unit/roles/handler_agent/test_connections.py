@@ -233,7 +233,7 @@ def test_given_connections_that_are_tracked_and_not_listed_when_asked_then_that_
 ) -> None:
     (tmp_path / "count").write_text("7\n")
     said = problem_with_containers(str(proc), str(tmp_path / "count"))
-    assert said == "%s/nf_conntrack is not there: this kernel tracks connections and does not list them" % proc
+    assert said == "%s/nf_conntrack does not exist: this kernel tracks connections, but does not list them" % proc
     (proc / "nf_conntrack").mkdir()
     said = problem_with_containers(str(proc), str(tmp_path / "count"))
     assert said == "%s/nf_conntrack cannot be read: Is a directory" % proc

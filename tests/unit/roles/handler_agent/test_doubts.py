@@ -115,7 +115,7 @@ def test_given_damage_that_lies_before_a_restore_when_replayed_then_it_is_told_a
     rehearsal.records[4] = GARBAGE
     state = replay(rehearsal.records)
     assert (state.unreadable, state.is_incomplete, state.is_out) == (1 + _orphans(rehearsal.records), False, False)
-    assert "what they told is over" in (doubt_about_records(state, "/x") or "")
+    assert "their events are over" in (doubt_about_records(state, "/x") or "")
 
 
 def _orphans(records: List[Dict[str, Any]]) -> int:
@@ -154,7 +154,9 @@ def test_given_a_vm_that_is_renamed_when_its_event_is_still_listed_then_it_is_tr
     assert rehearsal.state.vm_name == "shop_0"
     assert rehearsal.state.is_out
     assert rehearsal.steps("restore") == []
-    assert "identity: this VM is called shop_0 now, and was called web_0 when E-1 came" in answer(rehearsal, "/healthz")
+    assert "identity: this VM is now called shop_0, and was called web_0 when E-1 was announced" in answer(
+        rehearsal, "/healthz"
+    )
     rehearsal.run_until(200.0)
     assert rehearsal.steps("restore") == ["start", "register"]
     assert doubt_about_name(rehearsal.state) is None
@@ -174,8 +176,8 @@ def test_given_the_disk_of_a_machine_that_was_drained_by_hand_when_a_clone_start
     clone.run_until(90.0)
     assert clone.steps() == []
     assert answer(clone, "/readyz").startswith("200")
-    assert said(clone, "this disk was that of another VM, web_0, while that was out of rotation for Manual manual")
-    assert "identity: this disk was that of another VM" in answer(clone, "/healthz")
+    assert said(clone, "this disk belonged to another VM, web_0, while that was out of rotation for Manual manual")
+    assert "identity: this disk belonged to another VM" in answer(clone, "/healthz")
     clone.ask("restore")
     assert "identity" not in answer(clone, "/healthz")
 
@@ -185,8 +187,8 @@ def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_told_then_
     told = told_of_original(state)
     assert "out of rotation for Reboot E-1" in told
     assert "it had stopped web.service" in told
-    assert told_of_original(State()) == "this disk was that of another VM, of an unknown name"
-    assert "for what is not known any more" in told_of_original(State(was_out=True))
+    assert told_of_original(State()) == "this disk belonged to another VM, of an unknown name"
+    assert "for unknown work" in told_of_original(State(was_out=True))
 
 
 def test_given_a_machine_that_boots_when_it_was_drained_by_hand_and_imds_is_silent_then_whoever_asks_is_obeyed() -> (
@@ -318,7 +320,7 @@ def test_given_a_hold_for_20_minutes_when_the_clock_is_put_right_then_it_ends_af
     rehearsal.wall_step = step
     rehearsal.run_until(1190.0)
     assert rehearsal.state.hold is not None
-    assert "clock: the wall clock was put %s by" % ("on" if step > 0 else "back") in answer(rehearsal, "/healthz")
+    assert "clock: the wall clock was set %s by" % ("forward" if step > 0 else "back") in answer(rehearsal, "/healthz")
     rehearsal.is_held = False
     rehearsal.run_until(1206.0)
     assert rehearsal.state.hold is None
@@ -329,7 +331,7 @@ def test_given_nothing_that_goes_by_the_clock_when_it_is_put_right_then_that_is_
     rehearsal.run_until(5.0)
     rehearsal.wall_step = 60.0
     rehearsal.run_until(10.0)
-    assert said(rehearsal, "the wall clock was put on by 60 s")
+    assert said(rehearsal, "the wall clock was set forward by 60 s")
     assert "clock" not in answer(rehearsal, "/healthz")
 
 
@@ -358,7 +360,7 @@ def test_given_a_member_that_is_held_and_cut_off_when_the_leader_is_ready_later_
     promise = member.ask("hold")
     member.is_unreachable = True
     assert promise is not None
-    assert "; another member may approve Reboot E-1 within 7 s, on what it has heard before" in promise
+    assert "; another member may approve Reboot E-1 within 7 s, based on earlier answers" in promise
     tick_all([leader, member], 60)
     assert leader.approvals == member.approvals == []
     assert json.loads(answer(leader, "/status")[4:])["events"][0]["waiting_for"] == [
@@ -385,8 +387,8 @@ def test_given_policies_that_leave_types_out_or_name_unknown_ones_when_in_force_
     rehearsal = Rehearsal(policy=policy)
     rehearsal.run_until(2.0)
     assert (
-        "policies: Quench is no type of event that this version knows; no policy is for Preempt, Terminate, Freeze,"
-        " and no hook\n"
+        "policies: Quench is not an event type that this version knows; no policy and no hook covers Preempt,"
+        " Terminate, Freeze\n"
     ) in answer(rehearsal, "/healthz")
     assert 'foghorn_problems{with="policies"} 1.0' in answer(rehearsal, "/metrics")
     assert rehearsal.agent is not None

@@ -44,7 +44,7 @@ def lines(
 def test_given_an_event_that_a_policy_is_for_when_explained_then_each_step_has_its_time_and_all_is_said() -> None:
     assert lines("Reboot", is_shared=True) == [
         "Reboot of web_0 and another VM, from Platform, which may start in 900 s",
-        "  web is for it",
+        "  web matches",
         "  drain: out of rotation",
         "    deregister: in 0 s, for 60 s at most",
         "    pause: in 60 s, for 30 s at most",
@@ -61,8 +61,8 @@ def test_given_little_time_when_explained_then_each_step_has_its_share() -> None
 
 def test_given_an_event_of_another_source_when_explained_then_it_is_said_why_the_policy_is_not_for_it() -> None:
     explained = lines("Reboot", source="User")
-    assert explained[1] == "  web is not for it: event_sources is Platform"
-    assert "  maintenance is for it, by default: nobody has written it" in explained
+    assert explained[1] == "  web does not match: event_sources is Platform"
+    assert "  maintenance matches, the built-in default" in explained
     assert "  it is approved when all is done, if a hook has prepared this machine" in explained
 
 
@@ -72,7 +72,7 @@ def test_given_what_is_only_advisory_when_explained_then_it_begins_at_once_and_t
     assert "    deregister: in 0 s, for 60 s at most" in explained
     assert "  there is nothing to approve" in explained
     other = lines("SpotRebalanceRecommendation", source="User")
-    assert "  unknown type is not for it: what is only advisory has to be named in event_types" in other
+    assert "  unknown type does not match: what is only advisory has to be named in event_types" in other
     assert "  nothing is done, and the machine stays in rotation" in other
 
 

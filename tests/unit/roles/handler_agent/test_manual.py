@@ -160,7 +160,7 @@ def test_given_a_full_disk_when_it_is_drained_by_hand_then_it_is_out_and_the_ans
     rehearsal.disk_is_full = True
     said = rehearsal.ask("drain")
     assert said is not None
-    assert "will have forgotten it when it starts again" in said
+    assert "is lost when the agent restarts" in said
     assert rehearsal.state.is_out
 
 
@@ -292,10 +292,10 @@ def test_given_an_eviction_that_did_not_take_it_when_it_is_forgotten_then_the_ma
 def test_given_an_unknown_event_when_it_is_to_be_forgotten_then_the_known_ones_are_named() -> None:
     rehearsal = rehearsal_of(Life("Reboot", notice=900.0))
     rehearsal.ask("drain")
-    with pytest.raises(RequestError, match="E-9 is no event of this machine: there are none now"):
+    with pytest.raises(RequestError, match="E-9 is not an event of this machine: there are none now"):
         rehearsal.ask("forget", event_id="E-9")
     rehearsal.run_until(5.0)
-    with pytest.raises(RequestError, match="manual is no event of this machine: there are E-1"):
+    with pytest.raises(RequestError, match="manual is not an event of this machine: there are E-1"):
         rehearsal.ask("forget", event_id="manual")
 
 
@@ -323,7 +323,7 @@ def test_given_a_hold_for_no_time_when_asked_then_it_is_refused(seconds: Any) ->
 
 def test_given_no_request_when_asked_then_it_is_refused() -> None:
     with pytest.raises(
-        RequestError, match="'approve' is no request: expected one of drain, restore, hold, release, forget"
+        RequestError, match="'approve' is not a request: expected one of drain, restore, hold, release, forget"
     ):
         records_of(State(), {"request": "approve"}, 0.0)
 

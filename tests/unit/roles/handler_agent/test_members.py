@@ -96,10 +96,10 @@ def test_given_an_answer_in_pieces_and_without_length_when_asked_then_it_is_read
     ("data", "complaint"),
     [
         (b"", "cannot be reached: closed without an answer"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer as it should: 'SSH-2.0-OpenSSH_9.2' is not a status line"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "sent an invalid answer: 'SSH-2.0-OpenSSH_9.2' is not a status line"),
         (answer(b"", b"404 Not Found"), "answered 404 Not Found"),
         (answer(b"", b"302 Found"), "answered 302 Found"),
-        (answer(b'{"events": []}', length=999), "did not answer as it should: the answer broke off"),
+        (answer(b'{"events": []}', length=999), "sent an invalid answer: the answer broke off"),
         (answer(b"<html>"), "answered, but with not JSON"),
         (answer(b"[" * 100000), "nested too deeply"),
         (answer(b"[]"), "not with a status"),

@@ -32,19 +32,19 @@ def lines(events: List[Dict[str, Any]], counters: Counters, in_rotation: bool = 
 
 def test_given_an_agent_at_rest_when_rendered_then_the_gauges_are_there() -> None:
     assert [line for line in lines([], Counters()) if "foghorn_stage_seconds" not in line] == [
-        "# HELP foghorn_dry_run Whether nothing is done, and it is only said what would be.",
+        "# HELP foghorn_dry_run Whether the agent is in dry run.",
         "# TYPE foghorn_dry_run gauge",
         "foghorn_dry_run 0.0",
         "# HELP foghorn_in_rotation Whether the machine is in rotation.",
         "# TYPE foghorn_in_rotation gauge",
         "foghorn_in_rotation 1.0",
-        "# HELP foghorn_journal_unwritten Journal records that the disk has not taken.",
+        "# HELP foghorn_journal_unwritten Journal records that are not on disk yet.",
         "# TYPE foghorn_journal_unwritten gauge",
         "foghorn_journal_unwritten 2.0",
-        "# HELP foghorn_last_answer_timestamp_seconds When IMDS last gave a document.",
+        "# HELP foghorn_last_answer_timestamp_seconds When IMDS last returned a document.",
         "# TYPE foghorn_last_answer_timestamp_seconds gauge",
         "foghorn_last_answer_timestamp_seconds 1767225600.5",
-        "# HELP foghorn_problems Whether something is wrong with what the agent needs; /healthz says what.",
+        "# HELP foghorn_problems Whether the agent has this problem; /healthz explains it.",
         "# TYPE foghorn_problems gauge",
         'foghorn_problems{with="IMDS"} 0.0',
         'foghorn_problems{with="clock"} 0.0',

@@ -168,12 +168,12 @@ def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_run
     if what == "directory":
         assert "\njournal: " in said[0]
         assert "\njournal  " in said[1]
-        assert [line for line in lines if "until it can be, nothing is approved" in line]
+        assert [line for line in lines if "nothing is approved until it can be" in line]
         assert (state / "journal.jsonl").stat().st_size
     else:
         assert "\nendpoint: cannot listen on 127.0.0.1" in said[0]
         assert "\nendpoint  cannot listen on 127.0.0.1" in said[1]
-        assert [line for line in lines if "It is tried again; events are handled meanwhile" in line]
+        assert [line for line in lines if "The agent retries, and handles events meanwhile" in line]
         assert "<5>the endpoint listens on all of its addresses" in lines
 
 
@@ -220,8 +220,8 @@ def test_given_a_configuration_that_was_good_when_it_is_spoilt_at_the_next_start
     thread.join(PATIENCE)
     assert "\nconfiguration: %s: is not JSON" % path in answers[0]
     said = capfd.readouterr().err
-    assert "the last good one stays" in said
-    assert "the configuration is another from now on" in said
+    assert "the last valid one stays in effect" in said
+    assert "the new configuration is in effect" in said
 
 
 def test_given_another_agent_on_the_machine_when_served_then_it_says_so_and_fails(
@@ -384,14 +384,14 @@ def test_given_a_good_configuration_when_told_to_reload_then_it_is_used(reloadin
     port = free_port()
     changed = {"margin": 7, "listen": [{"address": "127.0.0.1", "port": port}], "hooks_directory": "/etc/other"}
     change(changed)
-    assert said[-1] == "the configuration is another from now on"
+    assert said[-1] == "the new configuration is in effect"
     assert one.agent.config.margin == 7.0
     assert one._endpoint.addresses == [("127.0.0.1", port)]
     assert one._surroundings().hooks_directory == "/etc/other"
     assert one._next is None
     assert one.agent.status()["configuration_modified"] == os.stat(one._file.path).st_mtime
     change(changed)
-    assert said[-1] == "the configuration is read again: it is the same"
+    assert said[-1] == "the configuration was read again: it is unchanged"
 
 
 def test_given_a_good_configuration_when_nobody_tells_to_reload_then_it_is_not_used(reloading: Any) -> None:
@@ -407,7 +407,7 @@ def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays
     before = one.agent.config
     change('{"margin": ')
     assert one.agent.config is before
-    assert "the last good one stays" in said[-1]
+    assert "the last valid one stays in effect" in said[-1]
     assert [line for line in one.agent.problems if line.startswith("configuration: ")]
     # It was read, and refused: whoever waits for the verdict has it.
     assert one.agent.status()["configuration_modified"] == os.stat(one._file.path).st_mtime
@@ -442,11 +442,11 @@ def test_given_a_state_directory_that_comes_later_when_the_agent_runs_then_it_is
     try:
         first = one._next_control
         wait_until(lambda: one._turn() or one._next_control > first)
-        assert len([line for line in said if line.startswith("nothing can be asked for by hand: ")]) == 1
+        assert len([line for line in said if line.startswith("commands by hand do not work: ")]) == 1
         place.unlink()
         place.mkdir(mode=0o755)
         wait_until(lambda: one._turn() or one._control is not None)
-        assert "what is asked for by hand is heard again" in said
+        assert "commands by hand work again" in said
         asked: List[str] = []
         thread = threading.Thread(
             target=lambda: asked.append(ask_agent(str(place / "state"), {"request": "hold"}, PATIENCE))
@@ -573,4 +573,4 @@ def test_given_a_secret_that_cannot_be_used_when_it_begins_then_it_says_so_and_r
     service: Any, tmp_path: Path
 ) -> None:
     _one, said = service(quorum={"secret_file": str(tmp_path / "absent")})
-    assert [message for _priority, message in said if "members can neither be asked nor answered" in message]
+    assert [message for _priority, message in said if "members can be neither asked nor answered" in message]

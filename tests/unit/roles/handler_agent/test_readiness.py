@@ -115,7 +115,7 @@ def test_given_an_application_when_it_dies_and_comes_back_then_the_machine_goes_
     assert looks.look() == []
     assert [message for _priority, message in looks.log] == [
         "check web failed: 503 Service Unavailable: the machine is not ready",
-        "check web is good again",
+        "check web succeeds again",
     ]
 
 
@@ -182,8 +182,8 @@ def test_given_another_configuration_when_a_check_stays_then_what_was_found_stay
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP: 'SSH-2.0-OpenSSH_9.2' is not a status line"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n", "a page of more than 1024 KiB"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "not HTTP: 'SSH-2.0-OpenSSH_9.2' is not a status line"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n", "an answer of more than 1024 KiB"),
         (b"", "closed without an answer"),
     ],
 )

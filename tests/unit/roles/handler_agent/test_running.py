@@ -202,7 +202,7 @@ def test_given_what_a_hook_said_when_logged_then_line_by_line_with_the_event_the
 
 def test_given_very_much_when_logged_then_the_last_lines_are_and_none_is_long() -> None:
     lines = lines_of("".join("%d\n" % number for number in range(4000)) + "x" * 8000, command("/bin/x"), "x")
-    assert lines[0] == "Reboot E-1: drain: it: 3901 lines before these are left out"
+    assert lines[0] == "Reboot E-1: drain: it: 3901 earlier lines are omitted"
     assert lines[1] == "Reboot E-1: drain: it: 3901"
     assert lines[-1] == "Reboot E-1: drain: it: " + "x" * 500 + "…"
     assert len(lines) == 101
@@ -368,7 +368,7 @@ def test_given_a_hook_that_hangs_when_time_is_short_then_it_is_ended_at_its_shar
     assert running.poll() is None
     clock.advance(0.5)
     outcome = outcome_of(running)
-    assert outcome.reason == "10-a: cut off, so that the hooks after it have their time before the deadline"
+    assert outcome.reason == "10-a: cut off, to leave the following hooks time before the deadline"
     assert (outcome.cut_off, outcome.hook, outcome.hooks_left) == (True, "10-a", 1)
 
 

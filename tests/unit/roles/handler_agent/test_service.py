@@ -244,7 +244,7 @@ def test_given_a_hook_that_goes_on_failing_when_its_share_is_over_then_those_aft
     agent = begin({"policies": [policy], "hooks_directory": str(tmp_path / "hooks")})
     azure.event("Reboot", "web_0", notice=900)
     wait_for(lambda: "drain failed" in agent.output.read_text(), [agent])
-    assert "drain: hooks: hook 10-bad: exit status 1 is given up" in agent.output.read_text()
+    assert "drain: hooks: hook 10-bad: exit status 1 is abandoned" in agent.output.read_text()
     assert (tmp_path / "ran").read_text().split()[-2:] == ["10-bad", "20-good"]
     assert [each["error"] for each in status(agent)["failing"]] == ["10-bad: exit status 1"]
 
@@ -372,7 +372,7 @@ def test_given_a_journal_that_cannot_be_written_when_it_can_be_again_then_the_ap
     wait_for(lambda: status(agent)["problems"]["journal"], [agent])
     threading.Event().wait(1.0)
     assert event_of(azure)["approvals"] == []
-    assert "until it can be, nothing is approved" in agent.output.read_text()
+    assert "nothing is approved until it can be" in agent.output.read_text()
 
     resource.prlimit(agent._process.pid, resource.RLIMIT_FSIZE, no_limit)
     wait_for(lambda: event_of(azure)["approvals"], [agent])

@@ -99,7 +99,7 @@ def test_given_a_spoilt_configuration_when_probed_then_the_machine_is_as_it_was_
     assert "foghorn_in_rotation %r\n" % float(not is_out) in answers[2][1]
     assert [status for status, _text in answers[3:]] == [404, 404]
     assert [message for _priority, message in said] == [
-        "no event is handled before the configuration is corrected: %s" % error
+        "no event is handled until the configuration is corrected: %s" % error
     ]
 
 

@@ -375,7 +375,7 @@ def test_given_a_redirect_when_told_then_its_query_is_not(receiver: Receiver) ->
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://awx.example.com/", "http://127.0.0.1.example.com/"])
 def test_given_a_secret_and_plain_http_when_delivered_then_nothing_is_sent(secret_file: Path, url: str) -> None:
     delivery = deliver(Request(url, "{}", secret_file=str(secret_file)))
-    assert delivery == Delivery(False, False, "url: %s: a secret is sent by https only" % url)
+    assert delivery == Delivery(False, False, "url: %s: a secret is sent only over https" % url)
 
 
 @pytest.mark.parametrize("url", ["https://awx.example.com/", "http://127.0.0.1/", "http://[::1]/", "http://localhost/"])
@@ -579,7 +579,7 @@ def test_given_a_url_when_taken_apart_then_all_parts_are_there(url: str, parts: 
         ("https://user:hunter2@x/", "put the secret in secret_file"),
         ("https://x/#y", "fragment"),
         ("https://x/a b", "spaces"),
-        ("https://é/", "beyond ASCII"),
+        ("https://é/", "non-ASCII"),
     ],
 )
 def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_password_is_told(

@@ -61,7 +61,7 @@ class Checks:
         if self._running is not None:
             if self._running.work.event.event_id not in by_id:
                 self._left = []
-                self._running.end("nobody waits for it any more", grace_seconds=0)
+                self._running.end("its result is no longer needed", grace_seconds=0)
             outcome = self._running.poll()
             if outcome is None:
                 return

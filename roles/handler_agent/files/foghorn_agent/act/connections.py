@@ -61,7 +61,7 @@ def problem_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACK
         if not os.path.exists(tracked_count):
             # Nothing is tracked, so nothing is passed on.
             return None
-        return "%s is not there: this kernel tracks connections and does not list them" % path
+        return "%s does not exist: this kernel tracks connections, but does not list them" % path
     except OSError as error:
         return "%s cannot be read: %s" % (path, error.strerror)
 

@@ -129,7 +129,7 @@ class Readiness:
         if slot.is_ready is False and was_ready is not False:
             self._log(levels.WARNING, "check %s failed: %s: the machine is not ready" % (slot.check.name, found))
         elif slot.is_ready and was_ready is False:
-            self._log(levels.NOTICE, "check %s is good again" % slot.check.name)
+            self._log(levels.NOTICE, "check %s succeeds again" % slot.check.name)
 
 
 class _Slot:
@@ -142,7 +142,7 @@ class _Slot:
         self.is_busy = False
         self.is_ready: Optional[bool] = None
         self.failed = 0
-        self.detail = "not looked yet"
+        self.detail = "not checked yet"
 
 
 class _OnNetwork:
@@ -158,7 +158,7 @@ class _OnNetwork:
 
     def poll(self) -> Optional[str]:
         for result in self._worker.collect() if self._worker is not None else ():
-            return result if isinstance(result, str) else "could not look: %s" % result
+            return result if isinstance(result, str) else "could not be checked: %s" % result
         return None
 
     def end(self) -> None:
@@ -192,7 +192,7 @@ class _OnMachine:
     def end(self) -> None:
         self._is_ended = True
         if self._child is not None:
-            self._child.end("nobody waits for it any more", 0.0)
+            self._child.end("its result is no longer needed", 0.0)
 
     def is_over(self) -> bool:
         return self._child is None or self._child.poll() is not None
@@ -212,9 +212,9 @@ def look(check: Check) -> str:
     except OSError as error:
         return str(error)
     except ProtocolError as error:
-        return "no HTTP: %s" % error
+        return "not HTTP: %s" % error
     except TooLarge:
-        return "a page of more than %d KiB" % (_LARGEST_PAGE // 1024)
+        return "an answer of more than %d KiB" % (_LARGEST_PAGE // 1024)
 
 
 def _look_at_page(check: Check) -> str:

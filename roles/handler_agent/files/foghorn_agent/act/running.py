@@ -18,7 +18,7 @@ from .connections import count_established, problem_with_containers
 from .steps import Child, StepOutcome, hook_commands
 
 _CUT_OFF = "cut off at the deadline"
-_SHARE_IS_UP = "cut off, so that the hooks after it have their time before the deadline"
+_SHARE_IS_UP = "cut off, to leave the following hooks time before the deadline"
 _LONGEST_VALUE = 8192  # characters of an environment variable
 _CONNECTIONS_INTERVAL = 0.5  # seconds
 _MOST_LINES = 100  # of what one program said, in the log
@@ -265,7 +265,7 @@ def say_output(log: Log, work: Work, program: str, output: str) -> None:
     head = "%s %s: %s: %s: %s" % (work.event.event_type, work.event.event_id, work.stage, work.step.name, hook)
     if len(lines) > _MOST_LINES:
         dropped = len(lines) - _MOST_LINES
-        lines[:dropped] = ["%d lines before these are left out" % dropped]
+        lines[:dropped] = ["%d earlier lines are omitted" % dropped]
     for line in lines:
         shown = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
         log(levels.INFO, head + shown, event_id=work.event.event_id, stage=work.stage, step=work.step.name)

@@ -58,7 +58,7 @@ def wait_for_config(
             now = time.monotonic()
             if now >= say_at:
                 say_at = now + _SAY_AGAIN
-                log(levels.ERROR, "no event is handled before the configuration is corrected: %s" % waiting.error)
+                log(levels.ERROR, "no event is handled until the configuration is corrected: %s" % waiting.error)
             notifier.status("nothing is handled: %s" % waiting.error)
             notifier.sign_of_life()
             if signals.reload_asked or file.has_changed or now >= load_at:

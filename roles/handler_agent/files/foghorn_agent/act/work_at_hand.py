@@ -173,7 +173,7 @@ class WorkAtHand:
             self._recorder.commit(tried(work, outcome))
             self._recorder.log(
                 levels.WARNING,
-                "%s: %s failed: %s; it is tried again in %g s" % (work.stage, work.step.name, outcome.reason, again_in),
+                "%s: %s failed: %s; next attempt in %g s" % (work.stage, work.step.name, outcome.reason, again_in),
                 event_id=work.event.event_id,
             )
             return
@@ -225,7 +225,7 @@ class WorkAtHand:
         self._recorder.commit(hook_given_up(work, outcome))
         self._recorder.log(
             levels.ERROR,
-            "%s: %s: hook %s is given up, those after it are run" % (work.stage, work.step.name, outcome.reason),
+            "%s: %s: hook %s is abandoned, and the next hooks run" % (work.stage, work.step.name, outcome.reason),
             event_id=work.event.event_id,
         )
 

@@ -17,12 +17,12 @@ def doubt_about_records(state: State, kept_at: str) -> Optional[str]:
     """
     if not (state.unreadable or state.is_incomplete):
         return None
-    what = "%d records of the journal cannot be read, which is kept at %s" % (state.unreadable, kept_at)
+    what = "%d records of the journal cannot be read; the journal is kept at %s" % (state.unreadable, kept_at)
     if not state.unreadable:
         what = "records of a journal before this one could not be read; it is kept at %s" % kept_at
     if not state.is_incomplete:
-        return what + ": what they told is over; foghorn-agent restore ends this message"
-    return what + ": nothing is approved or restored; put the machine in order, and then run foghorn-agent restore"
+        return what + ": their events are over; foghorn-agent restore clears this message"
+    return what + ": nothing is approved or restored; check and repair the machine, then run foghorn-agent restore"
 
 
 def doubt_about_name(state: State) -> Optional[str]:
@@ -35,7 +35,7 @@ def doubt_about_name(state: State) -> Optional[str]:
     ]
     if not strange:
         return None
-    return "this VM is called %s now, and was called %s when %s came: it is tracked on, as long as it is listed" % (
+    return ("this VM is now called %s, and was called %s when %s was announced: it is tracked while it is listed") % (
         name,
         " or ".join(state.former_names),
         ", ".join(strange),
@@ -57,9 +57,9 @@ def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str
         and each not in ADVISORY_EVENT_TYPES
         and not any(rule.match.event_types is None or rule.match.names(each) for rule in own)
     ]
-    found = ["%s is no type of event that this version knows" % ", ".join(unknown)] if unknown else []
+    found = ["%s is not an event type that this version knows" % ", ".join(unknown)] if unknown else []
     if uncovered:
-        found.append("no policy is for %s, and no hook" % ", ".join(uncovered))
+        found.append("no policy and no hook covers %s" % ", ".join(uncovered))
     return "; ".join(found) or None
 
 
@@ -68,12 +68,12 @@ def told_of_original(state: State) -> str:
 
     :param state: of the other VM
     """
-    text = "this disk was that of another VM, %s" % (state.vm_name or "of an unknown name")
+    text = "this disk belonged to another VM, %s" % (state.vm_name or "of an unknown name")
     if not state.is_out:
         return text
     owners = ["%s %s" % (one.event.event_type, one.event_id) for one in state.tracked if one.took_out]
-    text += ", while that was out of rotation for %s" % (", ".join(owners) or "what is not known any more")
+    text += ", while that was out of rotation for %s" % (", ".join(owners) or "unknown work")
     stopped = [unit for unit, runs in state.found if runs]
     if stopped:
         text += "; it had stopped %s" % ", ".join(stopped)
-    return text + "; here nothing of that is undone"
+    return text + "; none of it is undone here"

@@ -54,10 +54,10 @@ def explain(rules: Sequence[Rule], event: Event, now: datetime, keep: Optional[K
         reasons = _why_not(rule.match, event, notice)
         if not reasons:
             break
-        lines.append("  %s is not for it: %s" % (rule.plan.rule, "; ".join(reasons)))
+        lines.append("  %s does not match: %s" % (rule.plan.rule, "; ".join(reasons)))
     one = Tracked(first=event, event=event, notice=notice)
     plan = plan_of(rules, one)
-    lines.append("  %s is for it%s" % (plan.rule, ", by default: nobody has written it" if plan.is_default else ""))
+    lines.append("  %s matches%s" % (plan.rule, ", the built-in default" if plan.is_default else ""))
     if keep is not None and plan.takes_out:
         lines.append("  " + _wait(keep, one, plan))
     return lines + ["  " + line for line in _stages(plan, event, notice)]

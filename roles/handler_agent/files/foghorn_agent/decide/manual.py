@@ -68,7 +68,7 @@ def records_of(state: State, asked: Mapping[str, Any], wall: float) -> List[Reco
         return [] if state.hold is None else [{"kind": "released"}]
     if request == FORGET:
         return [{"kind": "forgotten", "event_id": _known(state, asked.get("event_id")).event_id}]
-    raise RequestError("%r is no request: expected one of %s" % (request, ", ".join(REQUESTS)))
+    raise RequestError("%r is not a request: expected one of %s" % (request, ", ".join(REQUESTS)))
 
 
 def answer_to(
@@ -89,8 +89,8 @@ def answer_to(
         late = "".join("; %s may begin at any moment: it was approved before" % _named(one) for one in sent)
         if quorum is not None:
             late += "".join(
-                "; another member may approve %s within %g s, on what it has heard before, or after %g s in which it"
-                " hears nothing of this machine" % (_named(one), quorum.oldest_word, quorum.silent_after)
+                "; another member may approve %s within %g s, based on earlier answers, or after %g s without an "
+                "answer of this machine" % (_named(one), quorum.oldest_word, quorum.silent_after)
                 for one in agreed
                 if one not in sent
             )
@@ -111,10 +111,10 @@ def as_message(record: Record) -> str:
     if kind == "held":
         return "nothing is approved until %s, by hand" % end_of(record["until"])
     if kind == "trusted":
-        return "what the journal lacks has been put in order, by hand"
+        return "the missing records were resolved, by hand"
     if kind == "released":
         return "approvals are no longer withheld by hand"
-    return "the event is left alone from now on, by hand"
+    return "the event is ignored from now on, by hand"
 
 
 def end_of(until: Optional[float]) -> str:
@@ -141,7 +141,7 @@ def _known(state: State, event_id: Any) -> Tracked:
         return one
     known = [each.event_id for each in state.tracked if not each.is_manual]
     raise RequestError(
-        "%s is no event of this machine: %s"
+        "%s is not an event of this machine: %s"
         % (plain(str(event_id)[:100]), "there are none now" if not known else "there are " + ", ".join(known))
     )
 

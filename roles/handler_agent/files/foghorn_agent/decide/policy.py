@@ -133,8 +133,9 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
 
 def nothing_configured_for(event_type: str) -> str:
     """What is reported about an event that only a default plan without any hook covers."""
-    return "nothing is configured for %s: no policy is for it, and no hook prepares this machine; nobody approves" % (
-        event_type
+    return (
+        "nothing is configured for %s: no policy covers it, and no hook prepares this machine; it is not approved"
+        % (event_type)
     )
 
 

@@ -135,9 +135,7 @@ def split_url(url: str) -> Target:
     if parts.username is not None:
         raise ValueError("url: has a user name in it: put the secret in secret_file")
     if parts.fragment or any(character <= " " or character > "~" for character in url):
-        raise ValueError(
-            "url: %s has a fragment, spaces or characters beyond ASCII in it: encode them" % shown_url(url)
-        )
+        raise ValueError("url: %s contains a fragment, spaces or non-ASCII characters: encode them" % shown_url(url))
     is_secure = parts.scheme == "https"
     path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
     return Target(is_secure, parts.hostname, port if port is not None else 443 if is_secure else 80, path)
@@ -156,7 +154,7 @@ def require_secrecy(url: str) -> None:
     except ValueError:
         is_here = False
     if not is_here:
-        raise ValueError("url: %s: a secret is sent by https only" % shown_url(url))
+        raise ValueError("url: %s: a secret is sent only over https" % shown_url(url))
 
 
 def read_secret(path: str) -> str:

@@ -323,7 +323,7 @@ class Endpoint:
         if b"\n\n" not in request:
             return _error(431, "The header is too large") if len(request) > _LARGEST_REQUEST - 64 else None
         if method not in ("GET", "HEAD"):
-            return _error(405, "Nothing can be done here but to read", "Allow: GET, HEAD\r\n")
+            return _error(405, "This endpoint is read-only", "Allow: GET, HEAD\r\n")
         path = _ABSOLUTE_FORM.sub("", target).partition("?")[0] or "/"
         if not path.startswith("/"):
             return _error(400, "This is not a path")

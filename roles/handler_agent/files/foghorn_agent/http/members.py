@@ -105,7 +105,9 @@ class MembersSession:
         self._round += 1
         asked, answers = self._fetch_all(questions, deadline)
         late = MemberError("did not answer within %g s" % timeout, "no answer")
-        results: Dict[NameKey, Any] = {name: MemberError("more members than are asked", "too many") for name in urls}
+        results: Dict[NameKey, Any] = {
+            name: MemberError("more members than the agent asks", "too many") for name in urls
+        }
         for question in questions:
             answer = answers.get(question.name, late)
             results[question.name] = answer if isinstance(answer, Exception) else _heard(question, secrets, answer)
@@ -167,7 +169,7 @@ def _fetch(url: str, headers: Mapping[str, str], timeout: float, clock: Callable
     except OSError as error:
         raise MemberError("%s cannot be reached: %s" % (url, error), "unreachable") from None
     except ProtocolError as error:
-        raise MemberError("%s did not answer as it should: %s" % (url, error), "no agent") from None
+        raise MemberError("%s sent an invalid answer: %s" % (url, error), "no agent") from None
     except TooLarge:
         raise MemberError("%s answered with more than %d KiB" % (url, _LARGEST_ANSWER // 1024), "no agent") from None
     finally:

@@ -101,7 +101,7 @@ class Control:
         try:
             asked = json.loads(packet.decode("utf-8"))
             if not isinstance(asked, dict):
-                raise RequestError("a request is an object")
+                raise RequestError("a request must be an object")
             return {"done": True, "said": self._obey(asked)}
         except (ValueError, RecursionError) as error:
             return {"done": False, "said": str(error)}

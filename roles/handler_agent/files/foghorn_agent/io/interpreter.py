@@ -89,6 +89,6 @@ def _ask(path: str) -> List[str]:
         raise NoInterpreter("%s: cannot be run: %s" % (path, error)) from None
     lines = said.stdout.decode("utf-8", "surrogateescape").splitlines()
     if said.returncode != 0 or len(lines) != 2:
-        last = (said.stderr.decode("utf-8", "replace").splitlines() or ["no word of why"])[-1]
+        last = (said.stderr.decode("utf-8", "replace").splitlines() or ["no output"])[-1]
         raise NoInterpreter("%s: cannot run the agent: %s" % (path, last))
     return lines

@@ -200,7 +200,8 @@ class TestResourceGraph:
             ScriptedArm(refused(403, "AuthorizationFailed")) as arm,
             client_of(arm, FakeTime()) as client,
             pytest.raises(
-                ArmError, match=r"do Microsoft\.ResourceGraph/resources/read here\. The role Scheduled Events Con"
+                ArmError,
+                match=r"permission Microsoft\.ResourceGraph/resources/read here\. The role Scheduled Events Con",
             ),
         ):
             list_events(client, [SUBSCRIPTION])
@@ -300,7 +301,9 @@ def test_given_history_when_none_is_named_then_it_is_not_even_looked_at() -> Non
 
 def test_given_an_unknown_id_then_it_is_left_out_with_the_reason() -> None:
     _unused, result = run(page(), known_as("web_0"), selection=Selection((C,)))
-    assert result.not_approved == [{"event_id": C, "reason": "not listed: it has ended, was withdrawn or never was"}]
+    assert result.not_approved == [
+        {"event_id": C, "reason": "not listed: it has ended, was withdrawn or never existed"}
+    ]
 
 
 def test_given_other_filters_leave_a_named_event_out_then_it_says_so() -> None:

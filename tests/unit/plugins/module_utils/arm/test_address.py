@@ -74,5 +74,5 @@ def test_given_a_name_without_an_address_then_it_is_refused_by_name(monkeypatch:
 
     monkeypatch.setattr("socket.getaddrinfo", unknown)
 
-    with pytest.raises(OptionError, match="host: web_1 has no address: Name or service not known"):
+    with pytest.raises(OptionError, match="host: web_1 does not resolve to an address: Name or service not known"):
         read_question({"vm_id": VM, "host": "web_1"})

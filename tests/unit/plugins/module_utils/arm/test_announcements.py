@@ -116,7 +116,7 @@ def test_given_no_right_to_see_events_then_silence_means_nothing() -> None:
     unknown = ask([], [{"id": VM, "publishes": True}], [VM], refused(403, "AuthorizationFailed"))
 
     assert "lacks the role Scheduled Events Contributor on /subscriptions/" in found.unlisted[VM]
-    assert "whether the sign-in may see its events is not known" in unknown.unlisted[VM]
+    assert "it is not known whether the sign-in may read its events" in unknown.unlisted[VM]
 
 
 def test_given_two_subscriptions_then_silence_means_nothing_in_that_whose_events_may_not_be_seen() -> None:

@@ -55,7 +55,7 @@ class RealTime(FakeTime):
 def test_given_an_answer_that_drips_when_time_is_over_then_it_is_not_waited_for(step: Step) -> None:
     with ScriptedArm(step) as arm, client_of(arm, RealTime(), timeout=1) as client:
         began = time.monotonic()
-        with pytest.raises(OutOfTime, match="was not whole within 1 s"):
+        with pytest.raises(OutOfTime, match="was incomplete after 1 s"):
             client.get(VM, NEEDS)
         assert time.monotonic() - began < PATIENCE
 

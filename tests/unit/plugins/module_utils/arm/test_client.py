@@ -186,9 +186,9 @@ BY_LOCATION = Step(202, None, {"Location": "{base}/operations/1"})
         ([refused(409, "ScopeLocked")], False, "409 ScopeLocked"),
         ([refused(429, "TooManyRequests")], False, "429 TooManyRequests"),
         ([Step(502, "<html>")], True, "502: <html>"),
-        ([Step(202)], True, "was accepted, but Azure does not say where its end can be seen"),
+        ([Step(202)], True, "was accepted, but Azure returned no address to poll for its result"),
         ([ACCEPTED, refused(404, "NotFound")], True, "was accepted, but later was refused: 404 NotFound"),
-        ([ACCEPTED, ok({"status": None})], True, "Azure's answer does not say what became of it: {'status': None}"),
+        ([ACCEPTED, ok({"status": None})], True, "Azure's answer does not contain its result: {'status': None}"),
         ([ACCEPTED, ok({"status": "Failed", "error": {"code": "A", "message": "b"}})], False, "ended as Failed: A: b"),
         ([ACCEPTED, ok({"status": "Canceled"})], False, "ended as Canceled: Azure gave no reason"),
         ([BY_LOCATION, refused(409, "AllocationFailed")], False, "but later was refused: 409 AllocationFailed"),
@@ -241,8 +241,8 @@ def test_given_too_many_requests_when_the_time_is_too_short_then_it_is_said_how_
     ):
         client.get("/thing", NEEDS)
     assert str(caught.value).endswith(
-        "/thing: Azure has had too many requests (429), and wants none for 120 s. It was not asked again within 60 s:"
-        " look again later, or set timeout higher"
+        "/thing: Azure throttles requests (429) and accepts none for 120 s. The request was not repeated within 60 s:"
+        " check again later, or raise timeout"
     )
 
 
@@ -261,7 +261,7 @@ def test_given_a_page_that_leads_to_itself_then_it_is_not_read_for_ever() -> Non
     with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
         page = ok({"value": [1], "nextLink": arm.url + "/list?page=2"})
         arm.expect(page, page)
-        with pytest.raises(ArmError, match="the same nextLink came twice"):
+        with pytest.raises(ArmError, match="Azure returned the same nextLink twice"):
             list(client.list_all("/list", NEEDS))
 
 
@@ -312,7 +312,7 @@ class TestCloudsThatTellTheirAddresses:
     def test_given_something_else_answers_then_the_error_names_the_option(self) -> None:
         with (
             ScriptedArm(refused(404, "NotFound")) as arm,
-            pytest.raises(ArmError, match=r"answered with 404, and .* Is cloud_environment the address"),
+            pytest.raises(ArmError, match=r"answered with 404, .* Is cloud_environment the address"),
             self.client(arm),
         ):
             pass
@@ -362,8 +362,8 @@ def test_given_a_role_is_missing_then_the_error_names_it_and_says_what_azure_sai
     with pytest.raises(ArmError) as error:
         ask(refused(403, code, "The client 'x' does not have authorization to perform action 'a' over scope 's'."))
     assert str(error.value).endswith(
-        "must not do Microsoft.Test/things/read here. The role Reader grants it, on the resource or above. Azure said:"
-        " The client 'x' does not have authorization to perform action 'a' over scope 's'."
+        "lacks the permission Microsoft.Test/things/read here. The role Reader grants it, on the resource or above."
+        " Azure said: The client 'x' does not have authorization to perform action 'a' over scope 's'."
     )
 
 

@@ -53,7 +53,7 @@ def test_given_a_spot_instance_then_its_set_tells_that_it_is_one() -> None:
 
 @pytest.mark.parametrize("answer", [REGULAR, SILENT])
 def test_given_a_machine_that_is_not_spot_then_nothing_is_done(answer: Step) -> None:
-    with pytest.raises(ArmError, match="is not a Spot machine"):
+    with pytest.raises(ArmError, match="is not a Spot VM"):
         run(answer)
 
 

@@ -80,7 +80,7 @@ def test_given_a_host_with_a_name_that_two_vms_have_then_it_is_refused_and_both_
     with pytest.raises(OptionError) as error:
         join([STAGING, PRODUCTION], {"web_0": {}}, VARIABLE)
     assert "%s and %s" % (in_group("production"), in_group("staging")) in str(error.value)
-    assert "Let inventory_variable be one that holds the ids" in str(error.value)
+    assert "Set inventory_variable to a variable that holds" in str(error.value)
 
 
 def test_given_a_host_with_an_id_that_is_of_no_vm_then_the_error_names_host_and_variable() -> None:
@@ -109,7 +109,7 @@ def test_given_an_event_then_it_is_seen_from_no_vm_and_has_its_resource() -> Non
 
 
 def test_given_a_choice_by_this_vm_then_it_is_refused_before_anybody_is_asked() -> None:
-    with pytest.raises(OptionError, match="affecting: 'this_vm' needs a VM that asks"):
+    with pytest.raises(OptionError, match="affecting: 'this_vm' is relative to a VM"):
         look_up({}, Selection(affecting="this_vm"), (), {}, pytest.fail)
 
 

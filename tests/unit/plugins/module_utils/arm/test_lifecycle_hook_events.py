@@ -113,9 +113,9 @@ class TestAnswers:
     @pytest.mark.parametrize(
         ("states", "instances", "reason"),
         [
-            (("Approved", "Approved"), None, "all that are meant are Approved"),
-            (("Approved", "Waiting"), ["0"], "all that are meant are Approved"),
-            (("Waiting", "Waiting"), [], "nobody is meant"),
+            (("Approved", "Approved"), None, "all chosen instances are Approved"),
+            (("Approved", "Waiting"), ["0"], "all chosen instances are Approved"),
+            (("Waiting", "Waiting"), [], "no instance is chosen"),
         ],
     )
     def test_given_it_is_so_already_then_nothing_is_sent(
@@ -170,7 +170,7 @@ class TestAnswers:
 
     def test_given_a_cloud_that_takes_no_rejection_then_the_error_names_the_option(self) -> None:
         refusal = refused(400, "InvalidParameter", "The value 'Rejected' of parameter 'actionState' is invalid.")
-        with pytest.raises(ArmError, match=r"^state: this cloud does not take rejected yet"):
+        with pytest.raises(ArmError, match=r"^state: this cloud does not accept rejected yet"):
             run(page(event("Waiting")), refusal, state="rejected")
 
     def test_given_the_event_shows_it_a_little_later_then_it_is_waited_for(self) -> None:
@@ -212,9 +212,9 @@ class TestDelays:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"state": "approved", "until": "2025-05-08T12:00:00Z"}, "until goes with state: delayed alone"),
-        ({"state": "rejected", "by": "PT1H"}, "by goes with state: delayed alone"),
-        ({"state": "delayed", "by": "PT1H", "instances": ["0"]}, "instances does not go with state: delayed"),
+        ({"state": "approved", "until": "2025-05-08T12:00:00Z"}, "until is valid only with state: delayed"),
+        ({"state": "rejected", "by": "PT1H"}, "by is valid only with state: delayed"),
+        ({"state": "delayed", "by": "PT1H", "instances": ["0"]}, "instances is not valid with state: delayed"),
         ({"state": "delayed"}, "needs one of until, by"),
         ({"state": "delayed", "by": "PT1H", "until": "2025-05-08T12:00:00Z"}, "needs one of until, by"),
         ({"state": "delayed", "until": "2025-05-08T12:00:00"}, "until: .* is not a time with its zone"),

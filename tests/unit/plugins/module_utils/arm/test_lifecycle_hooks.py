@@ -133,7 +133,7 @@ class TestPresent:
         ]
 
     def test_given_no_etag_then_nothing_is_written(self) -> None:
-        with pytest.raises(ArmError, match="shows no etag"):
+        with pytest.raises(ArmError, match="has no etag"):
             run(web(etag=None), wanted=desired({"type": BATCH}))
 
     def test_given_azure_then_shows_another_hook_then_that_is_an_error(self) -> None:
@@ -142,7 +142,7 @@ class TestPresent:
 
     def test_given_a_cloud_that_takes_no_reject_then_the_error_names_the_option(self) -> None:
         refusal = refused(400, "InvalidParameter", "The value 'Reject' of parameter 'defaultAction' is invalid.")
-        with pytest.raises(ArmError, match=r"^default_action: this cloud does not take Reject yet"):
+        with pytest.raises(ArmError, match=r"^default_action: this cloud does not accept Reject yet"):
             run(web(), refusal, wanted=desired({"type": BATCH, "default_action": "Reject"}))
 
     def test_given_another_refusal_then_azures_words_are_told(self) -> None:
@@ -176,14 +176,14 @@ class TestAbsent:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (options(hooks=[{"type": BATCH}, {"type": BATCH}]), "hooks: there are two of the type " + BATCH),
-        (options(hooks=[{"type": BATCH, "wait_duration": "PT5H"}]), r"'PT5H' is out of range. .* for 4 hours at most"),
-        (options(hooks=[{"type": SCHEDULING, "wait_duration": "P2DT1S"}]), "for 48 hours at most"),
-        (options(hooks=[{"type": BATCH, "wait_duration": "PT0S"}]), "for more than nothing"),
+        (options(hooks=[{"type": BATCH}, {"type": BATCH}]), "hooks: two have the type " + BATCH),
+        (options(hooks=[{"type": BATCH, "wait_duration": "PT5H"}]), r"'PT5H' is out of range. .* at most 4 hours"),
+        (options(hooks=[{"type": SCHEDULING, "wait_duration": "P2DT1S"}]), "at most 48 hours"),
+        (options(hooks=[{"type": BATCH, "wait_duration": "PT0S"}]), "waits longer than 0"),
         (options(hooks=[{"type": BATCH, "wait_duration": "30m"}]), "wait_duration: '30m' is not an ISO 8601 duration"),
-        (options("absent", hooks=[{"type": BATCH}]), "hooks does not go with state: absent"),
-        (options("absent", exclusive=True), "exclusive does not go with state: absent"),
-        (options(hooks=[], types=[BATCH]), "types does not go with state: present"),
+        (options("absent", hooks=[{"type": BATCH}]), "hooks is not valid with state: absent"),
+        (options("absent", exclusive=True), "exclusive is not valid with state: absent"),
+        (options(hooks=[], types=[BATCH]), "types is not valid with state: present"),
     ],
 )
 def test_given_a_wish_that_cannot_be_meant_then_the_error_names_the_option(given: dict[str, Any], said: str) -> None:

@@ -109,7 +109,7 @@ class TestMaintain:
             ),
             (
                 view(isCustomerInitiatedMaintenanceAllowed=False),
-                "its owner may begin it from 2018-05-14T12:30:00Z to 2018-05-19T12:30:00Z only",
+                "you can start it only from 2018-05-14T12:30:00Z to 2018-05-19T12:30:00Z",
             ),
         ],
     )

@@ -49,7 +49,7 @@ def test_given_a_management_group_then_it_stands_in_place_of_subscriptions() -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"management_group": "shop", "subscriptions": [GUID]}, "management_group does not go with subscriptions"),
+        ({"management_group": "shop", "subscriptions": [GUID]}, "management_group excludes subscriptions"),
         ({"management_group": "/providers/Microsoft.Management/managementGroups/shop"}, "Give the name alone"),
         ({"management_group": ""}, "management_group: '' is not a name"),
     ],

@@ -190,7 +190,7 @@ def test_given_somebody_changes_the_scale_set_meanwhile_then_their_change_is_in_
 def test_given_a_scale_set_without_an_etag_then_it_is_not_written() -> None:
     without = resource(VMSS)
     del without["etag"]
-    with pytest.raises(ArmError, match="shows no etag"):
+    with pytest.raises(ArmError, match="has no etag"):
         run(ok(without), kind=VMSS)
 
 
@@ -325,7 +325,7 @@ def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing is asked for: set one of approve_user_initiated_reboot"),
+        ({}, "no change is requested: set one of approve_user_initiated_reboot"),
         ({"publish": True, "publish_api_version": "new"}, "publish_api_version: 'new' is not a date"),
     ],
 )

@@ -84,7 +84,7 @@ def test_given_the_model_has_none_then_nothing_is_suspended_and_a_resume_says_th
     resumed, _arm = run(view(found), state=RUNNING)
     assert (suspended.changed, suspended.after, suspended.warnings) == (False, OFF, ())
     assert (resumed.changed, resumed.after) == (False, OFF)
-    assert "automaticRepairsPolicy turns them on" in resumed.warnings[0]
+    assert "Turn them on in its automaticRepairsPolicy" in resumed.warnings[0]
 
 
 def test_given_check_mode_then_it_only_looks() -> None:
@@ -107,7 +107,7 @@ def test_given_a_flexible_set_then_it_is_asked_for_without_its_view_and_the_warn
     change, arm = run(REFUSED, flexible(True), Step(200))
     assert arm.lines == [VIEW, READ, POST]
     assert (change.changed, change.before, change.after) == (True, UNKNOWN, SUSPENDED)
-    assert "flexible scale set, of which Azure does not show" in change.warnings[0]
+    assert "flexible scale set. Azure does not show" in change.warnings[0]
 
 
 def test_given_a_flexible_set_without_repairs_then_nothing_is_sent() -> None:

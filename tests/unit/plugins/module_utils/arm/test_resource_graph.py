@@ -59,7 +59,7 @@ def test_given_a_row_of_unknown_machines_then_it_is_shown_whoever_is_asked_about
     judgement = judge([one.event for one in chosen], Mandate(lambda _event, name: name == "db", "db"), "own")
     assert ([event.event_id for event in judgement.approve], judgement.refused) == (["A"], ())
     assert [(verdict.event.event_id, verdict.reason) for verdict in judgement.not_approved] == [
-        ("B", "which VMs it hits cannot be read")
+        ("B", "its list of VMs cannot be read")
     ]
 
 
@@ -68,7 +68,7 @@ def test_given_rows_that_azure_leaves_out_then_nobody_takes_them_for_none() -> N
     with (
         ScriptedArm(page) as arm,
         client_of(arm, FakeTime()) as client,
-        pytest.raises(ArmError, match="did not answer with all rows"),
+        pytest.raises(ArmError, match="returned only a part of the rows"),
     ):
         list_events(client, [])
 

@@ -119,7 +119,7 @@ class TestStarted:
         conflict = refused(409, "OperationNotAllowed", "a rolling upgrade is in progress")
         change, lines = run(scale_set(), NEVER, conflict, upgrade("RollingForward"), upgrade("Completed"))
         assert lines == [GET, LATEST, START, LATEST, LATEST]
-        assert (change.changed, change.reason) == (False, "another rolling upgrade has begun just before")
+        assert (change.changed, change.reason) == (False, "another rolling upgrade has just begun")
 
     def test_given_another_operation_holds_the_set_then_it_is_started_after_that(self) -> None:
         busy = refused(409, "AnotherOperationInProgress", "wait")

@@ -348,7 +348,7 @@ def test_given_a_permission_is_missing_then_the_error_names_the_role_that_grants
     forbidden = refused(403, "AuthorizationFailed", "the client 'x'")
     with dialogue(*script, forbidden) as (_unused, client, _time), pytest.raises(ArmError) as error:
         notify(client, "shop", "web", TEN_MINUTES)
-    assert "must not do Microsoft.Compute/%s" % action in str(error.value)
+    assert "lacks the permission Microsoft.Compute/%s" % action in str(error.value)
     assert "The role %s grants it" % role in str(error.value)
 
 
@@ -710,7 +710,7 @@ class TestInfo:
     ) -> None:
         with (
             dialogue(*script, refused(403, "AuthorizationFailed")) as (_unused, client, _time),
-            pytest.raises(ArmError, match="must not do Microsoft.Compute/%s here. The role Reader" % action),
+            pytest.raises(ArmError, match="lacks the permission Microsoft.Compute/%s here. The role Reader" % action),
         ):
             describe_all(client, "shop", "web")
 

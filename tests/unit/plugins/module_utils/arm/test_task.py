@@ -76,7 +76,7 @@ def test_given_certificates_are_not_checked_then_it_warns(mode: str, warnings: i
 
     assert "Is cloud_environment the address" in result["msg"]
     assert [one.partition(" can read the credentials")[0] for one in module.warnings] == [
-        "cert_validation_mode: ignore: anybody on the way to %s" % arm.url
+        "cert_validation_mode: ignore: anybody on the network path to %s" % arm.url
     ] * warnings
 
 
@@ -132,13 +132,17 @@ def web_set(enable: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("enabled", "begun", "said"),
     [
-        (True, True, r"manualupgrade: 1 of 2 instances are at the latest model\. Azure goes on with what it has acc"),
+        (True, True, r"manualupgrade: 1 of 2 instances are at the latest model\. Azure continues the operations th"),
         (
             False,
             True,
-            r"^Interrupted at PATCH http.*\. Azure goes on with what it has accepted\. Run the task again: it",
+            r"^Interrupted at PATCH http.*\. Azure continues the operations that it has accepted\. Run the task",
         ),
-        (None, False, r"^Interrupted at GET http.*/web\. Azure is at work on nothing of it\. Run the task again: it"),
+        (
+            None,
+            False,
+            r"^Interrupted at GET http.*/web\. Azure runs no operation of this task\. Run the task again: it",
+        ),
     ],
 )
 def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_goes_on_and_that_a_rerun_continues(

@@ -55,12 +55,12 @@ def test_given_check_mode_then_nothing_is_asked() -> None:
 
 
 def test_given_another_status_comes_back_then_it_is_no_success() -> None:
-    with pytest.raises(ArmError, match="its status is InProgress: it may still begin"):
+    with pytest.raises(ArmError, match="the status InProgress: it may still begin"):
         run(ok({"properties": {"status": "InProgress"}}))
 
 
 def test_given_an_answer_without_a_status_then_it_is_no_success() -> None:
-    with pytest.raises(ArmError, match="its status is None"):
+    with pytest.raises(ArmError, match="the status None"):
         run(Step(200))
 
 

@@ -319,7 +319,7 @@ class TestSetting:
 
         outcome = run(server="web_0", backend=["web"], state="drain")
 
-        assert "and yet it is not so" in str(outcome.failure)
+        assert "but the state did not change" in str(outcome.failure)
 
     def test_given_a_server_that_tracks_one_in_maintenance_when_it_is_made_ready_then_it_warns(
         self, haproxy: ScriptedHaproxy, run: Run
@@ -395,7 +395,7 @@ class TestWaiting:
 
         outcome = run(server="web_0", state="drain", wait=True, shutdown_sessions=True)
 
-        assert "clients that are bound to it: set state to maintenance" in str(outcome.failure)
+        assert "clients with a persistent session: set state to maintenance" in str(outcome.failure)
 
     def test_given_maintenance_when_it_waits_then_it_drains_first(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
@@ -444,8 +444,8 @@ class TestWaiting:
 
         assert (outcome.failure, outcome.reloads, outcome.set_again) == (None, 1, 1)
         assert states(haproxy) == [(8, 100), (8, 50)]
-        assert "was reloaded or started anew, and forgot it" in outcome.warnings[0]
-        assert "The process before may still have sessions" in outcome.warnings[1]
+        assert "was reloaded or restarted, and lost it" in outcome.warnings[0]
+        assert "The previous process may still have sessions" in outcome.warnings[1]
 
     def test_given_a_reload_as_the_last_session_ends_when_it_waits_then_it_is_not_over_while_in_rotation(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
@@ -522,7 +522,7 @@ class TestWaiting:
         outcome = run(server="web_0", state="drain", wait=True)
 
         assert (outcome.failure, states(haproxy)) == (None, [(1, 100), (8, 50)])
-        assert outcome.warnings == ["web/web_0 was put in maintenance meanwhile, and is left so"]
+        assert outcome.warnings == ["web/web_0 was put in maintenance meanwhile, and stays there"]
 
     def test_given_a_haproxy_that_is_started_anew_when_it_waits_then_its_silence_is_borne(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
@@ -597,7 +597,7 @@ class TestWaiting:
     ) -> None:
         haproxy.answers["show stat 4 4 1"] = "# pxname,svname,scur,qcur,type\n"
 
-        with pytest.raises(Unintelligible, match=r"does not tell the sessions of web/web_0"):
+        with pytest.raises(Unintelligible, match=r"does not report the sessions of web/web_0"):
             run(server="web_0", backend=["web"])
 
 

@@ -42,10 +42,10 @@ def test_given_what_is_to_be_listed_when_options_are_read_then_nothing_means_all
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({}, "server, restore: give one of them"),
-        ({"server": "a", "restore": []}, "server, restore: give one of them"),
-        ({"restore": [], "state": "drain"}, "restore: .* Leave out state and backend"),
-        ({"restore": [], "backend": ["web"]}, "restore: .* Leave out state and backend"),
+        ({}, "server, restore: give exactly one"),
+        ({"server": "a", "restore": []}, "server, restore: give exactly one"),
+        ({"restore": [], "state": "drain"}, "restore: .* Omit state and backend"),
+        ({"restore": [], "backend": ["web"]}, "restore: .* Omit state and backend"),
         ({"server": "a", "state": "maint"}, "state: 'maint' is not one of drain, maintenance, ready"),
         ({"server": "a", "backend": []}, "backend: is empty"),
         ({"server": "a", "wait": True}, "wait: .* Set state to drain or maintenance"),
@@ -54,7 +54,7 @@ def test_given_what_is_to_be_listed_when_options_are_read_then_nothing_means_all
         ({"server": "a", "state": "ready", "keep_maintenance": True}, "keep_maintenance: .* Set state to drain"),
         ({"server": "a", "deadline": 0}, "deadline: 0 is not a time"),
         ({"server": "a", "deadline": float("nan")}, "deadline: nan is not a time"),
-        ({"restore": [dict(RECORD, weight=257)]}, "restore: weight 257 is not one of HAProxy, 0 to 256"),
+        ({"restore": [dict(RECORD, weight=257)]}, "restore: weight 257 is not a weight of HAProxy, 0 to 256"),
         ({"restore": [dict(RECORD, state="up")]}, "restore: state 'up' is not one of"),
         ({"restore": [dict(RECORD, backend="")]}, "restore: backend: '' is not a name"),
     ],
@@ -68,7 +68,7 @@ def test_given_options_that_cannot_be_meant_when_they_are_read_then_the_error_na
 
 @given(st.from_regex(r"\A[a-z_.:-]*[^A-Za-z0-9_:.-](?s:.*)\Z"))
 def test_given_a_name_that_could_end_the_command_when_it_is_read_then_it_is_refused(name: str) -> None:
-    with pytest.raises(OptionError, match="is not a name of HAProxy's configuration"):
+    with pytest.raises(OptionError, match="is not a name in HAProxy's configuration"):
         read(server=name)
 
 

@@ -99,7 +99,7 @@ def test_given_no_answer_when_the_time_is_over_then_the_error_names_command_and_
 ) -> None:
     haproxy.answers["show info"] = HANG
 
-    with pytest.raises(Unreachable, match=r"did not answer 'show info' within 0.2 s.*timeout may be raised"):
+    with pytest.raises(Unreachable, match=r"did not answer 'show info' within 0.2 s.*Otherwise, raise timeout"):
         api_of(haproxy, timeout=0.2).show("show info", read_process)
 
 

@@ -132,10 +132,10 @@ def test_given_a_file_of_the_database_when_asked_then_it_says_so(
     [
         ("Mars/Olympus", "is not in the time zone database of this machine: install tzdata"),
         ("Ends/Further", "is not in the time zone database of this machine"),
-        ("../Ends", "is no name of a time zone"),
+        ("../Ends", "is not the name of a time zone"),
         ("Directory", "cannot be read"),
         ("Short", "unpack"),
-        ("Other", "its file is none of a time zone"),
+        ("Other", "its file is not a time zone file"),
         ("Strange", "its rule cannot be read: 'Q1'"),
         ("Worse", "its rule cannot be read: 'no rule'"),
     ],

@@ -106,7 +106,7 @@ class TestScopeOwn:
 
     def test_given_an_event_that_names_nobody_then_it_is_refused(self) -> None:
         assert judge([event("nobody")], for_vm("web_1"), "own").refused[0].reason == (
-            "does not affect web_1, but nothing that it names"
+            "does not affect web_1, but no VM that it names"
         )
 
     def test_given_an_event_that_has_started_then_it_is_left_out(self) -> None:
@@ -192,7 +192,7 @@ def test_given_an_unknown_scope_then_the_error_names_it_and_the_known_ones() -> 
 
 
 def test_why_an_event_that_is_gone_is_left_out_is_said_in_full() -> None:
-    assert NOT_LISTED == "not listed: it has ended, was withdrawn or never was"
+    assert NOT_LISTED == "not listed: it has ended, was withdrawn or never existed"
     assert why_over(STARTED) == "already started"
 
 

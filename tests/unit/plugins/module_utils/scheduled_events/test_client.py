@@ -588,7 +588,7 @@ class TestTheTimeLimit:
 
         assert str(caught.value) == (
             "GET %s/metadata/scheduledevents?api-version=2020-07-01 had no usable answer within 15 s (5 attempts, the"
-            " last: 503 Service Unavailable: The service is busy.): try again later, or set timeout higher" % imds.url
+            " last: 503 Service Unavailable: The service is busy.): try again later, or raise timeout" % imds.url
         )
         assert caught.value.attempts == 5
         assert caught.value.last_outcome == "503 Service Unavailable: The service is busy."
@@ -743,7 +743,7 @@ class TestAHostThatIsNoAzureVm:
         assert 0.4 < took < PATIENCE
         assert str(caught.value) == (
             "IMDS at %s did not answer within 0.5 s (1 attempt, the last: no answer in time): is this an Azure VM?"
-            " Set endpoint to the address of its IMDS, or connect_timeout higher" % host.url
+            " Set endpoint to the address of its IMDS, or raise connect_timeout" % host.url
         )
 
     def test_given_a_time_limit_below_the_connect_timeout_then_it_holds(self) -> None:

@@ -300,7 +300,7 @@ class TestApproving:
 
         assert not approval.changed
         assert approval.not_approved == [
-            {"event_id": "gone-0", "reason": "not listed: it has ended, was withdrawn or never was"},
+            {"event_id": "gone-0", "reason": "not listed: it has ended, was withdrawn or never existed"},
             {"event_id": "aa-1", "reason": "left out by the other filters"},
         ]
 
@@ -348,7 +348,7 @@ class TestEventsThatMoveOnMeanwhile:
         assert imds.posted == [posted("AA-1", "BB-2", "DD-4"), posted("DD-4")]
         assert ids(approval.approved) == ["DD-4"]
         assert [(one["event_id"], one["reason"]) for one in approval.not_approved] == [
-            ("AA-1", "not listed: it has ended, was withdrawn or never was"),
+            ("AA-1", "not listed: it has ended, was withdrawn or never existed"),
             ("BB-2", "already started"),
         ]
         assert approval.after == {"AA-1": "gone", "BB-2": "Started", "DD-4": "Scheduled, approved"}
@@ -510,7 +510,7 @@ class TestTerminates:
         assert approval.changed
         (warning,) = approval.warnings
         assert warning == (
-            "Terminate AA-1 of web_1 will not start early before these are approved too, or have run out of time:"
+            "Terminate AA-1 of web_1 does not start before these are approved too, or reach their NotBefore:"
             " BB-2 of web_2 and web_3"
         )
 

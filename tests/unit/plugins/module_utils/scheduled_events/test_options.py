@@ -71,9 +71,9 @@ class TestConnection:
             ("endpoint", "http://127.0.0.1#", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://127.0.0.1?x=1", "must have the form http://HOST[:PORT]"),
             ("endpoint", "http://127.0.0.1#x", "must have the form http://HOST[:PORT]"),
-            ("endpoint", "http://127.0.0.1/a b", "must not have spaces"),
-            ("endpoint", "http://127.0.0.1/\n", "must not have spaces"),
-            ("endpoint", "http://ürgend", "must not have spaces or characters beyond ASCII"),
+            ("endpoint", "http://127.0.0.1/a b", "must not contain spaces"),
+            ("endpoint", "http://127.0.0.1/\n", "must not contain spaces"),
+            ("endpoint", "http://ürgend", "must not contain spaces or non-ASCII"),
             ("endpoint", "http://127.0.0.1:port", ""),
             ("endpoint", "http://127.0.0.1:65536", ""),
             ("endpoint", "http://[::1", ""),
@@ -181,7 +181,7 @@ class TestSelection:
 
         assert read_selection(options).event_types == frozenset(["migrate", "reboot"])
         assert [warning.partition(" (")[0] for warning in warnings_for(options)] == [
-            "event_types: 'Migrate' is no type of event that this version knows"
+            "event_types: 'Migrate' is not an event type that this version knows"
         ]
 
     def test_given_where_events_are_kept_after_their_end_then_they_have_more_statuses(self) -> None:

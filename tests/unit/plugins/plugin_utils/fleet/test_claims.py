@@ -59,7 +59,7 @@ def test_given_a_lease_of_a_run_that_is_alive_then_it_is_said_whose_and_until_wh
     view = lease_view(found(lease_of(describe_run("handle_events"))), run={"id": "another"})
 
     assert view.leased == (
-        "handle_events of root on ctl1 is at work on it, and leased it until 2026-09-19T18:01:00Z by its clock"
+        "handle_events of root on ctl1 is working on it, and holds its lease until 2026-09-19T18:01:00Z by its clock"
     )
     assert view.take_over == ""
 
@@ -127,9 +127,9 @@ def test_given_a_host_that_is_out_when_nobody_knows_whether_the_run_that_leased_
     out = {"handle_events": claim()}
 
     assert lease_view(found(lease_of(elsewhere), **out)).abandoned == (
-        "out for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A; handle_events of root on ctl1 is at"
-        " work on it, and leased it until 2026-09-19T18:01:00Z by its clock. Whether that run is alive cannot be seen"
-        " from here: run again then, or now with handle_events_break_leases=true if it has certainly ended"
+        "out for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A; handle_events of root on ctl1 is"
+        " working on it, and holds its lease until 2026-09-19T18:01:00Z by its clock. Whether that run is alive cannot"
+        " be seen from here: run again then, or now with handle_events_break_leases=true if it has certainly ended"
     )
     assert lease_view(found(lease_of(here), **out)).abandoned == ""
     assert lease_view(found(lease_of(elsewhere), by_hand=claim())).abandoned == ""

@@ -84,9 +84,9 @@ def test_given_a_host_that_another_run_has_leased_then_it_is_reported_by_whom(ev
     run = begin([world.read(name, None) for name in world.machines], world.policy, now)
     run, (order,) = advance(run, [], now)
 
-    after, _orders = advance(run, [OrderReport(order.host, order.do, refused="alice is at work on it")], now)
+    after, _orders = advance(run, [OrderReport(order.host, order.do, refused="alice is working on it")], now)
 
-    assert changes(run, after, now) == ["h0 left alone: alice is at work on it"]
+    assert changes(run, after, now) == ["h0 left alone: alice is working on it"]
 
 
 def test_given_an_approval_that_was_refused_then_it_is_told_why(event: MakeEvent, now: float) -> None:

@@ -126,7 +126,7 @@ def test_given_an_event_of_which_cannot_be_read_whom_it_hits_then_it_is_shown_an
     assert plan.batches == [["h1"]]
     assert [event_plan.event.event_type for event_plan in plan.event_plans if not event_plan.left_alone] == ["Reboot"]
     assert [(event_plan.hosts, event_plan.left_alone) for event_plan in plan.event_plans if event_plan.left_alone] == [
-        (("h0", "h1"), "which VMs it hits cannot be read")
+        (("h0", "h1"), "its list of VMs cannot be read")
     ]
     assert approvals(plan, ["h0", "h1"]) == {"h1": ["Reboot-vm_1"]}
 
@@ -261,12 +261,12 @@ def test_given_a_host_that_another_run_has_leased_then_it_is_left_alone_and_what
     event: MakeEvent, now: float
 ) -> None:
     hosts = fleet(event(resources=("vm_0", "vm_1"), notice=600), event(resources=("vm_2",)), count=3)
-    hosts[1] = hosts[1]._replace(leased="somebody is at work on it", was_left=True)
+    hosts[1] = hosts[1]._replace(leased="somebody is working on it", was_left=True)
 
     plan = make_plan(hosts, Policy(minimum_in_service="0"), now)
 
     assert sorted(name for batch in plan.batches for name in batch) == ["h0", "h2"]
-    assert plan.passed_over == {"h1": "somebody is at work on it"}
+    assert plan.passed_over == {"h1": "somebody is working on it"}
     assert plan.unanswered == []
     assert plan.event_plans[0].withheld == "it also hits vm_1, where another run is at work"
     assert approvals(plan, ["h0", "h2"]) == {"h2": [hosts[2].events[0].event_id]}
@@ -275,7 +275,7 @@ def test_given_a_host_that_another_run_has_leased_then_it_is_left_alone_and_what
 
 def test_given_a_leased_host_in_the_batch_then_it_is_not_taken(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",)), count=2)
-    hosts[0] = hosts[0]._replace(leased="somebody is at work on it")
+    hosts[0] = hosts[0]._replace(leased="somebody is working on it")
 
     plan = make_plan(hosts, Policy(minimum_in_service="0"), now, rest=[])
 

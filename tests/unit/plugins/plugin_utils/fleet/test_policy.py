@@ -58,14 +58,17 @@ def test_given_answers_of_a_survey_as_text_then_they_are_what_they_say() -> None
         ({"approve_between": {"from": "22:00"}}, "handle_events_approve_between: expected a list"),
         ({"approve_between": ["x"]}, r"handle_events_approve_between\[0\]: expected an object"),
         ({"policies": ["x"]}, r"handle_events_policies\[0\]: expected an object"),
-        ({"policies": [{"aprove": "never"}]}, r"handle_events_policies\[0\].aprove: is not known here, only approve"),
+        (
+            {"policies": [{"aprove": "never"}]},
+            r"handle_events_policies\[0\].aprove: is not an option here. Known are approve",
+        ),
         ({"policies": [{"approve": "quorum"}]}, r"handle_events_policies\[0\].approve: expected one of never, when"),
         ({"policies": [{"match": "x"}]}, r"handle_events_policies\[0\].match: expected an object"),
         (
             {"policies": [{"match": {"event_types": "x"}}]},
             r"policies\[0\].match.event_types: expected a list",
         ),
-        ({"policies": [{"match": {"typ": "x"}}]}, r"handle_events_policies\[0\].match.typ: is not known here"),
+        ({"policies": [{"match": {"typ": "x"}}]}, r"handle_events_policies\[0\].match.typ: is not an option here"),
     ],
 )
 def test_given_what_makes_no_sense_then_it_is_refused_by_name(values: dict[str, object], message: str) -> None:

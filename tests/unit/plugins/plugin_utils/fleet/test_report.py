@@ -123,7 +123,7 @@ def test_given_a_policy_for_a_type_that_azure_may_add_when_told_then_it_is_point
 
     assert nothing == "Nothing is announced for these hosts."
     assert remark.startswith(
-        "The policy moves: match.event_types: 'Migrate' is no type of event that this version knows"
+        "The policy moves: match.event_types: 'Migrate' is not an event type that this version knows"
     )
 
 

@@ -19,7 +19,9 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.plugin_utils.fl
 HANDLE = "ansible-playbook foghorn.azure_events.handle_events -i hosts.yml --become"
 RESTORE = "ansible-playbook foghorn.azure_events.restore -i hosts.yml --become"
 OUT = "web1: out for maintenance since 2026-09-19T17:59:00Z, by root on ctl1: Reboot A"
-LEASED = "web1: handle_events of root on ctl1 is at work on it, and leased it until 2026-09-19T18:01:00Z by its clock"
+LEASED = (
+    "web1: handle_events of root on ctl1 is working on it, and holds its lease until 2026-09-19T18:01:00Z by its clock"
+)
 REBOOT = {"event_id": "A", "event_type": "Reboot", "event_status": "Started"}
 
 

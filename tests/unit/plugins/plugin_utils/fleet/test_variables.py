@@ -265,7 +265,7 @@ def test_given_several_mistakes_then_all_are_told_each_once() -> None:
     assert len(told) == 4
     assert "load_balancer_removal_commands.delegateto" in told[0]
     assert "handle_events_minimum_in_service: 'half' is neither a number of hosts nor a percentage" in told[1]
-    assert "graceful_shutdown_services[1]: has 'tiemout', which is none of" in told[2]
+    assert "graceful_shutdown_services[1]: has the unknown key 'tiemout'" in told[2]
     assert "graceful_shutdown_services[2].name: None is not a name" in told[3]
     assert all(line.endswith("(web1, web2)") for line in told)
 

@@ -282,7 +282,7 @@ def test_given_a_pool_that_is_not_there_when_it_is_read_then_the_error_says_whic
 
 def test_given_records_of_another_machine_when_the_machine_is_named_then_they_are_refused(cloud: Start) -> None:
     azure = cloud(arm=GATE)
-    with pytest.raises(OptionError, match="is not of the machine that was named"):
+    with pytest.raises(OptionError, match="does not belong to the machine that"):
         member(azure, restore=found(azure, "app_1"), vm_id=VM + "app_0")
 
 
@@ -313,8 +313,8 @@ def test_given_options_that_cannot_be_meant_when_read_then_the_option_and_the_re
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "vm_id, addresses: give at least one of them"),
-        ({"pools": [POOL + "apps"]}, "vm_id, addresses: give at least one of them"),
+        ({}, "vm_id, addresses: set at least one"),
+        ({"pools": [POOL + "apps"]}, "vm_id, addresses: set at least one"),
         ({"vm_id": "web-3"}, "vm_id: 'web-3' is not the id of a VM"),
         ({"vm_id": INSTANCE, "pools": []}, "pools: is empty"),
         ({"vm_id": INSTANCE, "pools": [VM]}, "pools: .* is not the id of a pool"),

@@ -215,7 +215,7 @@ def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(clo
     azure = cloud(arm=POOLS)
     before = pools_of(azure, vm_id=VM + "app_0")
 
-    with pytest.raises(OptionError, match=r"app_0-nic is not of the VM .*app_1"):
+    with pytest.raises(OptionError, match=r"app_0-nic does not belong to the VM .*app_1"):
         member(azure, vm_id=VM + "app_1", restore=before)
     with pytest.raises(OptionError, match=r"is not one of pools"):
         member(azure, vm_id=VM + "app_0", pools=[POOL + "admin"], restore=before)
@@ -241,7 +241,7 @@ def test_given_an_interface_that_was_made_anew_when_it_is_restored_then_it_says_
     azure = cloud(arm=POOLS)
     (record, _other) = pools_of(azure, vm_id=VM + "app_0")
 
-    with pytest.raises(ArmError, match=r"has no IP configuration 'ipconfig9' any more.*by hand"):
+    with pytest.raises(ArmError, match=r"no longer has the IP configuration 'ipconfig9'.*by hand"):
         member(azure, restore=[{**record, "ip_configuration": "ipconfig9"}])
 
 
@@ -265,7 +265,7 @@ def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_
         ({"vm_id": VM + "a", "remove": True, "pools": []}, "pools: is empty"),
         ({"vm_id": VM + "a", "remove": True, "pools": ["web"]}, "pools: 'web' is not the id of a pool"),
         ({"restore": [], "remove": True}, "remove, restore: give exactly one"),
-        ({"vm_id": VM + "a"}, "load_balancer_member_info reads without a change"),
+        ({"vm_id": VM + "a"}, "To only read, use load_balancer_member_info"),
         ({"vm_id": VM + "a", "remove": False}, "remove, restore: give exactly one"),
         ({"restore": [{"kind": "odd", "pool": POOL + "a"}]}, "restore: kind 'odd' is not one of"),
         (
