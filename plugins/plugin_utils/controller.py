@@ -102,7 +102,7 @@ def make_schedules(
         return []
     if not 1 <= site.every_minutes <= _MOST_MINUTES:
         raise SetupError(
-            "controller_setup_every_minutes is %d: it has to be from 1 to %d" % (site.every_minutes, _MOST_MINUTES)
+            "controller_setup_every_minutes is %d: it must be from 1 to %d" % (site.every_minutes, _MOST_MINUTES)
         )
     of_each: Sequence[Group | None] = groups or [None]
     names = [
@@ -114,7 +114,7 @@ def make_schedules(
     return [
         {
             "name": "%s, every %d minutes" % (name, site.every_minutes),
-            "description": "So that what a lost announcement or a job that died has left does not wait.",
+            "description": "Handles events whose announcement was lost, and restores hosts that a failed job left out.",
             "unified_job_template": name,
             "organization": site.organization,
             "rrule": "DTSTART:20260101T000000Z RRULE:FREQ=MINUTELY;INTERVAL=%d" % site.every_minutes,
@@ -241,7 +241,7 @@ def _check_names(variable: str, names: Collection[str], known: Collection[str]) 
         if name not in known:
             near = difflib.get_close_matches(name, list(known), 1)
             hint = f"did you mean {near[0]}? They" if near else "they"
-            raise SetupError(f"{variable}: {name} is no job template: {hint} are {', '.join(known)}")
+            raise SetupError(f"{variable}: {name} is not a job template: {hint} are {', '.join(known)}")
 
 
 def _check_unique(names: Sequence[str]) -> None:

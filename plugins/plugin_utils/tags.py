@@ -30,8 +30,8 @@ def mistakes_in_tags() -> list[str]:
         return []
     options = ["--%s %s" % (name, ",".join(tags)) for name, tags in (("tags", chosen), ("skip-tags", skipped)) if tags]
     return [
-        "%s: no task of this run is chosen. The playbooks of this collection have no tags of their own: leave the"
-        " option out, or give a tag that an import_playbook of yours has" % " ".join(options)
+        "%s: no task of this run is selected. The playbooks of this collection have no tags: omit the "
+        "option, or give a tag of your own import_playbook" % " ".join(options)
     ]
 
 

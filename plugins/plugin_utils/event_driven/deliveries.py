@@ -115,7 +115,7 @@ class Translator:
             content = _with_headers(content, event.get("meta"))
         items = content if isinstance(content, list) else [content]
         if len(items) > _MOST_AT_ONCE:
-            self._log("%d events at once: they are handed on unread, because nobody means that" % len(items))
+            self._log("%d events at once, more than any Azure service sends: they are passed on unread" % len(items))
             return [event]
         now = self._utc_now()
         heard = [(item, self._hear(item, now)) for item in items]
@@ -145,7 +145,7 @@ class Translator:
             if kind.startswith(_OF_AGENT) and "specversion" in item:
                 return _of_agent(item, kind[len(_OF_AGENT) :], now)
         except DocumentError as error:
-            self._log("an event of the type %s cannot be read, and goes on as it came: %s" % (kind[:100], error))
+            self._log("an event of the type %s cannot be read, and is passed on unchanged: %s" % (kind[:100], error))
         return None
 
     def _finished(self, one: Heard) -> Json:
@@ -163,11 +163,11 @@ def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> T
     options = {name: value for name, value in options.items() if value is not None and value != ""}
     for name in options:
         if name not in _OPTIONS:
-            raise OptionError("%s: is no option of this filter. Give one of %s" % (name, ", ".join(_OPTIONS)))
+            raise OptionError("%s: is not an option of this filter. Give one of %s" % (name, ", ".join(_OPTIONS)))
         if isinstance(options[name], str) and "{{" in options[name]:
             raise OptionError(
-                "%s: %s is a template, and ansible-rulebook hands a filter's arguments on as they are written, unlike"
-                " those of a source: write the value itself" % (name, options[name][:100])
+                "%s: %s is a template, and ansible-rulebook does not expand templates in the arguments of a "
+                "filter, unlike those of a source: write the value itself" % (name, options[name][:100])
             )
     capacity = options.get("remember", DEFAULT_CAPACITY)
     if not isinstance(capacity, int) or isinstance(capacity, bool) or not 1 <= capacity <= _MOST_REMEMBERED:

@@ -66,7 +66,7 @@ def group_of(resource_id: str | None) -> str | None:
 def _from_pattern(pattern: Any) -> HostMap:
     if not isinstance(pattern, str) or not any(place in pattern for place in _PLACES):
         raise OptionError(
-            "hosts_pattern: %r has no place for the VM's name: give {name} or {lower_name} in it, as in"
+            "hosts_pattern: %r does not contain the VM's name: put {name} or {lower_name} into it, as in"
             " {lower_name}.example.com" % (pattern,)
         )
 
@@ -100,7 +100,7 @@ class _Inventory:
             self._read()
         except OptionError as error:
             if not self._has_problem:
-                self._log("%s. The hosts that were in it go on to count" % error)
+                self._log("%s. The hosts that were in it before stay in effect" % error)
             self._has_problem = True
         else:
             self._has_problem = False
@@ -144,7 +144,7 @@ class _Inventory:
 def _host_variables(content: Any) -> dict[str, dict[str, Any]]:
     """The variables of each host, of what `ansible-inventory --list` writes or of an inventory in YAML."""
     if not isinstance(content, dict):
-        raise OptionError("hosts_inventory: it holds no inventory, which is a dictionary of groups")
+        raise OptionError("hosts_inventory: it contains no inventory, which is a dictionary of groups")
     found: dict[str, dict[str, Any]] = {}
     meta = content.get("_meta")
     if isinstance(meta, dict):

@@ -122,7 +122,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
     for name in given:
         if name not in known and name not in _FOREIGN:
             raise OptionError(
-                "%s: is no option of the source %s. Give one of %s" % (name, source, ", ".join(sorted(known)))
+                "%s: is not an option of the source %s. Give one of %s" % (name, source, ", ".join(sorted(known)))
             )
     interval, least = _INTERVALS[source]
     options = Options(
@@ -173,7 +173,7 @@ def _read_windows(content: Any) -> tuple[Window, ...]:
 def _read_remind(given: Mapping[str, Any]) -> Remind | None:
     if "remind_every" not in given:
         if "remind_within" in given:
-            raise OptionError("remind_every: is not set, and remind_within says nothing without it")
+            raise OptionError("remind_every: is not set, and remind_within has no effect without it")
         return None
     every = _seconds(given, "remind_every", 0)
     if every < _LEAST_REMIND_EVERY:
@@ -211,8 +211,8 @@ def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str]
     secrets = _read_secrets(given["secret_file"]) if given.get("secret_file") is not None else ()
     if not secrets:
         log(
-            "secret_file is not set: agents on other machines refuse to answer, and whatever answers at the address of"
-            " one can announce maintenance"
+            "secret_file is not set: agents on other machines refuse to answer, and any program that answers "
+            "at such an address can announce maintenance"
         )
     return options._replace(
         agents={name.strip(): str(url).rstrip("/") for name, url in agents.items()}, secrets=secrets, parallel=parallel

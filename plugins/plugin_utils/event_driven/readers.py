@@ -92,7 +92,7 @@ def open_reader(options: Options, clock: Callable[[], float] = time.monotonic) -
     if options.source == IMDS:
         return Reader(lambda: _read_imds(options.connection), nothing_to_close)
     if options.sign_in is None:
-        raise OptionError("source: %s is read by who has signed in" % options.source)
+        raise OptionError("source: %s needs a sign-in to Azure" % options.source)
     sign_in = options.sign_in
     if options.source == LIFECYCLE_HOOKS:
         return Reader(lambda: _read_hooks(sign_in, options.scale_sets, options.timeout), nothing_to_close)

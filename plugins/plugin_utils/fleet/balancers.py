@@ -255,8 +255,9 @@ def _leaves_by_another_way(host: Mapping[str, Any]) -> bool:
 
 def _why_alone(served: Sequence[str]) -> str:
     return (
-        "it balances for %s, and nothing says how it leaves rotation itself: set load_balancer_removal_methods for it,"
-        " to [command] for example, or leave it out of handle_events_hosts" % few(served)
+        "it is a balancer for %s, and its own balancer is not configured: set "
+        "load_balancer_removal_methods for it, to [command] for example, or leave it out of "
+        "handle_events_hosts" % few(served)
     )
 
 

@@ -176,7 +176,7 @@ def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -
     left = float(gone_at) + left_out_for - float(found["now"])
     if left <= 0:
         return ""
-    return "its deletion is no longer listed: it is restored once it has booted, or by a run in %d s or later" % left
+    return "its deletion is no longer listed: it is restored when it boots, or by a run in %d s or later" % left
 
 
 def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:
@@ -184,7 +184,7 @@ def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:
     return "%s since %s, by %s%s" % (
         _IN_WORDS.get(owner, "for %s" % owner),
         as_utc(float(claim["since"])),
-        claim.get("by") or "nobody knows whom",
+        claim.get("by") or "an unknown user",
         ": %s" % reason if reason else "",
     )
 
@@ -192,7 +192,7 @@ def _describe_claim(owner: str, claim: Mapping[str, Any]) -> str:
 def _describe_lease(lease: Mapping[str, Any]) -> str:
     return "%s of %s is working on it, and holds its lease until %s by its clock" % (
         lease.get("playbook") or "a run",
-        lease.get("by") or "nobody knows whom",
+        lease.get("by") or "an unknown user",
         as_utc(float(lease["until"])),
     )
 

@@ -25,7 +25,7 @@ def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
     wrong = []
     for host in hosts:
         if host.expected is not None and host.expected < 0:
-            raise PlanError("%s: %d on %s: it has to be 0 or more" % (_EXPECTED, host.expected, host.name))
+            raise PlanError("%s: %d on %s: it must be 0 or more" % (_EXPECTED, host.expected, host.name))
     for name, members in members_of_groups(hosts).items():
         told = {host.expected: host for host in members if host.expected is not None}
         if len(told) > 1:
@@ -47,8 +47,8 @@ def check_complete(hosts: Sequence[Host], remarks: Sequence[str] = ()) -> None:
             )
     if wrong:
         raise PlanError(
-            "%s. Nobody would count how many of the others stay in service. Have handle_events_hosts name all of them,"
-            " without a limit and without slices, and see that the inventory is complete; or set %s, for each"
-            " group, to the number of hosts that there are%s"
+            "%s. The run could not count how many of the others stay in service. Name all of them in "
+            "handle_events_hosts, without a limit and without slices, and check that the inventory is "
+            "complete; or set %s, for each group, to its number of hosts%s"
             % ("; ".join(wrong), _EXPECTED, "".join(". " + remark for remark in remarks))
         )

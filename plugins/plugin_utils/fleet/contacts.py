@@ -112,7 +112,7 @@ def choose_contacts(
         unlisted = {str(one["vm_id"]): str(one["reason"]) for one in announced["unlisted"]}
     except (LookupError, TypeError):
         said = plain(str(announced.get("msg") or "no answer"))
-        raise PlanError("handle_events_ask: Azure was not asked what is announced: %s. %s" % (said, remedy)) from None
+        raise PlanError("handle_events_ask: Azure was not asked for events: %s. %s" % (said, remedy)) from None
     of_id: dict[str, list[str]] = {}
     for host in hosts:
         if host["resource_id"]:
@@ -135,15 +135,16 @@ def choose_contacts(
     if hosts and not any(host["resource_id"] and host["resource_id"] not in unlisted for host in hosts):
         first = next(iter(unlisted.values()), _NO_ID)
         raise PlanError(
-            "handle_events_ask: nothing would be learnt from Azure about any host of the run: %s. The playbook doctor"
-            " says what is missing. %s" % (first, remedy)
+            "handle_events_ask: Azure lists the events of no host of the run: %s. The playbook doctor names "
+            "the cause. %s" % (first, remedy)
         )
     uncounted = [host for host in hosts if not places.get(host["name"]) and not host["azure"]]
     if uncounted and not keeps_list:
         raise PlanError(
-            "handle_events_out_directory is not set: the jobs of a controller run in containers that go with them, and"
-            " for %s no balancer would tell a later job whom this one has left out. Set it to a directory that all jobs"
-            " share, or handle_events_ask to machines" % few([host["name"] for host in uncounted])
+            "handle_events_out_directory is not set: the jobs of a controller run in containers that are "
+            "deleted after the job, and for %s no balancer shows a later job which hosts this one left out. "
+            "Set it to a directory that all jobs share, or handle_events_ask to machines"
+            % few([host["name"] for host in uncounted])
         )
     names = tuple(host["name"] for host in hosts if host["name"] in why)
     return Contacts(names, [host for host in hosts if host["name"] not in why], tuple(_lines(hosts, why, hit)))
@@ -175,7 +176,7 @@ def describe_others(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     what = "a machine says that they are hit, or no balancer counts the groups of those that are"
-    return [f"{len(names):,} of them asked all the same, because {what}: {few(names)}"]
+    return [f"{len(names):,} of them asked anyway, because {what}: {few(names)}"]
 
 
 def is_back(host: Raw) -> bool:
@@ -211,4 +212,4 @@ def _lines(hosts: Sequence[Raw], why: Mapping[str, str], hit: Collection[str]) -
         yield f"{len(names):,} asked themselves, because {reason}: {few(names)}"
     others = len(hosts) - len(why)
     if others:
-        yield f"{others:,} others not asked: neither their variables nor their services were checked"
+        yield f"{others:,} others not asked: their variables and services were not checked"

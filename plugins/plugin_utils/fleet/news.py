@@ -87,7 +87,7 @@ def _ahead(host: HostRun, now: float) -> str:
     for event in host.host_plan.events if host.host_plan else ():
         start = start_of(event) if event.is_scheduled else None
         told.append(event.event_type if start is None else "%s in %d s" % (event.event_type, max(0, start - now)))
-    return ", ".join(told) or "nothing is ahead any more"
+    return ", ".join(told) or "no event is pending any more"
 
 
 def _counted(host: HostRun, groups: Mapping[str, GroupState]) -> str:

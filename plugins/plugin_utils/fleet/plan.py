@@ -53,7 +53,7 @@ class Attempt(NamedTuple):
 
 def describe_attempt(attempt: Attempt) -> str:
     """Say for which event, when, and what went wrong."""
-    return "in vain for %s %d s ago: %s" % (attempt.event_id, attempt.seconds_ago, attempt.reason)
+    return "drained in vain for %s %d s ago: %s" % (attempt.event_id, attempt.seconds_ago, attempt.reason)
 
 
 class Host(NamedTuple):
@@ -349,7 +349,7 @@ def _hold_doubtful(hosts: Sequence[Host]) -> list[Host]:
         if twin is not None:
             first = min(host.name, twin.name)
             why = (
-                "%s and %s are both the VM %s in Azure, they say: leave one of them out of handle_events_hosts, or"
+                "%s and %s both report to be the VM %s: leave one of them out of handle_events_hosts, or"
                 " check that each asks its own metadata service" % (first, max(host.name, twin.name), host.vm_name)
             )
             host = host._replace(held=why, groups=() if twin.name in counted else host.groups)
@@ -414,7 +414,7 @@ def _passed_over(
         if event_plan.was_in_vain or (is_turn and event_plan.left_alone)
     }
     if is_turn:
-        reasons = {host.name: "nothing is ahead any more" for host in hosts} | reasons
+        reasons = {host.name: "no event is pending any more" for host in hosts} | reasons
     reasons |= {host.name: host.left_alone for host in hosts if host.left_alone and (host.events or host.demand)}
     reasons |= {host.name: host.not_demanded for host in hosts if host.not_demanded}
     return {
@@ -740,8 +740,8 @@ def _why_not_again(event: Event, members: Sequence[Host], policy: Policy, now: f
     if latest is None or notice is None or notice < policy.begin_within or latest.seconds_ago >= policy.retry_after:
         return ""
     return (
-        "its hosts were taken out in vain %d s ago, because of %s: tried again in %d s, or at once with"
-        " handle_events_retry_after=0" % (latest.seconds_ago, latest.reason, policy.retry_after - latest.seconds_ago)
+        "its hosts were drained in vain %d s ago, because of %s: next attempt in %d s, or at once with "
+        "handle_events_retry_after=0" % (latest.seconds_ago, latest.reason, policy.retry_after - latest.seconds_ago)
     )
 
 

@@ -44,7 +44,7 @@ def begin_watch(host_plan: HostPlan, approved: Iterable[str], failed: bool, poli
     elif host_plan.events:
         outcome = "restored, because the event was not approved and is far off"
     else:
-        outcome = "nothing is ahead any more"
+        outcome = "no event is pending any more"
     return {
         "over": not awaited,
         "restore": not awaited,
@@ -95,7 +95,7 @@ def watch(
         )
     if not after["over"] and now >= progress["gives_up_at"]:
         after["gave_up"] = True
-        after["outcome"] = "still not over, left as it is: run again"
+        after["outcome"] = "not over yet, the host keeps its state: run again"
     elif (
         not after["over"]
         and silent_since is not None
@@ -103,7 +103,7 @@ def watch(
     ):
         # What was approved may have begun long before its time: waiting for that as well would change nothing.
         after["gave_up"] = True
-        after["outcome"] = "has not answered for %d s, left as it is: run again%s" % (
+        after["outcome"] = "has not answered for %d s, the host keeps its state: run again%s" % (
             now - silent_since,
             _because(after["why_silent"]),
         )
@@ -170,7 +170,9 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
         was_withdrawn = not progress["started"] and now < progress["may_start_at"]
         return dict(progress, over=True, restore=True, outcome="withdrawn" if was_withdrawn else "over")
     if progress["started"]:
-        return dict(progress, over=True, restore=False, outcome="no longer listed after it had started: left out")
+        return dict(
+            progress, over=True, restore=False, outcome="no longer listed after it started: kept out of rotation"
+        )
     missing_since = progress["missing_since"]
     if missing_since is None:
         return dict(progress, missing_since=now)
@@ -179,7 +181,7 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
     deleted_from = progress["deleted_from"]
     # An agent knows what it has approved, and restores the host or does not.
     if deleted_from is not None and missing_since >= deleted_from and not progress["by_agent"]:
-        said = "no longer listed, and may have been carried out: left out"
+        said = "no longer listed, and may have happened: kept out of rotation"
         return dict(progress, over=True, restore=False, outcome=said)
     return dict(progress, over=True, restore=True, outcome="withdrawn")
 

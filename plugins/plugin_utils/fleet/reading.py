@@ -78,7 +78,7 @@ def note_unreadable(
     name: str, error: Exception, policy: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Note of a host that its answers cannot be read."""
-    refused = "its answers cannot be read: %s. Look at who has changed this host" % plain(str(error))[:200]
+    refused = "its answers cannot be read: %s. Find out who changed this host" % plain(str(error))[:200]
     return dict(describe_reading(name, {}, {}, (), False, {}, policy, variables), refused=refused)
 
 

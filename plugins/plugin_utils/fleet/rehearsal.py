@@ -105,8 +105,8 @@ def _simulator_config(machines: Sequence[Machine], endpoint: str) -> dict[str, A
         address, port = "", 0
     if not address or parts.scheme != "http" or parts.path.strip("/"):
         raise RehearsalError(
-            "rehearse_endpoint: %r is not like http://10.0.0.5:8080, with the IP address by which the machines reach"
-            " the simulator" % endpoint
+            "rehearse_endpoint: %r is not like http://10.0.0.5:8080, with the IP address at which the "
+            "machines reach the simulator" % endpoint
         )
     vms = []
     owners: dict[str, str] = {}
@@ -114,13 +114,16 @@ def _simulator_config(machines: Sequence[Machine], endpoint: str) -> dict[str, A
         known = _as_address(machine.address)
         if not known:
             raise RehearsalError(
-                "rehearse_address: %r of %s is not an IP address. Set it to the one from which %s reaches the simulator"
+                (
+                    "rehearse_address: %r of %s is not an IP address. Set it to the address from which %s reaches "
+                    "the simulator"
+                )
                 % (machine.address, machine.name, machine.name)
             )
         other = owners.setdefault(known, machine.name)
         if other != machine.name:
             raise RehearsalError(
-                "rehearse_address: %s and %s both have %s. The simulator knows them by it"
+                "rehearse_address: %s and %s both have %s. The simulator tells them apart by it"
                 % (other, machine.name, known)
             )
         vms.append({"name": machine.vm_name, "address": known, "availability_set": "rehearsal"})
@@ -233,11 +236,11 @@ def _judge_approval(event: Record, expected: str) -> list[str]:
     if approval is None:
         return [*failures, "nobody approved it before it began"] if expected == APPROVED else failures
     if expected == IGNORED:
-        failures.append("%s approved it, and was to leave it alone" % approval["vm"])
+        failures.append("%s approved it, although it should leave it alone" % approval["vm"])
     if approval["at"] >= event["not_before"]:
         failures.append("%s approved it only when its notice was over" % approval["vm"])
     if not any(same_name(approval["vm"], name) for name in event["resources"]):
-        failures.append("%s approved it, which it does not hit" % approval["vm"])
+        failures.append("%s approved it, although the event does not hit it" % approval["vm"])
     return failures
 
 
@@ -306,7 +309,7 @@ def _judge_machine(figures: Mapping[str, Any], is_final: bool, expected: str) ->
     if figures["seen"] is None:
         return [*failures, "its agent did not see the event"]
     if expected == IGNORED:
-        return [*failures, "it was prepared, and was to be left alone"] if stages else failures
+        return [*failures, "it was prepared, although it should be left alone"] if stages else failures
     if not any(stage in stages for stage in _STAGES):
         return [*failures, "it was not taken out of rotation"]
     for stage in _STAGES:

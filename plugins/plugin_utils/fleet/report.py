@@ -71,8 +71,8 @@ class Report(NamedTuple):
 
 
 _CUT_SHORT = (
-    "its batch did not run, or was cut short, as by meta: end_play in a task of your own: it may still be out of"
-    " rotation, and its event approved. Run again"
+    "its batch did not run, or was interrupted, for example by meta: end_play in your own tasks: it "
+    "may still be out of rotation, and its event approved. Run again"
 )
 
 
@@ -139,7 +139,9 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
             by_host[name] = ["left in service: %s" % plan.held[name]]
             hosts[name] = _as_record((), Result(), by_host[name])
             continue
-        result = results.get(name) or Result(failures=("lost on the way: it may still be out of rotation. Run again",))
+        result = results.get(name) or Result(
+            failures=("the run lost this host: it may still be out of rotation. Run again",)
+        )
         events = plan.hosts[name].events if name in plan.hosts else ()
         ids = {event.event_id.lower() for event in events}
         wrong = [explain(text) for text in result.failures] + ([result.outcome] if result.gave_up else [])
@@ -205,7 +207,7 @@ def _describe_host(name: str, host_plan: HostPlan) -> str:
     if host_plan.agent:
         return "%s (left to its agent)" % name
     if host_plan.idle_agent:
-        return "%s (not left to its agent, which has nothing configured for this)" % name
+        return "%s (not left to its agent, which has no policy for it)" % name
     return name if host_plan.remove else "%s (to be restored)" % name
 
 

@@ -25,16 +25,16 @@ _AND_THEN = 1.05
 _NEXT = (
     (
         "did not see the event",
-        "On the machine, `foghorn-agent status` says where the agent asks, and what was answered.",
+        "On the machine, `foghorn-agent status` shows which address the agent asks, and the last answer.",
     ),
-    ("could not be asked", "See that the machine is up, and that its agent runs: `foghorn-agent status`."),
-    ("a step failed", "Run the command of the step by hand on the machine. `foghorn-agent history` has what it said."),
-    ("not taken out", "`foghorn-agent explain` says which policy covers the event, and what it lacks."),
-    ("was to be left alone", "`foghorn-agent explain` says which policy covers the event: narrow its `match`."),
-    ("approved", "`foghorn-agent explain` says who may approve, and when: see `approve` in the policy."),
-    ("restored", "`foghorn-agent history` says what the restore waited for, or why it began."),
-    ("back in rotation", "`foghorn-agent status` says what keeps the machine out of rotation."),
-    ("not over in time", "See the simulator's status: the event may need a longer `rehearse_limit`."),
+    ("could not be asked", "Check that the machine is up and its agent runs: `foghorn-agent status`."),
+    ("a step failed", "Run the command of the step by hand on the machine. `foghorn-agent history` shows its output."),
+    ("not taken out", "`foghorn-agent explain` shows which policy covers the event, and its steps."),
+    ("should be left alone", "`foghorn-agent explain` shows which policy covers the event: narrow its `match`."),
+    ("approved", "`foghorn-agent explain` shows who may approve, and when: see `approve` in the policy."),
+    ("restored", "`foghorn-agent history` shows what the restore waited for, or why it began."),
+    ("back in rotation", "`foghorn-agent status` shows what keeps the machine out of rotation."),
+    ("not over in time", "Check the simulator's status: the event may need a longer `rehearse_limit`."),
 )
 """Words of a failure, and what to do about it. The first that fits counts."""
 
@@ -42,8 +42,8 @@ _REHEARSE_AGAIN = "Then rehearse again."
 _NOTHING = "Nothing."
 _NONE = "None."
 _RUN_AGAIN = (
-    "Correct what failed, then run handle_events again: it goes on from where each host is.",
-    "A host that stays out although no event is ahead is brought back by the playbook foghorn.azure_events.restore.",
+    "Correct what failed, then run handle_events again: it continues from the state of each host.",
+    ("The playbook foghorn.azure_events.restore restores a host that stays out although no event is pending."),
 )
 
 

@@ -18,13 +18,13 @@ _ADDRESS = r"(?P<address>\[[A-Za-z0-9.:_-]+\]:[0-9]+|[A-Za-z0-9][A-Za-z0-9.:_-]*
 _CHANGED_KEY = re.compile(r"[Hh]ost key for %s has changed" % _ADDRESS)
 _UNKNOWN_KEY = re.compile(r"No \S+ host key is known for %s and" % _ADDRESS)
 _REMEDIES = {
-    _CHANGED_KEY: "another machine answers there, or this one has a new host key, as after a redeployment: see which it"
-    " is, then ssh-keygen -R '{address}'",
-    _UNKNOWN_KEY: "its host key is not known here: see that it is the right machine, and connect to '{address}' once by"
-    " hand",
-    re.compile(r"Permission denied"): "it is up and refuses this key or user: see ansible_user and"
+    _CHANGED_KEY: "another machine answers there, or this one has a new host key, as after a redeployment: find "
+    "out which, then ssh-keygen -R '{address}'",
+    _UNKNOWN_KEY: "its host key is not known here: check that it is the right machine, and connect to '{address}' "
+    "once by hand",
+    re.compile(r"Permission denied"): "it is up and refuses this key or user: check ansible_user and"
     " ansible_ssh_private_key_file, and the authorized_keys on it",
-    re.compile(r"Could not resolve hostname"): "see its ansible_host, and the name server of this controller",
+    re.compile(r"Could not resolve hostname"): "check its ansible_host, and the name server of this controller",
 }
 
 

@@ -36,13 +36,13 @@ def describe_status(
         why = explain(str(found.get("msg") or "it could not be reached"))
         return [
             "%s: nothing is known: %s" % (name, why),
-            "%s: next: mend that, then %s" % (name, _command("status", inventory, status_hosts=name)),
+            "%s: next: correct that, then %s" % (name, _command("status", inventory, status_hosts=name)),
         ]
     try:
         return _describe(name, found, agent, traces, answer, inventory)
     except UNREADABLE as error:
         why = plain(str(error))[:200]
-        return ["%s: nothing is known: its answer cannot be read: %s. See who has changed this host" % (name, why)]
+        return ["%s: nothing is known: its answer cannot be read: %s. Find out who changed this host" % (name, why)]
 
 
 def _describe(
@@ -60,7 +60,7 @@ def _describe(
         lines.append("%s: out, its agent says%s" % (name, ": %s" % events if events else ""))
     there = [path for path in traces if path in (found.get("present") or ())]
     if there and not lines:
-        lines.append("%s: out, by somebody else: %s is there" % (name, " and ".join(there)))
+        lines.append("%s: out, taken out by somebody else: %s exists" % (name, " and ".join(there)))
     lines = lines or ["%s: in rotation, as far as these playbooks know" % name]
     lines += ["%s: was taken out %s" % (name, describe_attempt(one)) for one in view.tried]
     lines += ["%s: %s" % (name, view.leased)] if view.leased else []
@@ -75,9 +75,9 @@ def _waits_for(view: LeaseView, answer: Mapping[str, Any] | None) -> list[str]:
         return [view.left_out]
     if not answer or answer.get("events") is None:
         why = explain(str((answer or {}).get("msg") or "it was not asked"))
-        return ["nobody knows what: its metadata service did not say which events are listed: %s" % why]
+        return ["unknown: its metadata service did not list its events: %s" % why]
     if not answer["events"]:
-        return ["a run that restores it: no event is listed for it any more"]
+        return ["a run that restores it: its event is no longer listed"]
     approving = {str(event_id).lower() for event_id in view.approving}
     return [
         "%s %s, which has status %s%s"
@@ -101,7 +101,7 @@ def _next(
     """What to type, where there is anything to be done."""
     lease = found.get("lease") or {}
     if lease and is_alive(lease):
-        return ["nothing: that run is at work on this controller"]
+        return ["nothing: that run is working on this controller"]
     claims = found.get("claims") or {}
     if lease and claims:
         return [
@@ -116,9 +116,9 @@ def _next(
     others = [owner for owner in claims if owner not in (BY_EVENT, BY_HAND)]
     told += [_command("restore", inventory, restore_hosts=name, restore_owner=owner) for owner in others]
     if agent and has_taken_out(agent):
-        told.append("nothing, its agent restores it; %s history, on it, says how far it is" % _AGENT_COMMAND)
+        told.append("nothing, its agent restores it; %s history, on it, shows the progress" % _AGENT_COMMAND)
     if there and not told:
-        told.append("find out who made %s, and have them restore it" % " and ".join(there))
+        told.append("find out who created %s, and ask them to restore it" % " and ".join(there))
     return told
 
 

@@ -27,10 +27,10 @@ _FLEET = "_fleet"
 # So many rounds stand side by side at most: each that is left over when all is done is told as skipped.
 _MOST_ROUNDS = 32
 
-_HANDED_OVER = "job %d of this template, which waits in the queue, goes on with it"
+_HANDED_OVER = "job %d of this template, which waits in the queue, continues it"
 _ENDS = (
-    "Job %d of this template waits in the queue, and nothing is left for this job but to wait as well: it ends now, and"
-    " job %d goes on"
+    "Job %d of this template waits in the queue, and this job would only wait as well: it ends now, "
+    "and job %d continues"
 )
 
 
@@ -200,7 +200,7 @@ def _next_job(later: LaterJobs, warn: Callable[[str], None]) -> int | None:
     try:
         return later.next()
     except (OSError, ValueError) as error:
-        why = "The controller does not say whether a later job waits, and this one goes on: %s" % error
+        why = "The controller does not say whether a later job waits, and this one continues: %s" % error
         warn(why)
         return None
 

@@ -232,7 +232,7 @@ def test_given_names_that_are_none_when_it_is_set_up_then_each_is_named_and_noth
     done = controller.set_up(controller_setup_only=["handle_event"])
 
     assert done.status != 0
-    assert "controller_setup_only: handle_event is no job template: did you mean handle_events?" in " ".join(
+    assert "controller_setup_only: handle_event is not a job template: did you mean handle_events?" in " ".join(
         done.output.split()
     )
     assert controller.awx.requests == []

@@ -166,7 +166,7 @@ def test_given_haproxy_before_the_web_servers_when_one_is_rebooted_then_it_was_d
         pytest.skip("there is no HAProxy: install it")
     status, output = _run(tmp_path, "--balancer", "haproxy", "--only", "reboot")
     assert status == 0, output
-    assert "drains: HAProxy sends it nothing new" in output
+    assert "drains: HAProxy sends it no new requests" in output
     phases = f"{INSTANT} {INSTANT} {INSTANT} {INSTANT} {INSTANT}"
     assert re.fullmatch(f"web_0 Reboot {phases} {SPAN} {INSTANT} {NOTICE_LEFT}", _row(output, "web_0", "Reboot")), (
         output

@@ -171,7 +171,7 @@ def test_given_an_unhandled_reboot_when_judged_then_every_omission_is_named(unha
         "13 requests were lost",
         "Reboot of web_0: was not approved",
         "web_0: was in rotation when the impact began (Reboot)",
-        "web_0: was not stopped in order before the impact (Reboot)",
+        "web_0: was not stopped gracefully before the impact (Reboot)",
         "at some moment 0 were in rotation, fewer than 1",
     ]
 
@@ -229,11 +229,11 @@ def _all_out_at_once(story: Story) -> Story:
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
-        (_without_load, "no request was sent, so nothing is known"),
+        (_without_load, "no request was sent, so there is no result"),
         (_unfinished, "Reboot of web_0: is Started, not Completed"),
         (_approved_twice, "Reboot of web_0: was approved 2 times"),
-        (_approved_by_another, "Reboot of web_0: was approved by web_1, whom it does not hit"),
-        (_approved_too_late, "Reboot of web_0: was approved when it had begun by itself"),
+        (_approved_by_another, "Reboot of web_0: was approved by web_1, which it does not hit"),
+        (_approved_too_late, "Reboot of web_0: was approved after it had started by itself"),
         (_stopped_after_approval, "web_0: was approved before it had stopped (Reboot)"),
         (_back_too_early, "web_0: came back at 13.0 s, before the event was over (Reboot)"),
         (_never_back, "web_0: did not come back into rotation (Reboot)"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A fleet of simulated VMs with a real web server each, and real playbook runs on it.
 
-The clock is stepped by hand: events begin and end when a test says so, however slow the machine.
+The clock is advanced by hand: events begin and end when a test says so, however slow the machine.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _end_with_the_tests() -> None:
 
 
 class Fleet:
-    """VMs, their web servers and what is done to them. Unless a clock is given, it is stepped by hand."""
+    """VMs, their web servers and what is done to them. Unless a clock is given, it is advanced by hand."""
 
     def __init__(
         self,

@@ -153,8 +153,8 @@ def test_given_an_agent_that_does_not_count_when_handled_then_the_playbook_does_
         job: dict[str, Any] = {"awx_job_id": 16, "awx_job_template_id": 9, "handle_events_controller": "c1"}
         status, ended = fleet.run("handle_events", handle_events_runs_alone=True, **job)
         assert status == 0, ended.output
-        assert "Job 17 of this template waits in the queue, and nothing is left for this job but to wait" in ended.text
-        assert "left alone: job 17 of this template, which waits in the queue, goes on with it" in ended.text
+        assert "Job 17 of this template waits in the queue, and this job would only wait" in ended.text
+        assert "left alone: job 17 of this template, which waits in the queue, continues it" in ended.text
         monkeypatch.delenv("CONTROLLER_HOST")
 
         run = fleet.start("handle_events", handle_events_leave_to_agent=False)
@@ -180,6 +180,6 @@ def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_
         fleet.azure.advance(LONG)
 
         assert run.finish() == 0, run.output
-        assert "host0 (not left to its agent, which has nothing configured for this)" in run.text
+        assert "host0 (not left to its agent, which has no policy for it)" in run.text
         assert len(fleet.record(reboot)["approvals"]) == 1
         assert host.is_serving()

@@ -62,7 +62,7 @@ def test_given_nothing_is_announced_then_no_host_is_asked_and_the_run_says_so(
         assert status == 0, run.output
         assert asked(fleet) == []
         assert "Azure was asked about 6 hosts: it lists events for 0 of them" in run.output
-        assert "6 others not asked: neither their variables nor their services were checked" in run.output
+        assert "6 others not asked: their variables and services were not checked" in run.output
         assert report(fleet) == {"hosts": {}}
 
 
@@ -84,7 +84,7 @@ def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_tha
             assert asked(fleet) == [host.name for host in fleet.hosts[: 6 if ask == "machines" else 3]]
             reports.append(report(fleet))
     assert "2 asked themselves, because Azure lists events for them: host0, host1" in run.output
-    assert "1 of them asked all the same, because a machine says that they are hit, or no balancer counts" in run.output
+    assert "1 of them asked anyway, because a machine says that they are hit, or no balancer counts" in run.output
     assert not list((fleet.path / "out").iterdir())
     assert reports[0] == reports[1]
 
@@ -142,7 +142,7 @@ def test_given_a_sign_in_that_sees_no_events_then_silence_is_an_error(
 
         assert status != 0
         assert "lacks the role Scheduled Events Contributor on /subscriptions/" in run.text
-        assert "The playbook doctor says what is missing." in run.text
+        assert "The playbook doctor names the cause." in run.text
         assert asked(fleet) == []
 
 
@@ -160,7 +160,7 @@ def test_given_the_host_that_asks_azure_is_unreachable_then_the_run_says_so_and_
         )
 
         assert status != 0
-        assert "handle_events_ask: Azure was not asked what is announced: " in run.text
+        assert "handle_events_ask: Azure was not asked for events: " in run.text
         assert asked(fleet) == []
 
 

@@ -79,7 +79,7 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     )
     # Nor is what was in vain tried again by every run.
     assert re.search(
-        r"left alone: its hosts were taken out in vain \d+ s ago, because of host2: .*did not stop",
+        r"left alone: its hosts were drained in vain \d+ s ago, because of host2: .*did not stop",
         second.report(broken),
     )
     status, by_hand = fleet.run("restore", "-e", f"restore_hosts={host.name}")
@@ -233,7 +233,7 @@ def test_given_a_deletion_that_is_no_longer_listed_then_its_host_is_left_out_and
     everything: _Everything,
 ) -> None:
     assert everything.host(7).marker.exists()
-    assert "no longer listed after it had started: left out" in everything.run.report(everything.host(7))
+    assert "no longer listed after it started: kept out of rotation" in everything.run.report(everything.host(7))
     claim = everything.host(7).claimed()["handle_events"]
     assert claim["left_out_at"] >= claim["since"]
     assert claim["is_final"]
@@ -315,7 +315,7 @@ def test_given_tasks_of_the_operator_that_end_the_play_or_the_run_then_the_next_
 
     status, cut_short = fleet.run("handle_events", handle_events_after_tasks=str(tmp_path / "after.yml"))
     assert status == 2, cut_short.output
-    assert "FAILED: its batch did not run, or was cut short" in cut_short.report(host)
+    assert "FAILED: its batch did not run, or was interrupted" in cut_short.report(host)
     assert list(host.claimed()) == ["handle_events"]
 
     # Which file it will be is known only when it is included.

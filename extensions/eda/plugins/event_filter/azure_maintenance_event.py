@@ -112,7 +112,10 @@ def main(event: dict[str, Any], **args: object) -> Any:
     if _TAKES_LISTS:
         return announced
     if announced:
-        _tell("%d of a delivery are lost, which ansible-rulebook 1.2 would hand on: upgrade it" % (len(announced) - 1))
+        _tell(
+            "%d events of a delivery are lost, which ansible-rulebook 1.2 would pass on: upgrade it"
+            % (len(announced) - 1)
+        )
     return announced[0] if announced else {}
 
 

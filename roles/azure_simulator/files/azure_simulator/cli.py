@@ -75,102 +75,107 @@ def _forget_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="azure-in-miniature", description="Azure Scheduled Events in miniature.")
+    parser = argparse.ArgumentParser(prog="azure-in-miniature", description="A simulator of Azure Scheduled Events.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="run the simulator until it is interrupted")
     serve.add_argument("--config", type=Path, required=True, help="YAML (.yml, .yaml) or JSON")
-    serve.add_argument("--check", action="store_true", help="only say whether the configuration is right")
+    serve.add_argument("--check", action="store_true", help="only check the configuration")
     serve.set_defaults(run=_serve)
 
     remote = argparse.ArgumentParser(add_help=False)
     remote.add_argument(
         "--control",
         default=os.environ.get(CONTROL_VARIABLE, "http://127.0.0.1:8700"),
-        help=f"where the simulator is controlled (default: ${CONTROL_VARIABLE}, else %(default)s)",
+        help=f"the simulator's control address (default: ${CONTROL_VARIABLE}, else %(default)s)",
     )
 
     event = commands.add_parser("event", parents=[remote], help="announce an event")
     event.add_argument("event_type", choices=EVENT_TYPES, metavar="TYPE", help=", ".join(EVENT_TYPES))
-    event.add_argument("resources", nargs="+", metavar="VM", help="the machines that it hits")
+    event.add_argument("resources", nargs="+", metavar="VM", help="the VMs that it hits")
     event.add_argument("--notice", type=float, help="simulated seconds until NotBefore")
-    event.add_argument("--impact", type=float, help="simulated seconds that the machines are hit")
-    event.add_argument("--linger", type=float, help="simulated seconds from the start until it is no longer listed")
+    event.add_argument("--impact", type=float, help="simulated seconds of impact")
+    event.add_argument("--linger", type=float, help="simulated seconds from the start until it leaves the list")
     event.add_argument("--approval-delay", type=float, help="simulated seconds from an approval to the start")
     event.add_argument("--duration", type=int, help="DurationInSeconds: -1 unknown, 0 no impact expected")
     event.add_argument("--source", dest="event_source", choices=EVENT_SOURCES)
     event.add_argument("--description")
     event.add_argument("--event-id", help="a GUID of your choice")
-    event.add_argument("--started", action="store_const", const="Started", dest="status", help="it has started already")
-    event.add_argument(
-        "--becomes", choices=["Freeze", "Preempt"], help="what a Reboot or a recommendation turns out to be"
-    )
+    event.add_argument("--started", action="store_const", const="Started", dest="status", help="announce it as started")
+    event.add_argument("--becomes", choices=["Freeze", "Preempt"], help="what a Reboot or a recommendation turns into")
     event.set_defaults(run=_event)
 
-    withdraw = commands.add_parser("withdraw", parents=[remote], help="call off a scheduled event")
+    withdraw = commands.add_parser("withdraw", parents=[remote], help="withdraw a scheduled event")
     withdraw.add_argument("event_id")
     withdraw.set_defaults(run=_withdraw)
 
-    status = commands.add_parser("status", parents=[remote], help="who asked, what is going on, who is in rotation")
-    status.add_argument("--json", action="store_true", help="as the control API gives it")
+    status = commands.add_parser("status", parents=[remote], help="show polls, events, and which VMs are in rotation")
+    status.add_argument("--json", action="store_true", help="print the JSON of the control API")
     status.set_defaults(run=_status)
 
-    fault = commands.add_parser("fault", parents=[remote], help="make answers go wrong, or right again")
+    fault = commands.add_parser("fault", parents=[remote], help="inject or remove a fault of the metadata service")
     fault.add_argument("kind", choices=[*KINDS, "list", "remove", "clear"])
-    fault.add_argument("fault_id", nargs="?", help="with remove: which one")
-    fault.add_argument("--vm", default="*", help="whose requests (default: everybody's)")
-    fault.add_argument("--path", action="append", dest="paths", help="only paths that begin like this; may be repeated")
+    fault.add_argument("fault_id", nargs="?", help="with remove: the id of the fault")
+    fault.add_argument("--vm", default="*", help="only requests of this VM (default: all)")
+    fault.add_argument("--path", action="append", dest="paths", help="only paths with this prefix; may be repeated")
     fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
     fault.add_argument(
-        "--api-version", action="append", dest="api_versions", help="only requests for this version; may be repeated"
+        "--api-version",
+        action="append",
+        dest="api_versions",
+        help="only requests for this API version; may be repeated",
     )
     fault.add_argument("--status", type=int, help="HTTP status of the answer (kind status)")
     fault.add_argument("--body", help="body of the answer (kinds status, garbage)")
     fault.add_argument(
         "--header", action="append", dest="headers", metavar="NAME: VALUE", help="header of the answer (kind status)"
     )
-    fault.add_argument("--seconds", type=float, help="real length of a silence or a slow answer")
-    fault.add_argument("--bytes-per-second", type=float, help="pace of a slow answer")
-    fault.add_argument("--count", type=int, help="end after so many answers")
-    fault.add_argument("--applied", action="store_true", default=None, help="lose the answer, not the request")
-    fault.add_argument("--for", type=float, help="end after so many real seconds")
+    fault.add_argument("--seconds", type=float, help="real seconds of a silence or a slow answer")
+    fault.add_argument("--bytes-per-second", type=float, help="bytes per second of a slow answer")
+    fault.add_argument("--count", type=int, help="end after this many answers")
+    fault.add_argument("--applied", action="store_true", default=None, help="process the request, but lose the answer")
+    fault.add_argument("--for", type=float, help="end after this many real seconds")
     fault.set_defaults(run=_fault)
 
-    arm_fault = commands.add_parser("arm-fault", parents=[remote], help="the same for Resource Manager")
+    arm_fault = commands.add_parser("arm-fault", parents=[remote], help="inject or remove a fault of Resource Manager")
     arm_fault.add_argument("kind", choices=[*ARM_KINDS, "list", "remove", "clear"])
-    arm_fault.add_argument("fault_id", nargs="?", help="with remove: which one")
-    arm_fault.add_argument("--path", action="append", dest="paths", help="only paths like this (* is anything)")
+    arm_fault.add_argument("fault_id", nargs="?", help="with remove: the id of the fault")
+    arm_fault.add_argument(
+        "--path", action="append", dest="paths", help="only paths that match this (* stands for anything)"
+    )
     arm_fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
-    arm_fault.add_argument("--error", choices=ERRORS, help="which refusal (kind error)")
+    arm_fault.add_argument("--error", choices=ERRORS, help="the error to answer with (kind error)")
     arm_fault.add_argument("--retry-after", type=int, help="seconds (kind error)")
     arm_fault.add_argument("--outcome", choices=OUTCOMES, help="how the operation ends (kind operation)")
     arm_fault.add_argument("--code", help="code of the error (kinds error, operation)")
     arm_fault.add_argument("--message", help="message of the error (kinds error, operation)")
-    arm_fault.add_argument("--vm", action="append", dest="vms", help="which instance (kind stuck); may be repeated")
+    arm_fault.add_argument("--vm", action="append", dest="vms", help="the instance (kind stuck); may be repeated")
     arm_fault.add_argument("--status", type=int, help="HTTP status of the answer (kind status)")
     arm_fault.add_argument("--body", help="body of the answer (kinds status, garbage)")
     arm_fault.add_argument(
         "--header", action="append", dest="headers", metavar="NAME: VALUE", help="header of the answer (kind status)"
     )
-    arm_fault.add_argument("--seconds", type=float, help="real length of a silence or a slow answer")
-    arm_fault.add_argument("--bytes-per-second", type=float, help="pace of a slow answer")
-    arm_fault.add_argument("--count", type=int, help="end after so many requests")
-    arm_fault.add_argument("--applied", action="store_true", default=None, help="lose the answer, not the request")
-    arm_fault.add_argument("--for", type=float, help="end after so many real seconds")
+    arm_fault.add_argument("--seconds", type=float, help="real seconds of a silence or a slow answer")
+    arm_fault.add_argument("--bytes-per-second", type=float, help="bytes per second of a slow answer")
+    arm_fault.add_argument("--count", type=int, help="end after this many requests")
+    arm_fault.add_argument(
+        "--applied", action="store_true", default=None, help="process the request, but lose the answer"
+    )
+    arm_fault.add_argument("--for", type=float, help="end after this many real seconds")
     arm_fault.set_defaults(run=_arm_fault)
 
-    throwaway = commands.add_parser("certificate", help="make a throw-away certificate for arm.tls")
+    throwaway = commands.add_parser("certificate", help="make a self-signed certificate for arm.tls")
     throwaway.add_argument("directory", type=Path, help="where certificate.pem and private_key.pem are written")
     throwaway.set_defaults(run=_certificate)
 
-    advance = commands.add_parser("advance", parents=[remote], help="step a manual clock")
+    advance = commands.add_parser("advance", parents=[remote], help="advance a manual clock")
     advance.add_argument("seconds", type=float)
     advance.set_defaults(run=_advance)
 
     log = commands.add_parser("log", parents=[remote], help="what happened")
-    log.add_argument("--after", type=int, default=0, metavar="SEQ", help="only what came after this entry")
-    log.add_argument("--json", action="store_true", help="one JSON object a line")
+    log.add_argument("--after", type=int, default=0, metavar="SEQ", help="only entries after this one")
+    log.add_argument("--json", action="store_true", help="print one JSON object per line")
     log.set_defaults(run=_log)
     return parser
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulated time: as fast as the wall, N times faster, or stepped by hand.
+"""Simulated time: as fast as the wall, N times faster, or advanced by hand.
 
 Two kinds of instants occur. *Simulated* ones (epoch seconds) are what the world is driven by.
 *Wall* ones are what clients compare with their own clock: ``NotBefore`` and every time in the

@@ -133,7 +133,7 @@ def parse(raw: object, directory: Path | None = None) -> Config:
     clock = top.mapping("clock")
     speed, manual = clock.number("speed", 1.0, above=True), clock.flag("manual", False)
     if manual and clock.has("speed"):
-        clock.wrong("speed", "has no meaning for a manual clock, which moves only by advance")
+        clock.wrong("speed", "has no effect with a manual clock, which only advance moves")
     clock.close()
     control = top.mapping("control")
     control_address = control.address("address") or "127.0.0.1"
@@ -188,7 +188,7 @@ def _imds(fields: Fields) -> ImdsConfig:
     if config.identify_by == CLIENT:
         fields.required("address", "with identify_by: client, the one address to listen on")
     elif config.address is not None:
-        fields.wrong("address", "has a meaning with identify_by: client only: each VM has its own address")
+        fields.wrong("address", "has an effect only with identify_by: client: otherwise each VM has its own address")
     fields.close()
     return config
 
@@ -226,7 +226,7 @@ def _balancers(
     balancers: dict[str, BalancerConfig] = {}
     for number, item in enumerate(top.items("load_balancers")):
         fields = Fields(item, f"load_balancers[{number}]", top.mistakes)
-        fields.required("name", "how status calls it")
+        fields.required("name", "its name in status")
         name = fields.text("name", "") or ""
         if name in balancers:
             fields.wrong("name", f"{name!r} is the name of two load balancers")
@@ -297,7 +297,7 @@ def _members(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[MemberConfig,
             if name not in vms:
                 fields.wrong("vm", f"{name!r} is not the name of a VM")
             elif name in members:
-                fields.wrong("vm", f"{name!r} is a member already")
+                fields.wrong("vm", f"{name!r} is already a member")
             else:
                 members[name] = MemberConfig(name, address or vms[name].address, port)
     return tuple(members.values())

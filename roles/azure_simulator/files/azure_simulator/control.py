@@ -200,7 +200,7 @@ class _Control:
     async def advance(self, request: web.Request) -> web.Response:
         mistakes: list[str] = []
         fields = Fields(await _body(request), "", mistakes)
-        fields.required("seconds", "how many simulated seconds to go on")
+        fields.required("seconds", "the simulated seconds to advance")
         seconds = fields.number("seconds", 0.0)
         fields.close()
         if mistakes:

@@ -112,7 +112,7 @@ def read_fault(raw: object, path: str, mistakes: list[str], vms: Container[str])
     )
     for key, kinds in _MEANT_FOR.items():
         if fields.raw(key) is not None and kind not in kinds:
-            fields.wrong(key, f"has no meaning for the kind {kind}, only for {', '.join(kinds)}")
+            fields.wrong(key, f"has no effect with the kind {kind}, only for {', '.join(kinds)}")
     if plan.seconds is not None and plan.bytes_per_second is not None:
         fields.wrong("seconds", "give either it or bytes_per_second")
     fields.close()

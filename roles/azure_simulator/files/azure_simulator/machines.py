@@ -78,7 +78,7 @@ def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, V
     for number, item in enumerate(top.items("vms")):
         fields = Fields(item, f"vms[{number}]", top.mistakes)
         fields.required("name", "the VM's name, as in Resources")
-        fields.required("address", "the IP address that says which VM asks")
+        fields.required("address", "the IP address by which the simulator recognises the VM")
         names = expand(fields, "name")
         in_range = any(position is not None for _name, position in names)
         addresses = _addresses(fields, len(names), in_range)
@@ -88,7 +88,7 @@ def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, V
             continue
         for key in ("vm_id", "client_id", "computer_name"):
             if in_range and fields.has(key):
-                fields.wrong(key, "is one value for a range of VMs: leave it out")
+                fields.wrong(key, "is one value for a range of VMs: omit it")
         common = {
             key: fields.text(key, VmConfig._field_defaults[key])
             for key in (
@@ -124,7 +124,7 @@ def read_vms(top: Fields, seed: int, subscription_id: str | None) -> dict[str, V
             places.add(place)
             address = addresses[position] if addresses else ""
             if address and address in spoken_for:
-                fields.wrong("address", f"{address!r} already says that {spoken_for[address]} asks")
+                fields.wrong("address", f"{address!r} already identifies {spoken_for[address]}")
             spoken_for.setdefault(address, handle)
             chance = random.Random(f"{seed}/vm/{handle}")
             vm = VmConfig(

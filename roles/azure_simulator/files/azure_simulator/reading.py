@@ -211,7 +211,7 @@ def address_mistake(value: str) -> str | None:
     except ValueError:
         return f"{value!r} is not an IP address"
     if address.is_unspecified:
-        return f"{value!r} would serve every network of this machine: name one address"
+        return f"{value!r} would listen on every network of this machine: give one address"
     return None
 
 

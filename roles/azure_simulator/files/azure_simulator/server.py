@@ -205,7 +205,7 @@ class Server:
     def advance(self, seconds: float) -> float:
         """Step a manual clock; returns the instant reached. Raises Refused for a clock that runs by itself."""
         if not isinstance(self.clock, ManualClock):
-            raise Refused("the clock runs by itself: set clock.manual to true to step it")
+            raise Refused("the clock runs by itself: set clock.manual to true to advance it")
         self.clock.move_to(self.clock.now() + seconds)
         return self.world.sync()
 

@@ -15,7 +15,7 @@ _LOG_SHOWN = 15
 def render(status: Mapping[str, Any]) -> str:
     """Machines, events, balancers, faults and the latest happenings, each as a table."""
     now = status["now"]
-    pace = "stepped by hand" if status["manual"] else f"{status['speed']:g} times as fast as real time"
+    pace = "advanced by hand" if status["manual"] else f"{status['speed']:g} times as fast as real time"
     blocks = [f"{_stamp(now)}  ({pace})", _vms(status, now)]
     if status["events"]:
         blocks.append(_events(status, now))

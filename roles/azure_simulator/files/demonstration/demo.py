@@ -428,23 +428,23 @@ class Demo:
 
     def _remove_directory(self) -> None:
         if self.keep_directory:
-            print(f"What was written down is in {self._directory}", file=sys.stderr)
+            print(f"The records are in {self._directory}", file=sys.stderr)
         else:
             shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def _tell_service(entry: dict[str, Any]) -> tuple[str, str, str] | None:
     told = {
-        "draining": ("drains: the balancer's probe is told 503", "yellow"),
-        "ready": ("drains no more", ""),
+        "draining": ("drains: answers the balancer's probe with 503", "yellow"),
+        "ready": ("ends its drain", ""),
         "started": ("web server started", ""),
-        "stopped": ("web server stopped, having finished its work", ""),
+        "stopped": ("web server stopped after its last request", ""),
         "killed": ("web server killed", "red"),
         "frozen": ("web server paused", "red"),
-        "thawed": ("web server goes on", ""),
+        "thawed": ("web server resumed", ""),
     }[entry["what"]]
     if entry.get("by") == "HAProxy" and entry["what"] == "draining":
-        told = ("drains: HAProxy sends it nothing new", "yellow")
+        told = ("drains: HAProxy sends it no new requests", "yellow")
     return entry["vm"], *told
 
 
@@ -586,7 +586,7 @@ def run(
         except FAILURES as error:
             found.append(str(error))
         for complaint in found:
-            print(paint(f"NOT AS IT SHOULD BE: {complaint}", "red"))
+            print(paint(f"PROBLEM: {complaint}", "red"))
         if found and handler:
             slower = max(1, int(speed) // 2)
             print(
@@ -601,24 +601,28 @@ def main() -> int:
     """Read the command line and run."""
     names = [maintenance.event_type.lower() for wave in WAVES for maintenance in wave]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--handler", choices=["on", "off"], default="on", help="with us, or without (default: on)")
+    parser.add_argument(
+        "--handler", choices=["on", "off"], default="on", help="with this collection, or without (default: on)"
+    )
     parser.add_argument(
         "--balancer",
         choices=["azure", "haproxy"],
         default="azure",
         help="what clients ask: a load balancer of Azure's, or a real HAProxy (default: azure)",
     )
-    parser.add_argument("--only", choices=names, action="append", help="of the maintenance, just this (repeatable)")
+    parser.add_argument("--only", choices=names, action="append", help="only maintenance of this type (repeatable)")
     parser.add_argument(
         "--speed",
         type=float,
         help=f"how many times faster than a real one Azure's clock runs (default: {SPEED:g}, less on a busy machine)",
     )
-    parser.add_argument("--output", type=Path, help="a file to which it is written what happens (default: printed)")
-    parser.add_argument("--watch", action="store_true", help="say where a browser shows it live")
-    parser.add_argument("--picture", type=Path, help="a file to which the run is drawn, as an animated SVG")
-    parser.add_argument("--like", type=Path, help="without a handler: the record of a run, to announce at its times")
-    parser.add_argument("--record", type=Path, help="a file to which the run is written down, for picture.py")
+    parser.add_argument("--output", type=Path, help="a file for the log (default: standard output)")
+    parser.add_argument("--watch", action="store_true", help="print the address of the live page")
+    parser.add_argument("--picture", type=Path, help="a file for a picture of the run, an animated SVG")
+    parser.add_argument(
+        "--like", type=Path, help="without a handler: the record of a run, whose announcements are repeated"
+    )
+    parser.add_argument("--record", type=Path, help="a file for the record of the run, for picture.py")
     options = parser.parse_args()
     if options.speed is not None and not 1 <= options.speed <= 100:
         parser.error(f"--speed {options.speed:g}: give a number from 1 to 100")

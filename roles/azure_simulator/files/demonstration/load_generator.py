@@ -222,13 +222,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", required=True, help="ADDRESS:PORT of the service")
     parser.add_argument("--short-rate", type=float, default=25.0, help="requests a second on connections of their own")
-    parser.add_argument("--kept-rate", type=float, default=25.0, help="requests a second on connections that are kept")
+    parser.add_argument(
+        "--kept-rate", type=float, default=25.0, help="requests a second on connections that are kept open"
+    )
     parser.add_argument("--clients", type=int, default=8, help="how many keep theirs")
-    parser.add_argument("--timeout", type=float, default=2.0, help="seconds of its own after which a request is lost")
+    parser.add_argument("--timeout", type=float, default=2.0, help="seconds after which a request counts as lost")
     parser.add_argument(
         "--answer",
         type=lambda text: re.compile(text.encode()),
-        help="regular expression of what is answered; without it anything will do",
+        help="regular expression that answers must match (default: any answer)",
     )
     parser.add_argument("--journal", required=True, type=Path, help="file of JSON lines to append to")
     asyncio.run(_run(parser.parse_args()))

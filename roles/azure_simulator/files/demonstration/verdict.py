@@ -17,7 +17,7 @@ def complaints(story: Story, minimum_in_service: int) -> list[str]:
     found = []
     sent, lost, _reasons = totals(story)
     if not sum(sent.values()):
-        found.append("no request was sent, so nothing is known")
+        found.append("no request was sent, so there is no result")
     if sum(lost.values()):
         found.append(f"{sum(lost.values())} requests were lost")
     for event in story.events:
@@ -29,9 +29,9 @@ def complaints(story: Story, minimum_in_service: int) -> list[str]:
         elif len(event["approvals"]) > 1:
             found.append(f"{name}: was approved {len(event['approvals'])} times")
         elif event["approvals"][0]["vm"] not in event["resources"]:
-            found.append(f"{name}: was approved by {event['approvals'][0]['vm']}, whom it does not hit")
+            found.append(f"{name}: was approved by {event['approvals'][0]['vm']}, which it does not hit")
         elif event["notice_left_at_approval"] is None:
-            found.append(f"{name}: was approved when it had begun by itself")
+            found.append(f"{name}: was approved after it had started by itself")
     for way in passages(story):
         found += [f"{way.vm}: {what} ({way.event['event_type']})" for what in _complaints_about(way, story.begin)]
     fewest = fewest_in_rotation(story)
@@ -46,7 +46,7 @@ def _complaints_about(way: Passage, begin: float) -> list[str]:
     if way.out is None or way.out > impact:
         found.append("was in rotation when the impact began")
     if way.event["event_type"] != FROZEN_ONLY and (way.stop is None or way.stop > impact):
-        found.append("was not stopped in order before the impact")
+        found.append("was not stopped gracefully before the impact")
     if way.approve is not None and way.stop is not None and way.stop > way.approve:
         found.append("was approved before it had stopped")
     if way.event["event_type"] == "Terminate":

@@ -85,13 +85,13 @@ async def serve(options: argparse.Namespace) -> None:
 def main() -> None:
     """Serve until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vm", required=True, help="name of the VM that it plays")
+    parser.add_argument("--vm", required=True, help="name of the simulated VM")
     parser.add_argument("--address", required=True, help="where to listen")
     parser.add_argument("--port", required=True, type=int, help="where to listen")
     parser.add_argument("--work", required=True, type=float, help="seconds an answer takes, on average")
-    parser.add_argument("--marker", required=True, type=Path, help="file whose presence means: drain")
+    parser.add_argument("--marker", required=True, type=Path, help="file whose existence means: drain")
     parser.add_argument("--journal", required=True, type=Path, help="file of JSON lines to append to")
-    parser.add_argument("--pid-file", required=True, type=Path, help="file that takes its pid once it listens")
+    parser.add_argument("--pid-file", required=True, type=Path, help="file for its pid, written when it listens")
     options = parser.parse_args()
     asyncio.run(serve(options))
 

@@ -153,7 +153,7 @@ def test_given_minutes_when_schedules_are_made_then_each_template_for_a_whole_fl
     ]
     assert [one["unified_job_template"] for one in make_schedules(TEMPLATES, site)] == ["A: Handle maintenance"]
     assert make_schedules(TEMPLATES, site, only=["plan"]) == make_schedules(TEMPLATES, SITE) == []
-    with pytest.raises(SetupError, match="controller_setup_every_minutes is 90: it has to be from 1 to 60"):
+    with pytest.raises(SetupError, match="controller_setup_every_minutes is 90: it must be from 1 to 60"):
         make_schedules(TEMPLATES, site._replace(every_minutes=90))
 
 
@@ -194,5 +194,5 @@ def test_given_two_groups_of_one_name_when_templates_are_made_then_the_name_is_t
 
 
 def test_given_a_misspelt_template_when_it_is_asked_for_then_the_right_one_is_told() -> None:
-    with pytest.raises(SetupError, match="controller_setup_only: drian is no job template: did you mean drain"):
+    with pytest.raises(SetupError, match="controller_setup_only: drian is not a job template: did you mean drain"):
         make_job_templates(TEMPLATES, SITE, only=["drian"])

@@ -213,7 +213,7 @@ def test_given_a_busy_fleet_when_status_is_read_by_a_person_then_it_tells_the_st
     def row(beginning: str) -> str:
         return next(row for row in rows if row.startswith(beginning))
 
-    assert "stepped by hand" in rows[0]
+    assert "advanced by hand" in rows[0]
     assert row("web_0 ") == "web_0 frozen delivered never 0 0 front: OUT"
     assert row("web_1 ").startswith("web_1 running delivered 0s ago 1 2")
     assert "Reboot -> Freeze web_0 Started" in row(done["event_id"])

@@ -83,10 +83,13 @@ def test_given_a_scale_set_when_a_name_is_uniform_or_flexible_then_the_machine_i
         ({}, "vms: name at least one VM"),
         ({"vms": "a"}, "vms: 'a' is not a list"),
         ({"vms": [{"address": "127.0.0.1"}]}, "vms[0].name: is missing: the VM's name, as in Resources"),
-        ({"vms": [{"name": "a"}]}, "vms[0].address: is missing: the IP address that says which VM asks"),
+        (
+            {"vms": [{"name": "a"}]},
+            "vms[0].address: is missing: the IP address by which the simulator recognises the VM",
+        ),
         ({"vms": [{"name": 7, "address": "127.0.0.1"}]}, "vms[0].name: 7 is not a text"),
         ({"vms": [{**VM, "address": "127.0.0.300"}]}, "vms[0].address: '127.0.0.300' is not an IP address"),
-        ({"vms": [{**VM, "address": "0.0.0.0"}]}, "vms[0].address: '0.0.0.0' would serve every network"),
+        ({"vms": [{**VM, "address": "0.0.0.0"}]}, "vms[0].address: '0.0.0.0' would listen on every network"),
         (
             {"vms": [{**VM, "address": "127.0.0.0/24"}]},
             "vms[0].address: '127.0.0.0/24' is a network, but 'a' is one VM",
@@ -106,7 +109,7 @@ def test_given_a_scale_set_when_a_name_is_uniform_or_flexible_then_the_machine_i
             "vms[0].name: 'a{0..99999}' names 100000 things",
         ),
         ({"vms": [VM, {"name": "A", "address": "127.0.0.2"}]}, "vms[1].name: 'A' is the name of two VMs"),
-        ({"vms": [VM, {**VM, "name": "b"}]}, "vms[1].address: '127.0.0.11' already says that a asks"),
+        ({"vms": [VM, {**VM, "name": "b"}]}, "vms[1].address: '127.0.0.11' already identifies a"),
         ({"vms": [{**VM, "vm_id": "x"}]}, "vms[0].vm_id: 'x' is not a GUID"),
         ({"vms": [{**VM, "zone": 1}]}, "vms[0].zone: 1 is not a text (quote it"),
         ({"vms": [{**VM, "os_type": "BeOS"}]}, "vms[0].os_type: 'BeOS' is not one of Linux, Windows"),
@@ -121,11 +124,11 @@ def test_given_a_scale_set_when_a_name_is_uniform_or_flexible_then_the_machine_i
         ({"vms": [VM], "clock": {"speed": 0}}, "clock.speed: 0 must be more than 0"),
         ({"vms": [VM], "clock": {"speed": float("nan")}}, "clock.speed: nan is not a number"),
         ({"vms": [VM], "clock": {"speed": True}}, "clock.speed: True is not a number"),
-        ({"vms": [VM], "clock": {"speed": 2, "manual": True}}, "clock.speed: has no meaning for a manual clock"),
+        ({"vms": [VM], "clock": {"speed": 2, "manual": True}}, "clock.speed: has no effect with a manual clock"),
         ({"vms": [VM], "control": {"port": 65536}}, "control.port: 65536 must lie between 0 and 65535"),
-        ({"vms": [VM], "control": {"address": "::"}}, "control.address: '::' would serve every network"),
+        ({"vms": [VM], "control": {"address": "::"}}, "control.address: '::' would listen on every network"),
         ({"vms": [VM], "imds": {"identify_by": "client"}}, "imds.address: is missing: with identify_by: client"),
-        ({"vms": [VM], "imds": {"address": "127.0.0.1"}}, "imds.address: has a meaning with identify_by: client only"),
+        ({"vms": [VM], "imds": {"address": "127.0.0.1"}}, "imds.address: has an effect only with identify_by: client"),
         ({"vms": [VM], "imds": {"rate_limit": 0}}, "imds.rate_limit: 0 must lie between 1 and"),
         ({"vms": [VM], "defaults": {"Resize": {}}}, "defaults.Resize: is not an option here"),
         ({"vms": [VM], "defaults": {"Freeze": {"notice": -1}}}, "defaults.Freeze.notice: -1 must be at least 0"),
@@ -140,7 +143,7 @@ def test_given_a_scale_set_when_a_name_is_uniform_or_flexible_then_the_machine_i
         ),
         (
             {"vms": [VM], "load_balancers": [{"name": "x", "listen": "0.0.0.0:80"}]},
-            "load_balancers[0].listen: '0.0.0.0' would serve every network",
+            "load_balancers[0].listen: '0.0.0.0' would listen on every network",
         ),
         (
             {
@@ -167,7 +170,7 @@ def test_given_a_scale_set_when_a_name_is_uniform_or_flexible_then_the_machine_i
         ({"vms": [VM], "faults": [{"vm": "b", "kind": "reset"}]}, "faults[0].vm: 'b' is not the name of a VM"),
         (
             {"vms": [VM], "faults": [{"vm": "a", "kind": "slow", "body": "x"}]},
-            "faults[0].body: has no meaning for the kind",
+            "faults[0].body: has no effect with the kind",
         ),
     ],
 )

@@ -237,10 +237,10 @@ def test_given_requests_when_they_were_hit_then_the_log_says_by_what(simulate: S
         ({"vm": "x", "kind": "reset"}, "vm: 'x' is not the name of a VM"),
         ({"vm": "*", "kind": "explode"}, "kind: 'explode' is not one of status, silence"),
         ({"vm": "*", "kind": "status", "status": 99}, "status: 99 must lie between 200 and 599"),
-        ({"vm": "*", "kind": "reset", "status": 500}, "status: has no meaning for the kind reset, only for status"),
+        ({"vm": "*", "kind": "reset", "status": 500}, "status: has no effect with the kind reset, only for status"),
         (
             {"vm": "*", "kind": "reset", "body": "x"},
-            "body: has no meaning for the kind reset, only for status, garbage",
+            "body: has no effect with the kind reset, only for status, garbage",
         ),
         ({"vm": "*", "kind": "status", "body": 7}, "body: 7 is neither a text nor JSON"),
         (

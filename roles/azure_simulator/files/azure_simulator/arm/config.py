@@ -335,7 +335,7 @@ def _clients(parent: Fields, directory: Path) -> tuple[ClientConfig, ...]:
         if (client.federated_issuer is None) != (client.federated_subject is None):
             fields.wrong("federated", "needs both issuer and subject")
         if not (client.secret or client.thumbprints or client.federated_issuer):
-            fields.wrong("secret", "give it, certificate or federated: how does this client sign in?")
+            fields.wrong("secret", "set secret, certificate or federated, for this client to sign in")
         fields.close()
         clients[client.client_id] = client
     return tuple(clients.values())
@@ -476,7 +476,7 @@ def _windows(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[WindowConfig,
         for vm in sorted(set(names) - set(vms)):
             fields.wrong("vms", f"{vm!r} is not the name of a VM")
         for vm in sorted(set(names) & taken):
-            fields.wrong("vms", f"{vm!r} has a window already")
+            fields.wrong("vms", f"{vm!r} already has a window")
         taken |= set(names)
         windows.append(
             WindowConfig(
@@ -551,7 +551,7 @@ def _role_assignments(parent: Fields) -> tuple[RoleConfig, ...]:
     for number, item in enumerate(parent.items("role_assignments")):
         fields = Fields(item, f"{parent.path}.role_assignments[{number}]", parent.mistakes)
         fields.required("role", "the id of a role's definition")
-        fields.required("principal_id", "the id of whoever has it")
+        fields.required("principal_id", "the id of the principal that has it")
         fields.required("scope", "the id of a subscription, a resource group or a resource")
         roles.append(
             RoleConfig(

@@ -196,7 +196,7 @@ def read_fault(raw: object, path: str, mistakes: list[str], vms: Container[str])
         fields.required("vms", "the names of the instances that never get the latest model")
     for key, kinds in _MEANT_FOR.items():
         if fields.raw(key) is not None and kind not in kinds:
-            fields.wrong(key, f"has no meaning for the kind {kind}, only for {', '.join(kinds)}")
+            fields.wrong(key, f"has no effect with the kind {kind}, only for {', '.join(kinds)}")
     fields.close()
     return plan
 

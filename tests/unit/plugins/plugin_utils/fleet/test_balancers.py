@@ -147,7 +147,7 @@ def test_given_a_server_that_no_balancer_has_in_service_then_its_host_is_down_un
 
 
 BALANCES = (
-    "it balances for a, b, and nothing says how it leaves rotation itself: set load_balancer_removal_methods for it, to"
+    "it is a balancer for a, b, and its own balancer is not configured: set load_balancer_removal_methods for it, to"
     " [command] for example, or leave it out of handle_events_hosts"
 )
 

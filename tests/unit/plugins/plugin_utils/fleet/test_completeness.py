@@ -26,7 +26,7 @@ def test_given_servers_that_are_no_hosts_of_the_run_then_it_is_refused_and_they_
 
     said = refusal(host("web1", beside=others), host("web2", beside=others), host("app1", "backend app"))
 
-    assert said.startswith("backend web: the run has 2 of its 6 hosts, and not web3, web4, web5 and 1 more. Nobody")
+    assert said.startswith("backend web: the run has 2 of its 6 hosts, and not web3, web4, web5 and 1 more. The run")
     assert "set handle_events_expected_hosts" in said
 
 
@@ -56,12 +56,12 @@ def test_given_two_numbers_for_one_group_then_both_are_named() -> None:
 
 
 def test_given_what_may_be_the_reason_then_it_is_told_as_well() -> None:
-    with pytest.raises(PlanError, match=r"that there are\. web2: HAProxy on lb1 has no server web2"):
+    with pytest.raises(PlanError, match=r"its number of hosts\. web2: HAProxy on lb1 has no server web2"):
         check_complete([host("web1", beside=("w2",))], ["web2: HAProxy on lb1 has no server web2"])
 
 
 def test_given_a_number_below_0_then_it_is_refused() -> None:
-    assert refusal(host("web1", expected=-1)) == "handle_events_expected_hosts: -1 on web1: it has to be 0 or more"
+    assert refusal(host("web1", expected=-1)) == "handle_events_expected_hosts: -1 on web1: it must be 0 or more"
 
 
 def test_given_complete_groups_then_nothing_is_said() -> None:

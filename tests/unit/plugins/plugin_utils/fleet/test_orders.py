@@ -141,7 +141,7 @@ def test_given_a_host_that_has_left_the_play_when_it_reports_nothing_new_then_it
 
     assert report.is_cut_short
     assert (orders, run.is_over) == ([], True)
-    assert "its batch did not run, or was cut short" in run.report().by_host["h0"][0]
+    assert "its batch did not run, or was interrupted" in run.report().by_host["h0"][0]
 
 
 @pytest.mark.parametrize(

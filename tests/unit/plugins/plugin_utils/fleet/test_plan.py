@@ -502,7 +502,7 @@ def test_given_a_batch_then_those_are_in_it_that_are_hit_or_to_be_put_back_and_o
 
     assert plan.batches == [["h0", "h1"]]
     assert plan.hosts["h1"].events == ()
-    assert plan.passed_over == {"h2": "nothing is ahead any more", "h3": "a freeze of 3 s is tolerated"}
+    assert plan.passed_over == {"h2": "no event is pending any more", "h3": "a freeze of 3 s is tolerated"}
     assert plan.unanswered == ["h4"]
 
 
@@ -989,9 +989,9 @@ def test_given_two_hosts_that_say_to_be_one_vm_then_both_are_held_back_and_the_o
 
     assert plan.batches == [["h2"]]
     assert list(plan.held) == ["h0", "h1"]
-    assert {why.partition(" in Azure")[0] for why in plan.held.values()} == {
-        "h0 and h1 are both the VM WEB_0",
-        "h0 and h1 are both the VM web_0",
+    assert {why.partition(": ")[0] for why in plan.held.values()} == {
+        "h0 and h1 both report to be the VM WEB_0",
+        "h0 and h1 both report to be the VM web_0",
     }
     assert approvals(plan, ["h0", "h1", "h2"]) == {"h2": ["Freeze-vm_2"]}
     assert plan.groups == ("all: 3 of 3 in service, 2 must stay",)
@@ -1269,7 +1269,7 @@ def test_given_a_shared_event_that_was_tried_in_vain_lately_then_its_hosts_stay_
 
     assert plan.batches == []
     reason = (
-        "its hosts were taken out in vain 300 s ago, because of h1: web did not stop: tried again in 1500 s, or at once"
+        "its hosts were drained in vain 300 s ago, because of h1: web did not stop: next attempt in 1500 s, or at once"
         " with handle_events_retry_after=0"
     )
     assert plan.passed_over == {"h0": reason, "h1": reason}

@@ -166,7 +166,7 @@ def test_given_nothing_ahead_then_the_host_goes_back_at_once(now: float) -> None
 
     state = begin_watch(host_plan, [], False, Policy(), now)
 
-    assert (state["over"], state["restore"], state["outcome"]) == (True, True, "nothing is ahead any more")
+    assert (state["over"], state["restore"], state["outcome"]) == (True, True, "no event is pending any more")
 
 
 def test_given_an_event_that_does_not_end_then_the_wait_gives_up_after_its_start_and_the_timeout(
@@ -190,7 +190,7 @@ def test_given_an_approved_event_when_the_host_does_not_answer_any_more_then_its
     lost = watch(state, SILENCE, policy, now + 150, 5)
 
     assert (lost["gave_up"], lost["over"]) == (True, False)
-    assert lost["outcome"] == "has not answered for 100 s, left as it is: run again"
+    assert lost["outcome"] == "has not answered for 100 s, the host keeps its state: run again"
 
 
 def test_given_a_host_that_answers_again_when_it_falls_silent_then_its_silence_is_counted_anew(
@@ -222,7 +222,7 @@ def test_given_a_deletion_that_was_approved_and_is_gone_without_having_been_seen
     state = look(first, now + 10)
 
     assert (state["over"], state["restore"]) == (True, False)
-    assert state["outcome"] == "no longer listed, and may have been carried out: left out"
+    assert state["outcome"] == "no longer listed, and may have happened: kept out of rotation"
 
 
 def test_given_a_deletion_that_is_gone_once_its_time_had_come_then_the_host_stays_out(
@@ -265,7 +265,9 @@ def test_given_a_host_that_is_not_reached_when_given_up_then_it_is_said_why_and_
 
     outcome = watch(state, SILENCE, policy, now + 100, 5, why)["outcome"]
 
-    assert outcome.startswith("has not answered for 100 s, left as it is: run again (%s; it is up and refuses" % why)
+    assert outcome.startswith(
+        "has not answered for 100 s, the host keeps its state: run again (%s; it is up and refuses" % why
+    )
 
 
 def test_given_a_host_that_waits_when_described_then_it_says_for_what_since_when_and_how_long_at_most(

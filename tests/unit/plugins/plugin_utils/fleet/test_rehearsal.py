@@ -214,11 +214,11 @@ def test_given_a_handler_that_does_all_well_when_judged_then_it_has_passed_and_t
         ),
         (
             {"approvals": [{"vm": "VM_10", "at": BEGIN + 4, "repeated": False}]},
-            "VM_10 approved it, which it does not hit",
+            "VM_10 approved it, although the event does not hit it",
         ),
         (
             {"resources": ["disk_0"], "approvals": [{"vm": "dis\u212a_0", "at": BEGIN + 4, "repeated": False}]},
-            "dis\u212a_0 approved it, which it does not hit",
+            "dis\u212a_0 approved it, although the event does not hit it",
         ),
         ({"ended": None}, "the event was not over in time"),
     ],
@@ -295,8 +295,8 @@ def test_given_an_event_to_be_ignored_when_judged_then_anything_done_is_a_failur
 
     assert verdict(record(approvals=[]), ignored, "ignored")["passed"]
     assert verdict(expected="ignored")["failures"] == [
-        "VM_0 approved it, and was to leave it alone",
-        "web1: it was prepared, and was to be left alone",
+        "VM_0 approved it, although it should leave it alone",
+        "web1: it was prepared, although it should be left alone",
     ]
 
 

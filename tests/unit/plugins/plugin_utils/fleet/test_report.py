@@ -152,18 +152,18 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
     assert told.lines == [
         "web0: Reboot E0: ready; approved with 871 s of notice left; over; restored",
         "web1: Reboot E1: not approved: it has changed; FAILED: no stop; FAILED: still not over",
-        "web2: Reboot E2: FAILED: lost on the way: it may still be out of rotation. Run again",
+        "web2: Reboot E2: FAILED: the run lost this host: it may still be out of rotation. Run again",
         "web3: no event: FAILED: no answer",
     ]
     assert told.failures == [
         "web1: no stop",
         "web1: still not over",
-        "web2: lost on the way: it may still be out of rotation. Run again",
+        "web2: the run lost this host: it may still be out of rotation. Run again",
         "web3: no answer",
     ]
     assert told.by_host == {
         "web1": ["no stop", "still not over"],
-        "web2": ["lost on the way: it may still be out of rotation. Run again"],
+        "web2": ["the run lost this host: it may still be out of rotation. Run again"],
         "web3": ["no answer"],
     }
     assert told.hosts["web0"] == {
@@ -275,7 +275,7 @@ def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_
         (Result(outcome="over", is_to_return=True), True),
         (Result(outcome="over", is_to_return=True, restored=True), False),
         (Result(outcome="over", is_to_return=True, stays_out="by hand"), False),
-        (Result(outcome="no longer listed after it had started: left out"), False),
+        (Result(outcome="no longer listed after it started: kept out of rotation"), False),
         (Result(steps=("left alone: it is leased",), left_alone=True), False),
     ],
 )
@@ -287,4 +287,4 @@ def test_given_a_planned_host_when_its_maintenance_came_to_no_end_then_it_fails_
     told = describe_results(plan, {"web1": result})
 
     assert bool(told.failures) == fails
-    assert all("was cut short, as by meta: end_play in a task of your own" in text for text in told.failures)
+    assert all("was interrupted, for example by meta: end_play in your own" in text for text in told.failures)

@@ -106,7 +106,7 @@ def test_given_a_step_that_failed_when_drawn_then_it_is_named_with_its_error_and
     assert "drain: lb: exit status 1" in page.texts["td"]
     assert "web1: a step failed: drain: lb: exit status 1" in page.texts["li"]
     assert any("Run the command of the step by hand" in item for item in page.texts["li"])
-    assert any("`foghorn-agent explain` says who may approve" in item for item in page.texts["li"])
+    assert any("`foghorn-agent explain` shows who may approve" in item for item in page.texts["li"])
     assert page.texts["p"][0].startswith("Failed: ")
     assert "failed" in page.classes
 

@@ -428,7 +428,7 @@ def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back(event:
 @pytest.mark.parametrize(
     ("later", "failures", "steps"),
     [
-        (0.0, (), ("left alone: nothing is ahead any more",)),
+        (0.0, (), ("left alone: no event is pending any more",)),
         (9000.0, ("hit while in service: Reboot e1, which was to start at",), ()),
     ],
 )
@@ -594,7 +594,7 @@ def test_given_a_turn_that_was_cut_short_when_the_next_begins_then_its_hosts_cou
     assert [(order.host, order.do) for order in still_leased(run)] == [("h0", Step.RELEASE)]
     run, orders = advance(run, [], now)
     assert [(order.host, order.do) for order in orders] == [("h1", Step.ASK)]
-    assert "cut short" in run.report().by_host["h0"][0]
+    assert "was interrupted" in run.report().by_host["h0"][0]
 
 
 def test_given_a_host_that_is_back_before_others_begin_to_wait_then_these_are_asked_and_taken_at_once(

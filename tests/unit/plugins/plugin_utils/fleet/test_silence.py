@@ -60,6 +60,6 @@ def test_given_a_failure_to_connect_then_its_step_is_told_with_the_last_words_an
     assert explain("Read the events: " + CHANGED) == (
         "Read the events: Failed to connect to the host via ssh: Host key for [10.0.0.4]:2222 has changed and you have"
         " requested strict checking. Host key verification failed.; another machine answers there, or this one has a"
-        " new host key, as after a redeployment: see which it is, then ssh-keygen -R '[10.0.0.4]:2222'"
+        " new host key, as after a redeployment: find out which, then ssh-keygen -R '[10.0.0.4]:2222'"
     )
     assert explain("Stop it: cannot write: Permission denied") == "Stop it: cannot write: Permission denied"

@@ -47,12 +47,12 @@ def test_given_a_host_whose_event_is_listed_then_it_is_said_what_it_waits_for_an
 @pytest.mark.parametrize(
     ("answer", "waits"),
     [
-        ({"events": []}, "a run that restores it: no event is listed for it any more"),
+        ({"events": []}, "a run that restores it: its event is no longer listed"),
         (
             {"msg": "timed out"},
-            "nobody knows what: its metadata service did not say which events are listed: timed out",
+            "unknown: its metadata service did not list its events: timed out",
         ),
-        ({}, "nobody knows what: its metadata service did not say which events are listed: it was not asked"),
+        ({}, "unknown: its metadata service did not list its events: it was not asked"),
     ],
 )
 def test_given_a_host_of_which_no_event_is_known_then_that_is_said(answer: dict[str, Any], waits: str) -> None:
@@ -64,7 +64,7 @@ def test_given_a_host_of_which_no_event_is_known_then_that_is_said(answer: dict[
 def test_given_a_host_that_may_be_about_to_be_deleted_then_that_is_what_it_waits_for() -> None:
     lines = status(found(handle_events=claim(is_final=True)))
 
-    assert lines[1].startswith("web1: waits for: its deletion is no longer listed: it is restored once it has booted")
+    assert lines[1].startswith("web1: waits for: its deletion is no longer listed: it is restored when it boots")
 
 
 def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
@@ -73,7 +73,7 @@ def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
     lines = status(out, answer={"events": [REBOOT]})
 
     assert lines[:2] == [OUT, LEASED]
-    assert lines[-1] == "web1: next: nothing: that run is at work on this controller"
+    assert lines[-1] == "web1: next: nothing: that run is working on this controller"
 
 
 def test_given_a_lease_of_a_run_elsewhere_then_it_is_said_when_to_go_on_and_how_to_go_on_now() -> None:
@@ -96,21 +96,21 @@ def test_given_hosts_that_others_want_out_then_each_gets_the_command_that_puts_i
 def test_given_an_agent_that_has_it_out_then_its_history_tells_more() -> None:
     assert status(found(), agent={"in_rotation": False, "events": [{"event_id": "B"}]}) == [
         "web1: out, its agent says: B",
-        "web1: next: nothing, its agent restores it; foghorn-agent history, on it, says how far it is",
+        "web1: next: nothing, its agent restores it; foghorn-agent history, on it, shows the progress",
     ]
 
 
 def test_given_traces_of_somebody_else_then_they_are_named() -> None:
     assert status(found() | {"present": ["/var/out", "/other"]}, traces=["/var/out"]) == [
-        "web1: out, by somebody else: /var/out is there",
-        "web1: next: find out who made /var/out, and have them restore it",
+        "web1: out, taken out by somebody else: /var/out exists",
+        "web1: next: find out who created /var/out, and ask them to restore it",
     ]
 
 
 def test_given_attempts_in_vain_then_they_are_told() -> None:
     tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
 
-    assert status(tried)[1:] == ["web1: was taken out in vain for a 300 s ago: web2: web did not stop"]
+    assert status(tried)[1:] == ["web1: was taken out drained in vain for a 300 s ago: web2: web did not stop"]
 
 
 def test_given_a_host_that_cannot_be_reached_then_the_remedy_and_the_next_look_are_told() -> None:
@@ -123,7 +123,7 @@ def test_given_a_host_that_cannot_be_reached_then_the_remedy_and_the_next_look_a
         "web1: nothing is known: Failed to connect to the host via ssh: root@web1: Permission denied"
     )
     assert "authorized_keys" in told
-    assert following == f"web1: next: mend that, then {again}"
+    assert following == f"web1: next: correct that, then {again}"
     assert status({})[0] == "web1: nothing is known: it could not be reached"
 
 

@@ -252,4 +252,4 @@ def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_
 
     assert waiting.wait([started])["gave_up"]
     assert waiting.signal.was_sent()
-    assert waiting.lines == ["still not over, left as it is: run again"]
+    assert waiting.lines == ["not over yet, the host keeps its state: run again"]

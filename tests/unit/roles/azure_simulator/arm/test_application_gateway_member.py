@@ -318,7 +318,7 @@ def test_given_options_that_cannot_be_meant_when_read_then_the_option_and_the_re
         ({"vm_id": "web-3"}, "vm_id: 'web-3' is not the id of a VM"),
         ({"vm_id": INSTANCE, "pools": []}, "pools: is empty"),
         ({"vm_id": INSTANCE, "pools": [VM]}, "pools: .* is not the id of a pool"),
-        ({"addresses": ["10.0.0.4"]}, "addresses: of which pools"),
+        ({"addresses": ["10.0.0.4"]}, "addresses: needs pools"),
     ],
 )
 def test_given_a_search_that_cannot_be_meant_when_read_then_the_option_and_the_remedy_are_named(

@@ -64,7 +64,7 @@ def test_given_a_duration_when_read_then_it_is_seconds_or_none(text: Any, second
             "arm.clients[0].certificate: 'none.pem' cannot be read: No such file",
         ),
         ({"clients": [{}]}, "arm.clients[0].client_id: is missing"),
-        ({"clients": [{"client_id": CLIENT}]}, "arm.clients[0].secret: give it, certificate or federated"),
+        ({"clients": [{"client_id": CLIENT}]}, "arm.clients[0].secret: set secret, certificate or federated"),
         (
             {"clients": [{"client_id": CLIENT, "secret": "x", "federated": {"issuer": "i"}}]},
             "arm.clients[0].federated: needs both issuer and subject",

@@ -253,7 +253,7 @@ def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_
     restored = member(azure, restore=before)
 
     assert not restored.changed
-    assert "is not in %sapps any more" % POOL in restored.warnings[0]
+    assert "is no longer in %sapps:" % POOL in restored.warnings[0]
 
 
 @pytest.mark.parametrize(

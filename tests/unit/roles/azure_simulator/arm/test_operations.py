@@ -218,8 +218,8 @@ def test_given_faults_when_listed_and_removed_then_they_are_gone(cloud: Start) -
         ({"kind": "error"}, "error: is missing"),
         ({"kind": "error", "error": "odd"}, "error: 'odd' is not one of"),
         ({"kind": "stuck"}, "vms: is missing"),
-        ({"kind": "operation", "vms": ["web_0"]}, "vms: has no meaning for the kind operation, only for stuck"),
-        ({"kind": "reset", "status": 500}, "status: has no meaning for the kind reset"),
+        ({"kind": "operation", "vms": ["web_0"]}, "vms: has no effect with the kind operation, only for stuck"),
+        ({"kind": "reset", "status": 500}, "status: has no effect with the kind reset"),
         ({"kind": "reset", "nonsense": 1}, "nonsense: is not an option here"),
     ],
 )
