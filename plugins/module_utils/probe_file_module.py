@@ -47,7 +47,9 @@ def run_probe_file(module: AnsibleModule) -> None:
 def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
     removal = take_out(module.params["path"], module.params["takes_out"], record, bool(module.check_mode))
     _see(
-        module, "See the probe endpoint fail", lambda url: "" if other_status(url, status_of) else "it answers with 200"
+        module,
+        "Wait until the probe endpoint fails",
+        lambda url: "" if other_status(url, status_of) else "it answers with 200",
     )
     texts = {"before": removal.before, "after": removal.after}
     header = {"before_header": record.path, "after_header": record.path}
@@ -57,7 +59,7 @@ def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
 def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
     changed, recorded = put_back(record, bool(module.check_mode))
     if recorded and not module.check_mode:
-        _see(module, "See the probe endpoint succeed", lambda url: other_status(url, status_of))
+        _see(module, "Wait until the probe endpoint succeeds", lambda url: other_status(url, status_of))
         os.remove(record.path)
         time.sleep(max(module.params["noticed_within"], 0.0))
     texts = {"before": "out of rotation\n" if changed else "", "after": "in rotation\n" if changed else ""}

@@ -141,12 +141,12 @@ def unhealthy(healthy: Mapping[str, Any], world: World) -> str:
         return ""
     looks = []  # type: List[Tuple[str, Callable[[], str]]]
     if healthy["port"]:
-        looks.append(("See the service accept connections", lambda: _refused(healthy["host"], healthy["port"])))
+        looks.append(("Wait until the service accepts connections", lambda: _refused(healthy["host"], healthy["port"])))
     if healthy["url"]:
-        looks.append(("See the service answer with 200", lambda: other_status(healthy["url"], world.status_of)))
+        looks.append(("Wait until the service answers with 200", lambda: other_status(healthy["url"], world.status_of)))
     if healthy["command"]:
         looks.append(
-            ("See the service's own check succeed", lambda: _run(_CHECK_TIMEOUT, healthy["command"], world.run))
+            ("Wait until the service's own check succeeds", lambda: _run(_CHECK_TIMEOUT, healthy["command"], world.run))
         )
     for what, look in looks:
         why = look_until(look, healthy["within"], world.clock, world.sleep)

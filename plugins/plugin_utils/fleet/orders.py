@@ -28,9 +28,9 @@ _FILES = {Step.WAIT: Step.WATCH.value}
 # What an order is called where the host was lost on the way.
 _NAMES = {
     Step.LEASE: "Lease the host",
-    Step.NOTE: "Note what is about to be approved",
+    Step.NOTE: "Record what is about to be approved",
     Step.APPROVE: "Approve",
-    Step.SEE_BACK: "See the agent restore the host",
+    Step.SEE_BACK: "Wait until the agent has restored the host",
     Step.PUT_BACK: "Restore the host",
     Step.RELEASE: "End the lease",
 }

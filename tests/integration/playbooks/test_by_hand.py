@@ -272,5 +272,8 @@ def test_given_an_application_that_ignores_the_file_when_drained_then_the_role_f
 
     assert status == 2
     url = probe_of(host)["load_balancer_removal_health_probe_url"]
-    assert f"See the probe endpoint fail: {url}: the check did not succeed within 2 s: it answers with 200" in run.text
+    assert (
+        f"Wait until the probe endpoint fails: {url}: the check did not succeed within 2 s: it answers with 200"
+        in run.text
+    )
     assert host.is_serving()

@@ -237,7 +237,7 @@ def test_given_tasks_that_take_too_long_when_stopped_then_they_are_ended_and_nam
 def test_given_a_service_that_is_not_healthy_when_started_then_the_role_fails_and_keeps_its_record(
     played: _Played,
 ) -> None:
-    assert "These services did not start: web (See the service's own check succeed: " in played.said(
+    assert "These services did not start: web (Wait until the service's own check succeeds: " in played.said(
         "start", "unhealthy"
     )
     assert (played.host("unhealthy").directory / "by_hand" / "services.json").exists()

@@ -262,7 +262,7 @@ def test_given_a_service_that_does_not_stop_then_its_event_is_never_approved_and
     assert "FAILED: Stop the services: These services did not stop: web (exit status 7" in (
         everything.run.report(everything.host(4))
     )
-    assert "web (exit status 7" in everything.run.output.split("TASK [Fail if anything has failed]")[1]
+    assert "web (exit status 7" in everything.run.output.split("TASK [Fail if any step failed]")[1]
     # Nothing but the recap comes after the report.
     assert "TASK [" not in everything.run.output.split("TASK [Show the result of each host]")[1]
 

@@ -94,8 +94,8 @@ def test_given_planned_maintenance_when_run_then_its_machines_roll_as_the_minimu
     assert all(host.is_back() for host in fleet.hosts)
     # Each in a batch of its own, the second when the first was back in rotation.
     tasks = [line for line in run.output.splitlines() if line.startswith(("TASK", "changed", "PLAY"))]
-    returned = next(at for at, line in enumerate(tasks) if "Give up the claim, and the lease" in line)
-    second = [at for at, line in enumerate(tasks) if "Have Azure maintain its host now" in line][1]
+    returned = next(at for at, line in enumerate(tasks) if "Release the claim and the lease" in line)
+    second = [at for at, line in enumerate(tasks) if "Start the planned maintenance now" in line][1]
     assert run.output.count("PLAY [Move a batch to other hosts]") == 2
     assert returned < second
 

@@ -86,7 +86,7 @@ def test_given_an_endpoint_that_does_not_care_when_taken_out_then_it_is_a_failur
     assert result["failed"]
     assert (
         result["msg"]
-        == f"See the probe endpoint fail: {URL}: the check did not succeed within 0 s: it answers with 200"
+        == f"Wait until the probe endpoint fails: {URL}: the check did not succeed within 0 s: it answers with 200"
     )
     # The record stays, so that it can be undone.
     assert place.record.exists()
@@ -102,7 +102,7 @@ def test_given_an_endpoint_that_does_not_succeed_when_restored_then_the_record_s
 
     assert (
         result["msg"]
-        == f"See the probe endpoint succeed: {URL}: the check did not succeed within 0 s: it answers with 503"
+        == f"Wait until the probe endpoint succeeds: {URL}: the check did not succeed within 0 s: it answers with 503"
     )
     assert place.record.exists()
 

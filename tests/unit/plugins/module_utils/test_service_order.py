@@ -193,7 +193,7 @@ def test_given_one_for_tasks_when_started_then_it_is_seen_healthy_once_they_have
 
     done = start(services, [], first, "", machine.world)
     assert done.failures == (
-        "db (See the service's own check succeed: the check did not succeed within 3 s: exit status 7: no)",
+        "db (Wait until the service's own check succeeds: the check did not succeed within 3 s: exit status 7: no)",
     )
     assert machine.ran == ["10 check"] * 4 + ["90 systemctl start -- web"]
 
@@ -205,7 +205,7 @@ def test_given_an_address_that_answers_something_else_then_that_is_said_when_the
 
     assert (
         unhealthy(healthy, machine.world)
-        == "See the service answer with 200: the check did not succeed within 2 s: it answers with 503"
+        == "Wait until the service answers with 200: the check did not succeed within 2 s: it answers with 503"
     )
     machine.status = 200
     assert unhealthy(healthy, machine.world) == ""
@@ -214,6 +214,6 @@ def test_given_an_address_that_answers_something_else_then_that_is_said_when_the
 def test_given_a_port_that_nobody_listens_on_then_that_is_said() -> None:
     healthy = filled({"healthy": {"port": 1, "within": 1.0}})["healthy"]
 
-    assert "See the service accept connections: the check did not succeed within 1 s" in unhealthy(
+    assert "Wait until the service accepts connections: the check did not succeed within 1 s" in unhealthy(
         healthy, Machine().world
     )
