@@ -146,7 +146,7 @@ def read(directory: str) -> State:
         raise ClaimError("%s: %s: run with the rights to read it" % (path, error.strerror)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ClaimError(
-            "%s is damaged: %s. See that the machine is in rotation, then delete the file" % (path, error)
+            "%s is damaged: %s. Make sure that the machine is in rotation, then delete the file" % (path, error)
         ) from error
 
 

@@ -113,7 +113,7 @@ def main(event: dict[str, Any], **args: object) -> Any:
         return announced
     if announced:
         _tell(
-            "%d events of a delivery are lost, which ansible-rulebook 1.2 would pass on: upgrade it"
+            "events lost of one delivery: %d. Upgrade to ansible-rulebook 1.2, which passes all on"
             % (len(announced) - 1)
         )
     return announced[0] if announced else {}

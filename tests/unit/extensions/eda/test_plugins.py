@@ -114,7 +114,7 @@ def test_given_a_rulebook_that_takes_one_event_for_one_when_deliveries_come_then
     assert main(updates("1")) == {}, "nothing that a rule could match"
     assert not caplog.messages
     assert main(updates("2", "3"))["azure_maintenance"]["kind"] == "update_manager"
-    assert "1 of a delivery are lost" in caplog.text
+    assert "events lost of one delivery: 1" in caplog.text
 
 
 @pytest.mark.parametrize("version", ["1.1.7", "1.3.2"])
