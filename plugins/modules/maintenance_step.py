@@ -11,42 +11,42 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The playbooks C(handle_events) and
-    C(redeploy_early) decide by it and carry its orders out."
-  - Takes what hosts have reported, and returns what each of them has to do next. All decisions of a run are made here,
-    for all hosts at once.
-  - What is known of the run is kept in the temporary directory of C(ansible-playbook), and goes with it.
+  - "Internal: may change without notice. The playbooks that work on a fleet, such as C(handle_events), execute its
+    orders."
+  - Takes the reports of the hosts, and returns the next order for each host. It makes all decisions of a run, for all
+    hosts at once.
+  - Keeps the state of the run in the temporary directory of C(ansible-playbook), which is deleted with it.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
 attributes:
   check_mode:
     support: full
-    details: Nothing is changed. In check mode the orders are those of a prediction.
+    details: Nothing is changed. In check mode, the orders are a prediction.
   diff_mode:
     support: N/A
     details: Nothing is changed.
   idempotent:
     support: N/A
-    details: Each step goes on from the one before.
+    details: Each step continues from the previous one.
 options:
   state:
     description:
-      - V(checked) fails if variables of O(hosts) are wrong, or if the tags of the run choose nothing.
-      - V(begun) tells this run from all others, and says how it stands to a host.
-      - V(listed) notes all hosts of a fleet by their variables, and returns whom to ask about them.
-      - V(chosen) returns which of them to ask themselves, once Azure was asked about all.
-      - V(asked) notes what hosts have answered, and returns which balancers to ask about them, and which other hosts.
-      - V(planned) makes the plan for all hosts.
+      - V(checked) fails if variables of O(hosts) are wrong, or if the tags of the run select no task.
+      - V(begun) identifies this run, and returns its relation to a host.
+      - V(listed) records all hosts of a fleet by their variables, and returns the balancers and VM ids to ask about.
+      - V(chosen) returns which hosts to ask, by the answer of Azure.
+      - V(asked) records the answers of hosts, and returns which balancers and other hosts to ask.
+      - V(planned) returns the plan for all hosts.
       - V(advanced) takes the reports of a batch, and returns its next orders.
-      - V(ended) returns what became of all hosts.
-      - V(upgrades) says what is to be done about what Azure asks before it upgrades the image of scale sets.
-      - V(status) says of each host whether it is out of rotation, why, and what to do next.
+      - V(ended) returns the results of all hosts.
+      - V(upgrades) returns the answers to the lifecycle hook events of scale sets.
+      - V(status) returns for each host whether it is out of rotation, why, and what to do next.
     type: str
     required: true
     choices: [checked, begun, status, listed, chosen, asked, planned, advanced, ended, upgrades]
   run:
     description:
-      - Which run it is, the RV(run) of O(state=begun).
+      - The run, as RV(run) of O(state=begun).
       - Required unless O(state=checked), O(state=begun) or O(state=status).
     type: dict
   policy:
@@ -54,41 +54,41 @@ options:
     type: dict
     default: {}
   reports:
-    description: By host, what it has answered or done.
+    description: By host, its answer or report.
     type: dict
     default: {}
   haproxys:
-    description: What M(foghorn.azure_events.haproxy_server_info) returned of each balancer.
+    description: The results of M(foghorn.azure_events.haproxy_server_info) for the balancers.
     type: list
     elements: dict
     default: []
   azure:
-    description: What M(foghorn.azure_events.vm_pool_info) returned.
+    description: The result of M(foghorn.azure_events.vm_pool_info).
     type: dict
   beyond:
-    description: By the hosts that a limit leaves out of the run, their groups.
+    description: By host that a limit excludes from the run, its groups.
     type: dict
     default: {}
   demand:
-    description: What is demanded of the hosts of this run; empty if it is about their events.
+    description: What the operator demands of the hosts; empty if the run handles their events.
     type: str
     default: ""
     choices: ["", move, upgrade]
   hosts:
-    description: The names of all hosts of a fleet, or of those whose variables are to be checked.
+    description: The names of all hosts of a fleet, or of the hosts whose variables to check.
     type: list
     elements: str
     default: []
   announced:
-    description: What M(foghorn.azure_events.vm_events_info) returned of them.
+    description: The result of M(foghorn.azure_events.vm_events_info) for the hosts.
     type: dict
     default: {}
   directory:
-    description: The directory on the controller with the list of hosts that a run has begun to work on.
+    description: The directory on the controller that lists the hosts that runs have drained.
     type: str
     default: ""
   is_kept:
-    description: Whether that directory outlasts the run.
+    description: Whether O(directory) outlasts the run.
     type: bool
     default: true
   arguments:
@@ -96,38 +96,38 @@ options:
     type: dict
     default: {}
   prefixes:
-    description: How the names of variables begin that the playbook takes.
+    description: The prefixes of the variables of the playbook.
     type: list
     elements: str
     default: []
   roles:
-    description: The roles whose variables it takes.
+    description: The roles whose variables the playbook uses.
     type: list
     elements: str
     default: []
   alike:
-    description: The variables that hold for the whole run.
+    description: The variables that must be equal for all hosts.
     type: list
     elements: str
     default: []
   playbook:
-    description: What is run.
+    description: The name of the playbook.
     type: str
     default: ""
   job:
     description:
-      - Of which job of an automation controller, C(id), C(template), C(user), and, where its template never has two
-        jobs at a time, C(template_id) and C(controller).
+      - The job of the automation controller, with C(id), C(template) and C(user), and, if its template runs one job at
+        a time, C(template_id) and C(controller).
     type: dict
     default: {}
   found:
-    description: What M(foghorn.azure_events.rotation_claim_info) returned of a host.
+    description: The result of M(foghorn.azure_events.rotation_claim_info) for a host.
     type: dict
     default: {}
   lease:
     description:
-      - C(owner), for whom the run acts; C(breaks), whether it takes over any lease; and C(left_out_for), for how many
-        seconds a host stays out that is to be deleted.
+      - C(owner), the owner of the claims of this run; C(breaks), whether it takes over any lease; and C(left_out_for),
+        the seconds that a host which will be deleted stays out.
     type: dict
     default: {}
   scale_sets:
@@ -136,13 +136,13 @@ options:
     elements: dict
     default: []
   answers:
-    description: What M(foghorn.azure_events.vmss_lifecycle_hook_event_info) returned of each.
+    description: The result of M(foghorn.azure_events.vmss_lifecycle_hook_event_info) for each scale set.
     type: list
     elements: dict
     default: []
   members:
     description:
-      - By host, its C(resource_id), what it has C(asked), what to C(answer), and whether its upgrade C(was_begun).
+      - By host, its C(resource_id), its answer in C(asked), what to C(answer), and whether its upgrade C(was_begun).
     type: dict
     default: {}
   options:
@@ -150,7 +150,7 @@ options:
     type: dict
     default: {}
   inventory:
-    description: Where the inventory is, for the commands that are shown.
+    description: The inventory sources, for the commands in messages.
     type: list
     elements: str
     default: []
@@ -168,38 +168,38 @@ EXAMPLES = r"""
 
 RETURN = r"""
 run:
-  description: What tells this run from all others, as M(foghorn.azure_events.rotation_claim) takes it.
+  description: The identity of this run, as M(foghorn.azure_events.rotation_claim) takes it.
   returned: with O(state=begun)
   type: dict
 lease_view:
-  description: How the run stands to the host. Empty if no host was given, or nothing is known of it.
+  description: The relation of the run to the host. Empty if no host was given, or its state is unknown.
   returned: with O(state=begun)
   type: dict
 demands:
-  description: By host, what is to be done with it.
+  description: By host, the demand.
   returned: with O(state=upgrades)
   type: dict
 delays:
-  description: The events that are to wait, each with C(until).
+  description: The events to delay, each with C(until).
   returned: with O(state=upgrades)
   type: list
   elements: dict
 answers:
-  description: What to answer.
+  description: The answers to send.
   returned: with O(state=upgrades)
   type: list
   elements: dict
 failures:
-  description: What went wrong.
+  description: The failures.
   returned: with O(state=upgrades)
   type: list
   elements: str
 orders:
-  description: By host, what is to be done there, and all that is needed for it.
+  description: By host, the next order and its data.
   returned: with O(state=advanced) and O(state=ended)
   type: dict
 lines:
-  description: What to tell the operator.
+  description: Messages for the operator.
   returned: with O(state=chosen), O(state=planned), O(state=advanced) and O(state=status)
   type: list
   elements: str
@@ -209,23 +209,23 @@ news:
   type: list
   elements: str
 status:
-  description: How many hosts of each group are in service, and what is waited for.
+  description: The number of hosts in service of each group, and what the run waits for.
   returned: with O(state=planned) and O(state=advanced)
   type: str
 is_over:
-  description: Whether nothing is left to be done in this batch.
+  description: Whether the batch is done.
   returned: with O(state=advanced)
   type: bool
 rounds:
-  description: How many rounds to go through before looking whether there is more to do.
+  description: The number of rounds before the next check of RV(is_over).
   returned: with O(state=advanced)
   type: int
 longest_step:
-  description: The longest that any task which lies ahead of a host of the batch may take, in seconds.
+  description: The longest duration of any remaining task of the batch, in seconds.
   returned: with O(state=advanced)
   type: float
 vm_ids:
-  description: The ids of machines to look up in Azure.
+  description: The ids of the VMs to ask Azure about.
   returned: with O(state=listed) and O(state=asked)
   type: list
   elements: str
@@ -235,21 +235,21 @@ haproxys:
   type: list
   elements: dict
 host:
-  description: From where to ask Azure.
+  description: The host that asks Azure.
   returned: with O(state=listed) and O(state=asked)
   type: str
 others:
-  description: The hosts that are to be asked before there is a plan.
+  description: The hosts to ask before the plan.
   returned: with O(state=asked)
   type: list
   elements: str
 contacts:
-  description: The hosts to ask themselves.
+  description: The hosts to ask.
   returned: with O(state=chosen)
   type: list
   elements: str
 planned:
-  description: The plan, where there is nobody to ask.
+  description: The plan, if no host has to be asked.
   returned: with O(state=chosen)
   type: dict
 turns:
@@ -258,7 +258,7 @@ turns:
   type: list
   elements: list
 involved:
-  description: The hosts of which there is something to tell at the end.
+  description: The hosts that the report will mention.
   returned: with O(state=planned)
   type: list
   elements: str
@@ -268,13 +268,13 @@ hosts:
   type: list
   elements: str
 plan:
-  description: What was planned, in parts.
+  description: The parts of the plan.
   returned: with O(state=planned)
   type: dict
 report:
   description:
-    - RV(ignore:lines) has a line for each host, RV(ignore:by_host) what went wrong on each, and RV(ignore:hosts) what
-      became of each, for programs.
+    - RV(ignore:lines) has a line for each host, RV(ignore:by_host) the failures of each, and RV(ignore:hosts) the
+      results of each, for programs.
   returned: with O(state=ended)
   type: dict
 """

@@ -6,19 +6,18 @@
 
 DOCUMENTATION = r"""
 module: maintenance_watch
-short_description: Wait until the maintenance of a VM is over, and say what is waited for
+short_description: Wait until the maintenance of a VM is over, and report the progress
 version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The playbook C(handle_events) waits by it."
-  - Looks at the scheduled events of a host again and again, from the controller, until they are over, or until any
-    host of the same task has news, however long that takes.
-  - Prints a line when the wait begins and when what is waited for changes, on the standard error output, where it is
-    in the way of no callback.
-  - A host that cannot be reached meanwhile is neither an error nor the end. It is looked at until it can be reached
-    again.
-  - The waits of all hosts end as soon as that of one of them does, so that none is held up by another.
+  - "Internal: may change without notice. The playbook C(handle_events) uses it to wait."
+  - Polls the scheduled events of a host from the controller until they are over, or until any host of the same task
+    has news.
+  - Prints a line when the wait begins and when its reason changes, on the standard error output, so that it does not
+    disturb a callback.
+  - An unreachable host is not an error. It is polled until it can be reached again.
+  - The wait of one host ends the waits of all hosts, so that no host delays another.
 extends_documentation_fragment:
   - foghorn.azure_events.imds
   - foghorn.azure_events.attributes
@@ -36,14 +35,14 @@ attributes:
 options:
   progress:
     description:
-      - How far the wait has come. What an order of M(foghorn.azure_events.maintenance_step) says at first, then
+      - The state of the wait. At first, the value from the order of M(foghorn.azure_events.maintenance_step), then
         RV(progress).
       - One of O(progress) and O(known) is required.
     type: dict
   known:
     description:
-      - The events that are known of a host which waits for its batch, as
-        M(foghorn.azure_events.scheduled_events_info) returned them. Its wait ends as soon as others are listed.
+      - The known events of a host that waits for its batch, as M(foghorn.azure_events.scheduled_events_info) returned
+        them. The wait ends when other events are listed.
     type: list
     elements: dict
   lease:
@@ -51,7 +50,7 @@ options:
       - The O(foghorn.azure_events.rotation_claim#module:directory), the
         O(foghorn.azure_events.rotation_claim#module:run) and the O(foghorn.azure_events.rotation_claim#module:seconds)
         of the host's lease, which is renewed every minute while the host answers.
-      - Nothing is renewed without it.
+      - If not set, no lease is renewed.
     type: dict
   policy:
     description: As for M(foghorn.azure_events.maintenance_step).
@@ -59,31 +58,29 @@ options:
     default: {}
   poll_interval:
     description:
-      - Seconds between two looks.
-      - For so long a deletion that is no longer listed, and had not started, is looked for before it is taken for
-        withdrawn.
+      - Seconds between two polls.
+      - A deletion that is no longer listed, and had not started, counts as withdrawn after this time.
     type: float
     default: 5
   poll_timeout:
     description:
-      - Seconds that one look may take, the connection included, before it counts as one without an answer.
-      - A host that loses its network, or its power, ends no connection, and SSH alone would wait for it for a quarter
-        of an hour.
+      - Seconds that one poll may take, including the connection. Longer polls count as unanswered.
+      - A host without network or power does not close its connections, and SSH would wait 15 minutes for it.
     type: float
     default: 90
   until:
-    description: When the wait is to end at the latest, in seconds since the epoch.
+    description: The latest end of the wait, in seconds since the epoch.
     type: float
   job_run:
     description:
-      - Which run waits, as for M(foghorn.azure_events.maintenance_step), where the wait is to end as soon as a later
-        job of the template of an automation controller waits for the end of this one.
-      - The controller is asked twice a minute, with the credential in the environment.
+      - The run, as for M(foghorn.azure_events.maintenance_step). If set, the wait ends when a later job of the same
+        template of an automation controller waits for this one.
+      - Asks the controller twice a minute, with the credential in the environment.
     type: dict
   is_crowded:
     description:
-      - Whether more hosts wait than are looked at side by side, so that some of them have to wait for others.
-      - The wait lasts ten seconds at most then.
+      - Whether more hosts wait than Ansible polls in parallel.
+      - If so, the wait lasts ten seconds at most, so that all hosts are polled.
     type: bool
     default: false
 seealso:
@@ -102,10 +99,10 @@ EXAMPLES = r"""
 RETURN = r"""
 progress:
   description:
-    - RV(ignore:over) says whether the wait has ended, RV(ignore:restore) whether the host may go back then, and
-      RV(ignore:outcome) why, in words.
-    - RV(ignore:gave_up) says that the wait took too long, and RV(ignore:lost) who has taken the host over meanwhile.
-    - What else there is, is for this action itself.
+    - RV(ignore:over) is whether the wait has ended, RV(ignore:restore) whether the host may be restored, and
+      RV(ignore:outcome) the reason.
+    - RV(ignore:gave_up) is whether the wait took too long, and RV(ignore:lost) which run took the host over.
+    - The other keys are for this action.
   returned: if O(progress) is given
   type: dict
 """

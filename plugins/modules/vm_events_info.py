@@ -11,9 +11,9 @@ version_added: 1.0.0
 author:
   - The foghorn.azure_events contributors (!UNKNOWN)
 description:
-  - "Internal: may change without notice. The playbook C(handle_events) learns from it which machines to ask."
-  - Asks Azure Resource Graph once for the events of all subscriptions of these VMs, and says for which VMs Azure lists
-    none whatever is announced.
+  - "Internal: may change without notice. The playbook C(handle_events) uses it to choose which hosts to ask."
+  - Asks Azure Resource Graph once for the events of all subscriptions of these VMs, and returns the VMs whose events
+    Azure does not list there.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
@@ -40,7 +40,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Check whether anything is announced for a machine
+- name: Check whether Azure lists events for a machine
   foghorn.azure_events.vm_events_info:
     vm_ids: ["{{ web_3_id }}"]
   delegate_to: localhost
@@ -49,7 +49,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hit:
-  description: The VMs that Azure lists events for which are not over, or may.
+  description: The VMs for which Azure lists events that are not over, or may not be.
   returned: success
   type: list
   elements: dict
@@ -68,7 +68,7 @@ hit:
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
       event_ids: [602D9444-D2CD-49C7-8624-8643E7171297]
 unlisted:
-  description: The VMs of which Azure's silence means nothing.
+  description: The VMs whose events Azure does not list.
   returned: success
   type: list
   elements: dict
@@ -78,17 +78,17 @@ unlisted:
       type: str
       returned: always
     reason:
-      description: Why that is so, in words.
+      description: The reason.
       type: str
       returned: always
   sample: []
 auth_source_used:
-  description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
+  description: The source of the credentials, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success
   type: str
   sample: env
 subscription_id:
-  description: The subscription that was set. Null if none was, because ids name theirs.
+  description: The subscription that was set, otherwise null.
   returned: success
   type: str
   sample: 00000000-0000-0000-0000-000000000001

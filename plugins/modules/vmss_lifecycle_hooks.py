@@ -146,7 +146,7 @@ after:
   sample:
     hooks: [{type: UpgradeAutoOSRollingBatchStarting, wait_duration: PT1H, default_action: Approve}]
 obstacles:
-  description: Reasons why no hook of this scale set will ever ask. Empty if there are none.
+  description: Reasons why no hook of this scale set will ever trigger. Empty if there are none.
   returned: success
   type: list
   elements: str

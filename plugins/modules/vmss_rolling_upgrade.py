@@ -87,7 +87,7 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-- name: Wait until Azure is done with whatever it upgrades
+- name: Wait until the current rolling upgrade is over
   foghorn.azure_events.vmss_rolling_upgrade:
     resource_group: shop
     name: web

@@ -43,7 +43,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read how far Azure is
+- name: Read the progress of the rolling upgrade
   foghorn.azure_events.vmss_rolling_upgrade_info:
     resource_group: shop
     name: web

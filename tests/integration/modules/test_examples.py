@@ -320,9 +320,9 @@ class TestTheExamplesOfTheControlPlane:
 
     def test_those_of_the_rolling_upgrade_modules_upgrade_and_show_it(self, run: Examples) -> None:
         upgraded = run.played["Bring the instances of a scale set to the latest image"]
-        waited = run.played["Wait until Azure is done with whatever it upgrades"]
+        waited = run.played["Wait until the current rolling upgrade is over"]
         cancelled = run.played["Call an upgrade off"]
-        read = run.played["Read how far Azure is"]
+        read = run.played["Read the progress of the rolling upgrade"]
         assert [one["changed"] for one in (upgraded, waited, cancelled)] == [True, False, False]
         assert upgraded["upgrade"]["status"] == "Completed"
         assert read["upgrade"] == cancelled["upgrade"] == upgraded["upgrade"]
