@@ -656,7 +656,7 @@ def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is
     )
 
     assert run.returncode == status, run.stdout
-    assert ("no task of this run is chosen" in run.stdout) == (status == 2)
+    assert ("no task of this run is selected" in run.stdout) == (status == 2)
 
 
 def test_given_a_mere_check_of_the_syntax_then_it_is_no_error(tmp_path: Path) -> None:
