@@ -73,7 +73,7 @@ options:
     description: What the operator demands of the hosts; empty if the run handles their events.
     type: str
     default: ""
-    choices: ["", move, upgrade]
+    choices: ["", move, upgrade, update]
   hosts:
     description: The names of all hosts of a fleet, or of the hosts whose variables to check.
     type: list
@@ -271,6 +271,10 @@ plan:
   description: The parts of the plan.
   returned: with O(state=planned)
   type: dict
+is_cancelled:
+  description: Whether the run of updates could be cancelled. V(none) if nothing has tried to.
+  returned: with O(state=ended)
+  type: bool
 report:
   description:
     - RV(ignore:lines) has a line for each host, RV(ignore:by_host) the failures of each, and RV(ignore:hosts) the

@@ -21,6 +21,9 @@ class DemandKind(Enum):
     """redeploy_early: Azure moves the VM to another host."""
     UPGRADE = "upgrade"
     """handle_os_upgrades: Azure replaces the disk of the VM with one of a newer image."""
+    UPDATE = "update"
+    """prepare_for_updates: Azure Update Manager updates the VM, which stays out of rotation for that. If one VM of the
+    run of updates is not ready, the run is cancelled."""
 
     @property
     def reason(self) -> str:
@@ -36,6 +39,7 @@ class DemandKind(Enum):
 _REASONS = {
     DemandKind.MOVE: "Azure moves it to another host",
     DemandKind.UPGRADE: "Azure replaces its disk with one of a newer image",
+    DemandKind.UPDATE: "Azure Update Manager updates it",
 }
 
 
@@ -47,3 +51,5 @@ class Demand(NamedTuple):
     """Hosts with the same batch leave rotation together."""
     ready_by: float = NO_LIMIT
     """When the host must be ready, in seconds since the epoch."""
+    all_of: tuple[str, ...] = ()
+    """All hosts of the batch, if none of them leaves rotation unless each does; empty if each goes that can go."""

@@ -71,6 +71,8 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
                 yield "%sapproved %s%s" % (would, event_id, "" if left is None else ", %d s before its start" % left)
             elif event_id in host.result.not_approved:
                 yield "not approved %s: %s" % (event_id, host.result.not_approved[event_id])
+    elif before.step is Step.CANCEL:
+        yield "the run of updates is cancelled"
     elif before.step is Step.MOVE and not run.predicts:
         yield str((host.progress or {}).get("outcome", ""))
     if host.result.restored and not before.result.restored:

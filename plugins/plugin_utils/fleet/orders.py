@@ -33,6 +33,7 @@ _NAMES = {
     Step.SEE_BACK: "Wait until the agent has restored the host",
     Step.PUT_BACK: "Restore the host",
     Step.RELEASE: "End the lease",
+    Step.CANCEL: "Cancel the updates",
 }
 
 Raw = Mapping[str, Any]
@@ -68,6 +69,7 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
         "tried": dict(order.tried),
         "take_over": order.take_over,
         "leaves_out": order.leaves_out,
+        "has_own_tasks": order.has_own_tasks,
     }
 
 
@@ -171,13 +173,15 @@ def _for_demand(host: Host, kind: DemandKind, asked: Raw) -> Host:
 
     Whoever else has taken a host out restores it. An earlier run for moves does not know whether Azure has moved the
     host that it has left, and leaves that to the operator. An earlier run for upgrades has left its hosts to this one,
-    even when a host has lost its claims with its disk.
+    even when a host has lost its claims with its disk. An earlier run for updates has left those that are updated now,
+    and perhaps those of another run of updates.
     """
+    is_due = bool(asked.get("is_due"))
     agent_is_out = not (host.agent or {}).get("in_rotation", True)
-    is_resumed = kind is DemandKind.UPGRADE
+    is_resumed = kind is DemandKind.UPGRADE or (kind is DemandKind.UPDATE and is_due)
     return host._replace(
         events=(),
-        demand=_read_demand(host, kind, asked) if asked.get("is_due") else None,
+        demand=_read_demand(host, kind, asked) if is_due else None,
         not_demanded=str(asked.get("reason") or ""),
         is_drained=host.is_drained or agent_is_out or (host.was_left and not is_resumed),
         was_left=is_resumed and (host.was_left or bool(asked.get("is_upgraded"))),
@@ -189,8 +193,12 @@ def _for_demand(host: Host, kind: DemandKind, asked: Raw) -> Host:
 
 def _read_demand(host: Host, kind: DemandKind, asked: Raw) -> Demand:
     ready_by = asked.get("ready_by")
-    batch = str(asked.get("batch") or host.name)
-    return Demand(kind, batch, NO_LIMIT if ready_by is None else float(ready_by))
+    return Demand(
+        kind,
+        batch=str(asked.get("batch") or host.name),
+        ready_by=NO_LIMIT if ready_by is None else float(ready_by),
+        all_of=tuple(map(str, asked.get("all_of") or ())),
+    )
 
 
 def _read_lease(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
@@ -238,6 +246,12 @@ def _read_move(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
     )
 
 
+def _read_cancel(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
+    if report.failure or "status" in answer:
+        return report
+    return report._replace(failure="%s: %s" % (_NAMES[Step.CANCEL], answer.get("msg") or "failed"))
+
+
 _READ = {
     Step.LEASE: _read_lease,
     Step.DRAIN: _read_drain,
@@ -246,6 +260,7 @@ _READ = {
     Step.PUT_BACK: _read_return,
     Step.RELEASE: _read_release,
     Step.MOVE: _read_move,
+    Step.CANCEL: _read_cancel,
 }
 
 

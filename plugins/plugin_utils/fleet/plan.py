@@ -273,9 +273,17 @@ def make_plan(
     event_plans = _event_plans(hosts, policy, now, None if rest is None else others)
     ahead = [event_plan for event_plan in event_plans if not event_plan.left_alone]
     by_name = {host.name: host for host in hosts}
-    units = [*_units(hosts, ahead, policy, now, deferred or {}), *_demanded_units(hosts)]
-    blocked = {name: why for unit in units for name, why in _why_blocked(by_name, unit).items()}
+    everybody = {host.name: host for host in doubted}
+    units = [
+        *_units(hosts, ahead, policy, now, deferred or {}),
+        *_demanded_units(everybody, hosts, groups, rest is None),
+    ]
+    blocked = {name: why for unit in units for name, why in _why_blocked(everybody, groups, unit, now).items()}
     units = [unit for unit in units if unit.hosts[0] not in blocked]
+    for name in [name for name in blocked if by_name[name].demand and by_name[name].was_left]:
+        # An earlier run has taken it out for what is not done now: it is restored.
+        by_name[name] = by_name[name]._replace(demand=None)
+        del blocked[name]
     waiting: dict[str, str] = {}
     if rest is None:
         batches, held, brought_forward, together = _batches(by_name, units, blocked, groups, policy, now)
@@ -364,8 +372,12 @@ def _are_known_to_differ(one: Host, other: Host) -> bool:
     return bool(one.resource_id and other.resource_id) and one.resource_id.lower() != other.resource_id.lower()
 
 
-def _why_blocked(by_name: Mapping[str, Host], unit: "_Unit") -> dict[str, str]:
-    """Why the hosts of a unit stay in service, because one of them is held back."""
+def _why_blocked(
+    by_name: Mapping[str, Host], groups: Mapping[str, "GroupState"], unit: "_Unit", now: float
+) -> dict[str, str]:
+    """Why the hosts of a unit stay in service, because one of them cannot go."""
+    if unit.all_of:
+        return _why_none_goes(by_name, groups, unit, now)
     held = next((by_name[name] for name in unit.hosts if by_name[name].held), None)
     if held is None:
         return {}
@@ -373,6 +385,47 @@ def _why_blocked(by_name: Mapping[str, Host], unit: "_Unit") -> dict[str, str]:
         name: by_name[name].held or "its event also hits %s, which is held back: %s" % (held.name, held.held)
         for name in unit.hosts
     }
+
+
+def _why_none_goes(
+    by_name: Mapping[str, Host], groups: Mapping[str, "GroupState"], unit: "_Unit", now: float
+) -> dict[str, str]:
+    """Why the hosts of a unit stay in service of which all go or none does; empty if they go.
+
+    :param by_name: all hosts of the play
+    """
+    reasons = {name: _why_not_ready(by_name.get(name), unit.awaits_answers) for name in unit.all_of}
+    cannot = {name: why for name, why in reasons.items() if why}
+    if cannot:
+        culprit, why = next(iter(cannot.items()))
+        together = "all hosts of the run go or none does, and %s cannot: %s" % (culprit, why)
+        return {name: cannot.get(name, together) for name in unit.hosts}
+    is_new = any(not by_name[name].was_left for name in unit.hosts)
+    if is_new and now >= unit.deadline:
+        return dict.fromkeys(unit.hosts, "it had to be ready by %s" % as_utc(unit.deadline))
+    away = _away(by_name, groups, unit.awaits_answers)
+    shortage = _Capacity(by_name, groups, away).shortage(unit, is_empty=False)
+    if shortage is None:
+        return {}
+    return dict.fromkeys(
+        unit.hosts,
+        "all hosts of the run go or none does, and %s: see handle_events_minimum_in_service" % shortage.describe(),
+    )
+
+
+def _why_not_ready(host: Host | None, awaits_answers: bool) -> str:
+    """Why a host cannot be taken out for a demand, in words; empty if it can."""
+    if host is None:
+        return "it is not among the hosts of this run"
+    if host.vm_name is None and not awaits_answers:
+        return "it has not answered"
+    return host.leased or host.left_alone or host.held or "; ".join(host.would_fail)
+
+
+def _away(by_name: Mapping[str, Host], groups: Mapping[str, "GroupState"], awaits_answers: bool) -> list[str]:
+    """Hosts that are not in service. If answers are awaited, hosts without one may be."""
+    away = [name for group in groups.values() for name in group.away]
+    return [name for name in away if not awaits_answers or by_name[name].vm_name is not None]
 
 
 def _why_stopped(rest: Sequence[Host], policy: Policy) -> str:
@@ -760,11 +813,16 @@ class _Unit(NamedTuple):
     """When its preparation must begin, or an event would start before it is done; seconds since the epoch."""
     is_demanded: bool = False
     """Whether the hosts go because of a demand, and not because of events."""
+    all_of: tuple[str, ...] = ()
+    """All hosts of the demand, if all go or none does."""
+    awaits_answers: bool = False
+    """Whether that is decided once the hosts that have not answered are asked again."""
 
     @property
     def waits_for_answers(self) -> bool:
         """Whether it is to be planned together with those that have not answered yet, and may be."""
-        return not self.does_not_wait and any(event_plan.waits_for_answers for event_plan in self.event_plans)
+        is_shared = any(event_plan.waits_for_answers for event_plan in self.event_plans)
+        return not self.does_not_wait and (is_shared or self.awaits_answers)
 
     def begins_anyway(self, policy: Policy, now: float) -> bool:
         """Whether one of its events begins soon, whoever approves it or not."""
@@ -812,19 +870,41 @@ def _units(
     ]
 
 
-def _demanded_units(hosts: Sequence[Host]) -> list[_Unit]:
+def _demanded_units(
+    by_name: Mapping[str, Host], hosts: Sequence[Host], groups: Mapping[str, GroupState], may_answer: bool
+) -> list[_Unit]:
     """Put together hosts whose demands are of one batch, in the order of the inventory.
 
     A demand waits until there is room, however long that takes.
+
+    :param by_name: all hosts of the play
+    :param hosts: those that are planned for
+    :param may_answer: whether hosts that have not answered are asked again
     """
-    of_batch: dict[str, list[str]] = {}
+    of_batch: dict[str, list[Host]] = {}
     for host in hosts:
         if host.demand is not None and host.vm_name is not None and not host.leased and not host.left_alone:
-            of_batch.setdefault(host.demand.batch, []).append(host.name)
-    return [
-        _Unit(names, [], does_not_wait=False, is_quick=False, deadline=math.inf, begins_by=math.inf, is_demanded=True)
-        for names in of_batch.values()
-    ]
+            of_batch.setdefault(host.demand.batch, []).append(host)
+    units = []
+    for members in of_batch.values():
+        demand = members[0].demand
+        unit = _Unit(
+            hosts=[member.name for member in members],
+            event_plans=[],
+            does_not_wait=False,
+            is_quick=False,
+            deadline=demand.ready_by if demand else math.inf,
+            begins_by=math.inf,
+            is_demanded=True,
+            all_of=demand.all_of if demand else (),
+        )
+        if unit.all_of and may_answer:
+            silent = [name for name, host in by_name.items() if host.vm_name is None and not host.leased]
+            shortage = _Capacity(by_name, groups, _away(by_name, groups, False)).shortage(unit, is_empty=False)
+            is_awaited = bool(silent) and (shortage is not None or not set(silent).isdisjoint(unit.all_of))
+            unit = unit._replace(awaits_answers=is_awaited)
+        units.append(unit)
+    return units
 
 
 def _unit(
@@ -992,7 +1072,7 @@ def _together(
     capacity = _Capacity(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
     chosen: list[_Unit] = []
     for unit in units:
-        if unit.waits_for_answers and capacity.shortage(unit, is_empty=not chosen) is None:
+        if unit.waits_for_answers and capacity.shortage(unit, not chosen and not unit.is_demanded) is None:
             capacity.take(unit.hosts)
             chosen.append(unit)
     return chosen

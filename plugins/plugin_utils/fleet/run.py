@@ -40,6 +40,8 @@ class Step(Enum):
     """Stop its services."""
     MOVE = "move"
     """Do what is demanded: have Azure move it, or replace its disk, and wait until that is done."""
+    CANCEL = "cancel"
+    """Cancel the run of updates, for all hosts."""
     PREPARED = "prepared"
     """Or not: a step may have failed."""
     NOTE = "note"
@@ -75,6 +77,8 @@ _ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LE
 # So often that nothing is to be learnt from when.
 _IN_SERVICE = frozenset({Step.ASK, Step.WAIT, Step.AFTER_BATCH})
 
+_UNTIL_RESTORED = "stays out of rotation until the playbook restore runs with restore_owner=updates"
+
 _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
 # Orders of one kind are given at a time. Hosts that come back make room for others; a wait holds nobody up.
@@ -82,6 +86,7 @@ _IN_ORDER = (
     {Step.PUT_BACK},
     {Step.SEE_BACK},
     {Step.RELEASE},
+    {Step.CANCEL},
     {Step.APPROVE},
     {Step.NOTE},
     {Step.MOVE},
@@ -124,6 +129,8 @@ class Order(NamedTuple):
     """Of `LEASE`: the lease that may be taken over."""
     leaves_out: bool = False
     """Of `RELEASE`: whether it stays out because it is to be deleted."""
+    has_own_tasks: bool = True
+    """Whether tasks of the operator's come with it."""
 
 
 class OrderReport(NamedTuple):
@@ -240,8 +247,15 @@ class Run(NamedTuple):
     """Whether nothing is changed: what would be done is said, and nothing is waited for."""
     demand: DemandKind | None = None
     """What is demanded of the run; None if it is about events. For a demand, nothing is approved or watched."""
+    is_cancelled: bool | None = None
+    """Whether the run of updates could be cancelled; None if nothing has tried to."""
     handed_over: str = ""
     """To whom it was handed over, in words: no host is asked, or taken out, any more."""
+
+    @property
+    def has_own_tasks(self) -> bool:
+        """Whether it runs tasks of the operator's. The playbook restore, which ends an update, would not undo them."""
+        return self.demand is not DemandKind.UPDATE
 
     @property
     def number(self) -> str:
@@ -288,8 +302,9 @@ class Run(NamedTuple):
         else:
             steps = ("would be prepared" if self.predicts else "prepared",) if host.is_ready else ()
         failures = host.result.failures
-        if host.left_to and host.reading.demand is not None and host.reading.demand.kind.must_be_met:
-            failures = (*failures, "left alone: %s" % host.left_to)
+        demand = host.reading.demand
+        if host.left_to and not failures and demand is not None and demand.kind.must_be_met:
+            failures = ("left alone: %s" % host.left_to,)
         if planned is None and not host.host_plan:
             # A quiet run finds what would break at night.
             failures = (*failures, *("would fail if it were hit: %s" % what for what in host.reading.would_fail))
@@ -400,6 +415,8 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
     hosts = dict(run.hosts)
     for report in reports:
         hosts[report.host] = _take_in(hosts[report.host], report, run, now)
+        if report.did is Step.CANCEL and not report.is_cut_short:
+            run = run._replace(is_cancelled=not report.failure)
     if any(host.result.restored and not run.hosts[name].result.restored for name, host in hosts.items()):
         # There is room for those that were about to wait for it.
         hosts |= {
@@ -442,6 +459,7 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
         tried=dict.fromkeys(host.tried, "") if progress.get("awaited") else host.tried,
         take_over=host.reading.take_over,
         leaves_out=host.leaves_out,
+        has_own_tasks=run.has_own_tasks,
     )
 
 
@@ -521,6 +539,10 @@ def _after_move(host: HostRun, report: OrderReport) -> HostRun:
     return _back_unless(host, report.may_still_move)
 
 
+def _after_cancel(host: HostRun, _report: OrderReport) -> HostRun:
+    return host.at(Step.PREPARED)
+
+
 def _back_unless(host: HostRun, may_still_move: bool) -> HostRun:
     # What was out before is for whoever has taken it out.
     return host.at(Step.RELEASE if may_still_move or host.reading.is_drained else Step.PUT_BACK)
@@ -580,6 +602,7 @@ _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
     Step.LEASE: _after_lease,
     Step.STOP: _after_stop,
     Step.MOVE: _after_move,
+    Step.CANCEL: _after_cancel,
     Step.NOTE: _after_note,
     Step.APPROVE: _after_approve,
     Step.WATCH: _after_watch,
@@ -612,7 +635,7 @@ def _go_on(run: Run, now: float) -> Run:
         finishing = {
             name: host._replace(is_finished=True).at(Step.AFTER_BATCH)
             for name, host in here.items()
-            if run.has_more and host.is_ours and not host.is_finished
+            if run.has_more and run.has_own_tasks and host.is_ours and not host.is_finished
         }
         return run._replace(hosts={**run.hosts, **finishing}) if finishing else run
     return run
@@ -654,6 +677,8 @@ def _decided(host: HostRun, batch: Plan, predicts: bool) -> HostRun:
 
 def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:
     """Go on with hosts that move together: an event is approved once all of its hosts are ready."""
+    if run.demand is DemandKind.UPDATE:
+        return _all_or_none(run, taken)
     steps = {host.step for host in taken.values()}
     ready = [name for name, host in taken.items() if host.is_ready and host.step is not Step.DONE]
     if Step.PREPARED in steps and steps <= {Step.PREPARED, Step.DONE}:
@@ -697,6 +722,41 @@ def _move_or_return(run: Run, taken: Mapping[str, HostRun]) -> Run:
         if host.step is not Step.DONE
     }
     return run._replace(hosts={**run.hosts, **moved}, taken=())
+
+
+def _all_or_none(run: Run, taken: Mapping[str, HostRun]) -> Run:
+    """Leave all hosts out of rotation if all of the demand are ready; otherwise cancel it, and restore them.
+
+    If it cannot be cancelled, hosts stay out: it begins, and would hit them in service.
+    """
+    ahead = {name: host for name, host in taken.items() if host.step is not Step.DONE}
+    if any(host.result.failures or host.left_to for host in taken.values()):
+        # What one has failed at need not be done to the others any more.
+        spared = {
+            name: host.at(Step.PREPARED)
+            for name, host in ahead.items()
+            if host.step in (Step.DRAIN, Step.STOP) and not host.is_given
+        }
+        if spared:
+            return run._replace(hosts={**run.hosts, **spared})
+    if any(host.step is not Step.PREPARED for host in ahead.values()):
+        return run
+    wanted = {name for host in taken.values() if host.reading.demand for name in host.reading.demand.all_of}
+    is_met = all(name in ahead and ahead[name].is_ready for name in wanted)
+    if ahead and not run.predicts and not is_met and run.is_cancelled is None:
+        name, host = next(iter(ahead.items()))
+        return run._replace(hosts={**run.hosts, name: host.at(Step.CANCEL)})
+    ended = {name: _kept_out_or_back(host, run, is_met) for name, host in ahead.items()}
+    return run._replace(hosts={**run.hosts, **ended}, taken=())
+
+
+def _kept_out_or_back(host: HostRun, run: Run, is_met: bool) -> HostRun:
+    if run.predicts:
+        return _predicted(host)
+    if run.is_cancelled:
+        return host.at(Step.PUT_BACK)
+    why = _UNTIL_RESTORED if is_met else "%s. The run of updates could not be cancelled" % _UNTIL_RESTORED
+    return host._replace(progress={"outcome": why}).at(Step.RELEASE)
 
 
 def _begin_to_watch(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:

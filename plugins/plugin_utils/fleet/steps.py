@@ -192,6 +192,7 @@ def ended(call: Call) -> dict[str, Any]:
     return {
         "orders": {order.host: order_as_dict(order, call.now) for order in still_leased(run)},
         "report": as_plain(run.report()._asdict()),
+        "is_cancelled": run.is_cancelled,
     }
 
 

@@ -32,14 +32,16 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 def prepare(fleet: Fleet) -> Callable[..., tuple[int, Run]]:
     """Run it with what the event before the run says."""
 
-    def run() -> tuple[int, Run]:
+    def run(*arguments: str, **variables: Any) -> tuple[int, Run]:
         return fleet.run(
             "prepare_for_updates",
             "-e",
             "prepare_for_updates_hosts=all",
+            *arguments,
             prepare_for_updates_run_id=the_run(fleet)["run_id"],
             prepare_for_updates_start=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + BEGINS)),
             prepare_for_updates_sign_in={"auth_source": "msi", "subscription_id": SUBSCRIPTION},
+            **variables,
         )
 
     return run
@@ -53,7 +55,7 @@ def the_run(fleet: Fleet) -> Any:
 def test_given_updates_when_all_can_be_drained_then_they_are_out_for_them_until_restore_is_told_so(
     fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
 ) -> None:
-    status, run = prepare()
+    status, run = prepare(handle_events_minimum_in_service=0)
 
     assert status == 0, run.output
     assert the_run(fleet)["status"] == "Pending"
@@ -70,10 +72,28 @@ def test_given_updates_when_one_cannot_be_drained_then_they_are_cancelled_and_al
 ) -> None:
     fleet.hosts[1].breaks_at_stop = True
 
-    status, run = prepare()
+    status, run = prepare(handle_events_minimum_in_service=0)
 
     assert status != 0
     assert the_run(fleet)["status"] == "Cancelled", run.output
     assert all(host.is_back() for host in fleet.hosts), run.output
     assert "Not ready: host1" in run.text
     assert "The run of updates is cancelled." in run.text
+
+
+def test_given_updates_of_a_whole_tier_when_nobody_has_allowed_that_then_they_are_cancelled_and_no_host_is_touched(
+    fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
+) -> None:
+    status, run = prepare("--check")
+
+    assert status != 0
+    assert the_run(fleet)["status"] == "Pending", "nothing is changed"
+    assert "2 of 2 hosts are in service, and 1 must stay" in run.text, run.output
+
+    status, run = prepare()
+
+    assert status != 0
+    assert the_run(fleet)["status"] == "Cancelled", run.output
+    assert all(host.is_back() for host in fleet.hosts)
+    assert [run.changes(host) for host in fleet.hosts] == [0, 0]
+    assert "Not ready: host0, host1. host0: left in service: " in run.text

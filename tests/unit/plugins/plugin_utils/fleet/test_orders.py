@@ -104,7 +104,8 @@ def report_of(step: Step, **raw: Any) -> OrderReport:
 def test_each_order_has_a_file_that_carries_it_out(step: Step) -> None:
     name = order_as_dict(Order("h0", step), NOW)["do"]
 
-    assert step is Step.MOVE or (ORDERS / f"{name}.yml").is_file()
+    # What a demand is for is done by the playbook that makes it.
+    assert step in (Step.MOVE, Step.CANCEL) or (ORDERS / f"{name}.yml").is_file()
 
 
 def test_each_file_carries_out_an_order() -> None:

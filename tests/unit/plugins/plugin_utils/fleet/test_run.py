@@ -205,15 +205,29 @@ def play(
     lose_at: int = 0,
     has_more: bool = False,
     between: Callable[[Run], Run] = lambda run: run,
+    demand: DemandKind | None = None,
 ) -> Mapping[str, Result]:
-    """Take the fleet through a whole run.
+    """Take the fleet through a whole run, and say what became of its hosts.
 
     :param kill_at: which order is the last that is carried out; nobody hears what became of it
     :param lose_at: the answer to which order is lost
     :param between: where the run is kept while orders are carried out
     """
+    return ended_run(world, demand, kill_at, lose_at, has_more, between).results()
+
+
+def ended_run(
+    world: World,
+    demand: DemandKind | None = None,
+    kill_at: int = 0,
+    lose_at: int = 0,
+    has_more: bool = False,
+    between: Callable[[Run], Run] = lambda run: run,
+) -> Run:
+    """Take the fleet through a whole run, see `play`."""
     run_id = object()
-    run = begin([world.read(name, run_id) for name in world.machines], world.policy, world.now, has_more)
+    hosts = [world.read(name, run_id) for name in world.machines]
+    run = begin(hosts, world.policy, world.now, has_more, demand=demand)
     reports: list[OrderReport] = []
     given = 0
     while True:
@@ -223,7 +237,7 @@ def play(
         if not orders:
             assert run.is_turn_over, {name: host.step for name, host in run.hosts.items()}
             if run.is_over:
-                return run.results()
+                return run
             run, reports = begin_turn(run, run.turn + 1), []
             continue
         if all(order.do in (Step.WATCH, Step.WAIT) for order in orders):
@@ -577,6 +591,217 @@ def test_given_a_host_that_azure_may_still_move_then_it_stays_out_and_its_lease_
     run, orders = advance(run, [OrderReport("h0", Step.MOVE, "it may still move", may_still_move=True)], now)
 
     assert [order.do for order in orders] == [Step.RELEASE]
+
+
+# -- a run of updates: all of its hosts are ready, or it is cancelled
+
+
+class Updates(World):
+    """Four hosts, of which an update manager is about to update two."""
+
+    def __init__(self, now: float, minimum: int = 2) -> None:
+        super().__init__(now, 4, [], minimum)
+        self.ready_by = now + 1000
+        self.is_cancelled = False
+
+    def read(self, name: str, run_id: object) -> Host:
+        all_of = ("h0", "h1")
+        demand = Demand(DemandKind.UPDATE, "updates", self.ready_by, all_of) if name in all_of else None
+        return super().read(name, run_id)._replace(demand=demand)
+
+    def _cancel(self, _machine: Machine, _order: Order, _run_id: object) -> dict[str, Any]:
+        self.is_cancelled = True
+        return {}
+
+    def _put_back(self, machine: Machine, order: Order, run_id: object) -> dict[str, Any]:
+        assert self.is_cancelled, "it would be updated in service"
+        return super()._put_back(machine, order, run_id)
+
+    def are_ready(self) -> bool:
+        """Whether the hosts are out as the update manager needs them, free of leases, and the others in service."""
+        out = [self.machines["h0"], self.machines["h1"]]
+        others = [self.machines["h2"], self.machines["h3"]]
+        return all(
+            not machine.in_rotation and not machine.serving and machine.claim is not None and machine.lease is None
+            for machine in out
+        ) and all(machine.in_rotation and machine.claim is None for machine in others)
+
+
+def test_given_updates_when_all_hosts_can_be_drained_then_they_stay_out_without_a_lease(now: float) -> None:
+    world = Updates(now)
+
+    results = play(world, demand=DemandKind.UPDATE)
+
+    assert world.are_ready()
+    assert not world.is_cancelled
+    assert world.least == 2
+    assert all(
+        results[name].failures == () and "restore_owner=updates" in results[name].outcome for name in ("h0", "h1")
+    )
+
+
+@pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN, Step.STOP])
+def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and_both_are_back(
+    now: float, step: Step
+) -> None:
+    world = Updates(now)
+    world.machines["h1"].breaks_at = {step}
+
+    results = play(world, demand=DemandKind.UPDATE)
+
+    assert world.is_cancelled
+    assert world.is_as_before()
+    assert any(f"{step.value}: it broke" in failure for failure in results["h1"].failures)
+    # What one has failed at is not done to the other in vain.
+    steps = [one for host, one in world.orders if host == "h0"]
+    assert (Step.STOP in steps) == (step is Step.STOP)
+
+
+def test_given_updates_that_cannot_be_cancelled_when_a_step_fails_then_what_is_drained_stays_out(now: float) -> None:
+    world = Updates(now)
+    world.machines["h0"].breaks_at = {Step.CANCEL}
+    world.machines["h1"].breaks_at = {Step.STOP}
+
+    results = play(world, demand=DemandKind.UPDATE)
+
+    assert [world.is_out(name) for name in ("h0", "h1")] == [True, True]
+    assert all(machine.lease is None for machine in world.machines.values())
+    assert "could not be cancelled" in results["h0"].outcome
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda world: setattr(world, "policy", Policy(minimum_in_service="3")), "4 of 4 hosts are in service, and 3"),
+        (lambda world: setattr(world.machines["h3"], "by_hand", True), "3 of 4 hosts are in service, and 2 must stay"),
+        (lambda world: setattr(world.machines["h1"], "unplugged", True), "h1 cannot: it has not answered"),
+        (lambda world: setattr(world.machines["h1"], "lease", "alice"), "h1 cannot: another run"),
+        (lambda world: setattr(world, "ready_by", NOW), "it had to be ready by 2026-09-19T18:00:00Z"),
+    ],
+    ids=["minimum", "others out", "silent", "leased", "late"],
+)
+def test_given_updates_when_they_may_not_go_together_then_none_of_the_hosts_is_touched_and_it_is_said_why(
+    now: float, spoil: Callable[[Updates], None], why: str
+) -> None:
+    world = Updates(now)
+    spoil(world)
+
+    run = ended_run(world, DemandKind.UPDATE)
+
+    assert {step for _host, step in world.orders} <= {Step.ASK}
+    assert why in run.report().by_host["h0"][0]
+    assert run.is_cancelled is None, "the playbook does, whether there is a plan or not"
+
+
+def test_given_updates_of_a_whole_group_when_the_minimum_allows_that_then_all_go(now: float) -> None:
+    demand = Demand(DemandKind.UPDATE, "updates", now + 1000, ("h0", "h1"))
+    hosts = [Host(name, name, demand=demand) for name in ("h0", "h1")]
+
+    assert begin(hosts, Policy(), now, demand=DemandKind.UPDATE).plan.held.keys() == {"h0", "h1"}
+    assert begin(hosts, Policy(minimum_in_service="0"), now, demand=DemandKind.UPDATE).plan.batches == [["h0", "h1"]]
+
+
+def test_given_updates_when_a_host_answers_late_then_it_goes_with_the_others(now: float) -> None:
+    world = Updates(now)
+    world.machines["h1"].unplugged = True
+    world.happens["h1", Step.ASK] = lambda: setattr(world.machines["h1"], "unplugged", False)
+
+    play(world, demand=DemandKind.UPDATE)
+
+    assert world.are_ready()
+
+
+def test_given_updates_when_something_would_fail_on_a_host_then_none_is_touched(now: float) -> None:
+    demand = Demand(DemandKind.UPDATE, "updates", now + 1000, ("h0", "h1"))
+    hosts = [Host(f"h{number}", f"vm_{number}", demand=demand) for number in range(2)]
+    hosts[1] = hosts[1]._replace(would_fail=("no unit ngnix",))
+    run = begin([*hosts, Host("h2", "vm_2"), Host("h3", "vm_3")], Policy(), now, demand=DemandKind.UPDATE)
+
+    assert run.plan.held["h1"] == "no unit ngnix"
+    assert run.plan.turns == []
+
+
+def test_given_updates_when_the_controller_is_killed_at_any_order_then_the_next_run_has_all_ready(now: float) -> None:
+    count = 1
+    while True:
+        world = Updates(now)
+        try:
+            play(world, kill_at=count, demand=DemandKind.UPDATE)
+            break
+        except Killed:
+            end_leases(world)
+            play(world, demand=DemandKind.UPDATE)
+        assert world.are_ready(), count
+        assert (world.is_cancelled, world.least) == (False, 2), count
+        count += 1
+    assert count > 8
+
+
+def test_given_updates_when_any_answer_is_lost_then_all_are_ready_or_cancelled_and_back_but_for_what_is_known_to_be_out(
+    now: float,
+) -> None:
+    whole = Updates(now)
+    play(whole, demand=DemandKind.UPDATE)
+    for lost in range(1, len(whole.orders) + 1):
+        world = Updates(now)
+        results = play(world, lose_at=lost, demand=DemandKind.UPDATE)
+        host, step = world.orders[lost - 1]
+        if step is Step.RELEASE:
+            assert world.are_ready(), lost
+            continue
+        assert world.is_cancelled, (lost, step)
+        assert any("its answer was lost" in failure for failure in results[host].failures), (lost, step)
+        # Whether a lease was taken whose answer is lost, nobody knows: the host was not drained, and it ends by itself.
+        machines = [machine for name, machine in world.machines.items() if (name, step) != (host, Step.LEASE)]
+        assert all(machine.in_rotation and machine.serving and machine.claim is None for machine in machines), lost
+        assert all(machine.in_rotation for machine in world.machines.values()), lost
+
+
+@pytest.mark.parametrize("broken", [Step.LEASE, Step.DRAIN, Step.STOP])
+def test_given_updates_that_are_cancelled_when_the_controller_is_killed_then_the_next_run_restores_what_is_out(
+    now: float, broken: Step
+) -> None:
+    count = 1
+    while True:
+        world = Updates(now)
+        world.machines["h1"].breaks_at = {broken}
+        try:
+            play(world, kill_at=count, demand=DemandKind.UPDATE)
+            break
+        except Killed:
+            end_leases(world)
+            play(world, demand=DemandKind.UPDATE)
+        assert world.is_cancelled, count
+        assert world.is_as_before(), count
+        count += 1
+
+
+def test_given_hosts_that_an_earlier_run_has_drained_when_the_updates_cannot_be_done_then_they_are_restored(
+    now: float,
+) -> None:
+    world = Updates(now)
+    play(world, demand=DemandKind.UPDATE)
+    world.machines["h1"].unplugged = True
+
+    play(world, demand=DemandKind.UPDATE)
+
+    assert world.is_cancelled
+    assert not world.is_out("h0")
+    assert world.machines["h0"].claim is None
+
+
+def test_given_updates_in_a_prediction_then_nothing_is_cancelled_and_nothing_kept_out(now: float) -> None:
+    world = Updates(now)
+    hosts = [world.read(name, None) for name in world.machines]
+    run = begin(hosts, world.policy, now, predicts=True, demand=DemandKind.UPDATE)
+    given: set[Step] = set()
+    run, orders = advance(run, [], now)
+    while orders:
+        given |= {order.do for order in orders}
+        run, orders = advance(run, [OrderReport(order.host, order.do) for order in orders], now)
+
+    assert given == {Step.LEASE, Step.DRAIN, Step.STOP}
+    assert run.report().by_host == {}
 
 
 def test_given_a_turn_that_was_cut_short_when_the_next_begins_then_its_hosts_count_as_failed_and_their_leases_end(
