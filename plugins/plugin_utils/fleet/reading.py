@@ -44,6 +44,10 @@ _PER_GROUP = ("minimum_in_service", "expected_hosts")
 # Seconds since the epoch, in the year 5138: what is later is no time.
 _LATEST = 1e11
 
+# The ways out of rotation that need to know which VM in Azure a host is.
+_NEED_ID = frozenset(["azure_load_balancer", "application_gateway"])
+_LONGEST_ID = 300  # characters
+
 # What reading somebody else's text may end in, where nothing of it is as it ought to be.
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -142,7 +146,7 @@ def describe_reading(
         "minimum": policy.get("minimum_in_service"),
         "expected": policy.get("expected_hosts"),
         "policy": policy,
-        "would_fail": _what_would_fail(found or {}),
+        "would_fail": [*_unknown_units(found or {}), *_wrong_identity(variables, removal, answer)],
         "has_more": bool(variables.get("after_batch_tasks")),
         "refused": "",
         "resource_id": answer.get("resource_id"),
@@ -153,11 +157,22 @@ def describe_reading(
     }
 
 
-def _what_would_fail(found: Mapping[str, Any]) -> list[str]:
+def _unknown_units(found: Mapping[str, Any]) -> list[str]:
     """What is seen before anything is announced. Ours are the names; the host says which of them it does not know."""
     return [
         "graceful_shutdown_services: %s: systemd has no such unit here. Correct the name, or install it" % plain(name)
         for name in found.get("unknown_units") or ()
+    ]
+
+
+def _wrong_identity(variables: Mapping[str, Any], removal: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
+    """What is seen of an id in the inventory without asking Azure: the role would take that VM out of its pools."""
+    named, said = str(variables.get("azure_vm_id") or ""), str(answer.get("resource_id") or "")
+    if not named or not said or named.lower() == said.lower() or not _NEED_ID.intersection(removal["methods"]):
+        return []
+    return [
+        "load_balancer_removal_azure_vm_id, or id: %s is not this VM, which says that it is %s: that one would leave"
+        " its pools instead. Correct the inventory" % (named, plain(said)[:_LONGEST_ID])
     ]
 
 

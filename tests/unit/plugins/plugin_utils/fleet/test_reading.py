@@ -342,3 +342,24 @@ def test_given_units_that_the_host_does_not_know_then_what_would_fail_is_known_b
         "graceful_shutdown_services: ngnix: systemd has no such unit here. Correct the name, or install it",
     )
     assert read_host(reading()).would_fail == ()
+
+
+@pytest.mark.parametrize(
+    ("named", "said", "method", "is_wrong"),
+    [
+        ("/rg/web1", "/rg/web2", "azure_load_balancer", True),
+        ("/rg/web1", "/rg/web2", "application_gateway", True),
+        ("/rg/web1", "/rg/web2", "health_probe", False),
+        ("/rg/web1", "/RG/Web1", "azure_load_balancer", False),
+        (None, "/rg/web2", "azure_load_balancer", False),
+        ("/rg/web1", None, "azure_load_balancer", False),
+    ],
+)
+def test_given_an_id_in_the_inventory_when_the_host_is_another_vm_then_that_is_known_before_anything_is_announced(
+    named: str | None, said: str | None, method: str, is_wrong: bool
+) -> None:
+    answer: dict[str, Any] = {"vm_name": "web1", "events": [], "resource_id": said}
+    host = read_host(reading(answer=answer, variables={"azure_vm_id": named, "methods": [method]}))
+
+    assert len(host.would_fail) == is_wrong
+    assert not is_wrong or "/rg/web1 is not this VM, which says that it is /rg/web2" in host.would_fail[0]
