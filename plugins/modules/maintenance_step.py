@@ -268,7 +268,7 @@ hosts:
   type: list
   elements: str
 plan:
-  description: The parts of the plan.
+  description: The hosts that are C(held) in service, and why.
   returned: with O(state=planned)
   type: dict
 is_cancelled:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Orders as the playbooks carry them out, and reports as the playbooks give them.
+"""Orders for the playbooks to carry out, and the playbooks' reports.
 
 Each order is carried out by the file of its name in playbooks/tasks/handle_events. Nothing that a host has answered may
 end the run for the others: what cannot be read is a failure on that host.
@@ -23,9 +23,9 @@ from .reading import UNREADABLE, note_host, note_unreadable, read_host, read_rea
 from .run import Order, OrderReport, Run, Step
 
 _FILES = {Step.WAIT: Step.WATCH.value}
-"""Which file carries out an order whose name is another one: who waits and who watches does it side by side."""
+"""The file of an order that does not have the order's name: hosts that wait and hosts that watch run the same task."""
 
-# What an order is called where the host was lost on the way.
+# The name of an order's task if the host was lost before it.
 _NAMES = {
     Step.LEASE: "Lease the host",
     Step.NOTE: "Record what is about to be approved",
@@ -40,7 +40,7 @@ Raw = Mapping[str, Any]
 
 
 def order_as_dict(order: Order, now: float) -> dict[str, Any]:
-    """Write an order, with the instants in it in seconds since the epoch.
+    """Write an order, with times in seconds since the epoch.
 
     :param now: seconds since the epoch
     """
@@ -74,7 +74,7 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
 
 
 def read_reports(run: Run, raw: Mapping[str, Raw], balancers: Balancers, this_run: Raw) -> list[OrderReport]:
-    """Read what became of the orders that were given last.
+    """Read the outcome of the latest orders.
 
     :param raw: by host, what the playbook says of it: the `number` of its order, and the `answer` of the task that
         carries it out; or with `failed`, that of the `task` that has failed
@@ -105,12 +105,12 @@ def _failure(step: Step, raw: Raw, answer: Raw) -> str:
     elif not raw.get("failed"):
         return ""
     task = str(raw.get("task") or _NAMES.get(step, step.value))
-    # Those speak for themselves.
+    # These messages are complete by themselves.
     return message if task.startswith("Fail if ") else "%s: %s" % (task, message)
 
 
 def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
-    """How a run stands to a host that was asked, see `LeaseView`; nothing if that is not known.
+    """How a run stands to a host that was asked, see `LeaseView`; empty if that is not known.
 
     :param asked: what ask.yml says of it
     :param run: this run, see `describe_run`
@@ -123,13 +123,13 @@ def view_asked(asked: Raw, run: Raw) -> dict[str, Any]:
 
 
 def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
-    """Note what is known of a host that was asked, see `note_host`; `failure` says why it is nothing.
+    """Note what is known of a host that was asked, see `note_host`; `failure` says why nothing is known.
 
     :param asked: what ask.yml says of it
     :param run: this run, see `describe_run`
     """
     forgery = describe_forgery(forged(asked.get("facts") or ()))
-    # A host that sets the operator's variables by itself has no say in anything.
+    # A host that sets the operator's variables itself decides nothing.
     answer = {"msg": forgery} if forgery else asked.get("answer") or {}
     policy = {} if forgery else asked.get("policy") or {}
     variables = {} if forgery else asked.get("variables") or {}
@@ -155,7 +155,7 @@ def note_asked(name: str, asked: Raw, run: Raw) -> dict[str, Any]:
 
 
 def known_host(reading: Raw, balancers: Balancers, kind: DemandKind | None) -> Host:
-    """What is known of a host, together with what balancers say, and what is demanded for it.
+    """What is known of a host, what its balancers say, and what is demanded for it.
 
     :param kind: what the run demands; None if it is about events
     """
@@ -169,7 +169,7 @@ def _read_asked(name: str, asked: Raw, balancers: Balancers, kind: DemandKind | 
 
 
 def _for_demand(host: Host, kind: DemandKind, asked: Raw) -> Host:
-    """A host of a run that is about a demand: its events and its agent have no say.
+    """A host of a run with a demand: its events and its agent are ignored.
 
     Whoever else has taken a host out restores it. An earlier run for moves does not know whether Azure has moved the
     host that it has left, and leaves that to the operator. An earlier run for upgrades has left its hosts to this one,
@@ -232,7 +232,7 @@ def _read_return(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
 
 
 def _read_release(report: OrderReport, _raw: Raw, _answer: Raw) -> OrderReport:
-    """A lease that nobody can end ends by itself."""
+    """A lease that cannot be ended ends by itself."""
     return report._replace(failure="")
 
 
@@ -269,7 +269,7 @@ def _event_as_dict(event: Event, vm_name: str, now: float) -> dict[str, Any]:
 
 
 def balancers_to_ask(readings: Sequence[Raw]) -> dict[str, Any]:
-    """Say whom to ask which hosts do the same work.
+    """Say which balancers to ask which hosts do the same work.
 
     :returns: `haproxys`, each by its `name` in the inventory and its `socket`; and `vm_ids`, which to look up in Azure
         from `host`: only if a host is hit or demanded, because Azure counts requests

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Plans which hosts leave rotation when, and what is done with each.
+"""Plans when each host leaves rotation, and what is done with it.
 
 Azure names VMs, an inventory names hosts: what connects them is the name in Azure that each host has
 learned from its own metadata service.
@@ -32,18 +32,18 @@ from .policy import (
     why_not_yet,
 )
 
-# What connections and services get at the least, if they may take that long: half of it each. Seconds.
+# Connections and services together get at least this long if they may take it, half of it each. Seconds.
 _LEAST_FOR_ENDING = 60.0
-# So long it may take to ask again those that have not answered, unless the operator says otherwise. Seconds.
+# Asking again may take this long, unless the operator says otherwise. Seconds.
 _ASKING_AGAIN = 150.0
 
 
 class PlanError(ValueError):
-    """The hosts, or what the operator decided, make no sense. The message says what to change."""
+    """The hosts, or the operator's decisions, make no sense. The message says what to change."""
 
 
 class Attempt(NamedTuple):
-    """That a host was taken out for an event in vain, because a step failed, on it or on another host of the event."""
+    """An attempt in vain: a host was taken out for an event, and a step failed on it or on another of its hosts."""
 
     event_id: str
     seconds_ago: float
@@ -68,69 +68,71 @@ class Host(NamedTuple):
     settle_seconds: float = 0.0
     """How long its balancers take to notice that it is out."""
     connection_seconds: float = 0.0
-    """How long its connections may take to end then."""
+    """How long its connections may then take to end."""
     stop_seconds: float = 0.0
     """How long its services may take to stop, all together."""
     return_seconds: float = 0.0
-    """How long it takes to restore it to rotation."""
+    """How long its return to rotation takes."""
     step_seconds: float = 0.0
     """The longest that any one task on it may take."""
     agent: AgentDict | None = None
-    """What its handler agent says of itself; None without one. With one, everything is left to it."""
+    """What its handler agent says of itself; None without one. An agent handles everything itself."""
     groups: tuple[str, ...] = ("",)
-    """Those that do the same work: the minimum in service holds for each group. None: it counts nowhere."""
+    """Groups of hosts that do the same work: the minimum in service holds for each group. None: it counts nowhere."""
     resource_id: str = ""
     """Its id in Azure, as it says itself; empty if it did not."""
     clock: ClockReading | None = None
     """What its clock said; None if that is not known."""
     held: str = ""
-    """Why it stays in service whatever is announced, in words: what it says of itself, or of time, may be wrong."""
+    """Why it stays in service whatever is announced, in words: it may be wrong about itself or about the time."""
     left_alone: str = ""
-    """Why it is nobody to take out of rotation, in words: it balances for the others."""
+    """Why it is never taken out of rotation, in words: it balances for the others."""
     minimum: str | None = None
     """The minimum in service of its group; None for that of the policy."""
     expected: int | None = None
-    """How many hosts its group has, as the operator says; None if that was not said."""
+    """The operator's number of hosts in its group; None if there is none."""
     beside: tuple[str, ...] = ()
-    """Who does the same work, as balancers or the inventory say, and is no host of this run."""
+    """Names that do the same work, as balancers or the inventory say, and that are not hosts of this run."""
     is_out: bool = False
     """Whether this run has taken it out and not brought it back."""
     is_drained: bool = False
     """Whether somebody else has taken it out of rotation. This run will not bring it back."""
     kept_out_by: str = ""
-    """Who that is, in words."""
+    """Who did, in words."""
     is_down: bool = False
-    """Whether its balancers say that it is not in service, although nothing is known of why."""
+    """Whether its balancers say that it is not in service, for no known reason."""
     failed: bool = False
     """Whether a step of this run has failed on it."""
     leased: str = ""
-    """Who else is at work on it, in words; empty if nobody is. Then it is left alone."""
+    """Who else works on it, in words; empty if nobody does. Then it is left alone."""
     take_over: str = ""
     """The lease that may be taken over, because its run is dead or the operator says so."""
     abandoned: str = ""
     """Why it may stay out although it is leased, in words: nobody knows whether the other run is alive."""
     left_out: str = ""
-    """Why it stays out although none of its events is listed any more; empty if it does not."""
+    """Why it stays out although none of its events is listed any more; empty if it returns."""
     approving: tuple[str, ...] = ()
     """Ids of events that an earlier run has approved, or may have."""
     tried: tuple[Attempt, ...] = ()
-    """For which events earlier runs have taken it out in vain."""
+    """The attempts of earlier runs that were in vain."""
     seen: Mapping[str, float] = {}
-    """By the id of an event in lower case, how many seconds ago a run has first taken it out for that."""
+    """By the id of an event in lower case, how many seconds ago a run first took the host out for it."""
     is_prepared: bool = True
     """Whether anything is stopped on it, or anything confirms that it is out of rotation."""
     idle_agent: bool = False
-    """Whether it has an agent that has nothing to do for its events, so that it is met as a host without."""
+    """Whether it has an agent that has nothing to do for its events, so that it is treated like a host without an
+    agent.
+    """
     would_fail: tuple[str, ...] = ()
-    """What would fail on it if it were hit, in words, as far as that is seen before."""
+    """What would fail on it if it were hit, in words, as far as that can be known beforehand."""
     demand: Demand | None = None
-    """What is demanded for it; then it has no events."""
+    """The demand for it. A host with a demand has no events."""
     not_demanded: str = ""
-    """Why the demand of this run is not for it, in words; empty if it is, or if there is nothing to say."""
+    """Why the demand of this run is not for it, in words; empty if it is for it, or if there is nothing to say."""
 
     @property
     def is_in_service(self) -> bool:
-        """Whether it does its work, as far as is known. What did not answer does not count."""
+        """Whether it does its work, as far as is known. A host that did not answer does not count."""
         by_agent = self.agent is not None and has_taken_out(self.agent)
         is_away = self.is_out or self.is_drained or self.was_left or by_agent or bool(self.leased) or self.is_down
         return self.vm_name is not None and not is_away
@@ -143,11 +145,11 @@ class EventPlan(NamedTuple):
     hosts: tuple[str, ...]
     outsiders: tuple[str, ...]
     agents: tuple[str, ...]
-    """Those of the hosts that are left to their agents."""
+    """The hosts that are left to their agents."""
     withheld: str
-    """Why it must not be approved; empty when it may."""
+    """Why it must not be approved; empty if it may be."""
     left_alone: str
-    """Why nothing at all is done about it now; empty when something is."""
+    """Why nothing is done about it now; empty if something is."""
     approver: str | None
     """The host that approves it, if it is approved."""
     may_begin: bool = False
@@ -155,17 +157,17 @@ class EventPlan(NamedTuple):
     was_in_vain: bool = False
     """Whether it is left alone because its hosts were taken out in vain lately."""
     waits_for_answers: bool = False
-    """Whether the VMs that it also hits may be hosts that have not answered yet, with whom it could be approved."""
+    """Whether it also hits VMs that may be hosts without an answer so far, and could be approved together with them."""
 
 
 class HostPlan(NamedTuple):
-    """What is done with a host in a batch. Instants are seconds since the epoch."""
+    """What is done with a host in a batch. Times are seconds since the epoch."""
 
     vm_name: str
     events: tuple[Event, ...]
-    """Those that are met. Without any, and without a demand, the host is restored."""
+    """The events that it leaves rotation for. Without any, and without a demand, it is only restored."""
     agent: bool
-    """Whether all is left to its agent."""
+    """Whether everything is left to its agent."""
     remove: bool
     """Whether it is taken out of rotation."""
     stop: bool
@@ -179,11 +181,11 @@ class HostPlan(NamedTuple):
     idle_agent: bool = False
     """Whether it has an agent that has nothing to do for its events."""
     approving: tuple[str, ...] = ()
-    """Ids of those of its events that an earlier run has approved, or may have."""
+    """Ids of its events that an earlier run has approved, or may have."""
     withdrawn: tuple[str, ...] = ()
-    """Ids of those that were withdrawn while it was drained."""
+    """Ids of its events that were withdrawn while it was drained."""
     demand: Demand | None = None
-    """The demand that is met."""
+    """The demand that it leaves rotation for."""
 
     @property
     def reason(self) -> str:
@@ -208,39 +210,41 @@ class Plan(NamedTuple):
     event_plans: Sequence[EventPlan]
     """All events, in order of urgency."""
     unanswered: Sequence[str]
-    """The hosts that nothing is known of."""
+    """The hosts that have not answered."""
     held: Mapping[str, str]
     """Why hosts that are hit stay in service for now, by their names."""
     shortfalls: Sequence[str]
     """Where the platform takes more hosts than the minimum in service allows, in words."""
     passed_over: Mapping[str, str] = {}
-    """Why hosts are left alone that another run is at work on, that are being deleted, or that were taken out in vain
-    lately, by their names."""
+    """Why hosts are left alone, by their names: another run works on them, they are being deleted, or an attempt was
+    in vain lately.
+    """
     turns: Sequence[Sequence[str]] = ()
-    """The batches, and with them, or in a turn of their own, the hosts that nothing is known of."""
+    """The batches, with the hosts that have not answered in one of them or in a turn of their own."""
     deferred: Mapping[str, float] = {}
-    """The hosts that wait in their batch until there is room for them, and until when at most, in seconds since the
-    epoch: they were brought forward, because their event would start before a turn of their own."""
+    """The hosts that wait in their batch for room, and until when at most, in seconds since the epoch: they were
+    brought forward, because their event would start before a turn of their own.
+    """
     remarks: Sequence[str] = ()
-    """What in the policies, or of the hosts, is most likely not meant, in words."""
+    """What is probably a mistake in the policies or the hosts, in words."""
     groups: Sequence[str] = ()
-    """Of each group how many are in service, and how many must stay, in words."""
+    """For each group, how many hosts are in service and how many must stay, in words."""
     why_waiting: Mapping[str, str] = {}
-    """Why hosts of a batch wait in it, in words, by their names."""
+    """Why hosts wait in their batch, in words, by their names."""
     missed: Mapping[str, str] = {}
-    """What hit hosts of a batch before their turn had come, while they were in service, in words, by their names."""
+    """What hit hosts of a batch in service before their turn came, in words, by their names."""
     abandoned: Mapping[str, str] = {}
-    """Why hosts may stay out that another run has leased, in words, by their names."""
+    """Why hosts that another run has leased may stay out, in words, by their names."""
     demanded: Mapping[str, Demand] = {}
-    """What is demanded for hosts, whether it is met or not, by their names."""
+    """The demands for hosts, met or not, by their names."""
 
     @property
     def involved(self) -> list[str]:
-        """The hosts of which there is something to tell at the end, without those that others have taken out."""
+        """The hosts that the final report names, without hosts that others have taken out."""
         return list(dict.fromkeys([*self.unanswered, *self.hosts, *self.held, *self.abandoned]))
 
     def events_of_hosts(self) -> dict[str, Sequence[Event]]:
-        """What is ahead of each host in a batch, by its name."""
+        """The events of each host in a batch, by its name."""
         return {name: host_plan.events for name, host_plan in self.hosts.items()}
 
 
@@ -281,7 +285,7 @@ def make_plan(
     blocked = {name: why for unit in units for name, why in _why_blocked(everybody, groups, unit, now).items()}
     units = [unit for unit in units if unit.hosts[0] not in blocked]
     for name in [name for name in blocked if by_name[name].demand and by_name[name].was_left]:
-        # An earlier run has taken it out for what is not done now: it is restored.
+        # An earlier run took it out for a demand that is not met now: it is restored.
         by_name[name] = by_name[name]._replace(demand=None)
         del blocked[name]
     waiting: dict[str, str] = {}
@@ -335,7 +339,7 @@ def make_plan(
 
 
 def _hold_doubtful(hosts: Sequence[Host]) -> list[Host]:
-    """Hold hosts back whose clock is wrong, and those that say to be one VM.
+    """Hold back hosts whose clock is wrong, and hosts that claim to be the same VM.
 
     Of hosts that say to be one VM, only the first counts in its groups. Two VMs may have one name in two resource
     groups: then their ids tell them apart.
@@ -375,7 +379,7 @@ def _are_known_to_differ(one: Host, other: Host) -> bool:
 def _why_blocked(
     by_name: Mapping[str, Host], groups: Mapping[str, "GroupState"], unit: "_Unit", now: float
 ) -> dict[str, str]:
-    """Why the hosts of a unit stay in service, because one of them cannot go."""
+    """Why the hosts of a unit stay in service because one of them cannot leave it."""
     if unit.all_of:
         return _why_none_goes(by_name, groups, unit, now)
     held = next((by_name[name] for name in unit.hosts if by_name[name].held), None)
@@ -390,7 +394,7 @@ def _why_blocked(
 def _why_none_goes(
     by_name: Mapping[str, Host], groups: Mapping[str, "GroupState"], unit: "_Unit", now: float
 ) -> dict[str, str]:
-    """Why the hosts of a unit stay in service of which all go or none does; empty if they go.
+    """Why the hosts of an all-or-none unit stay in service; empty if they leave it.
 
     :param by_name: all hosts of the play
     """
@@ -429,7 +433,7 @@ def _away(by_name: Mapping[str, Host], groups: Mapping[str, "GroupState"], await
 
 
 def _why_stopped(rest: Sequence[Host], policy: Policy) -> str:
-    """Why nothing is begun any more that can wait, and nothing approved; empty if that is not so."""
+    """Why nothing that can wait is begun any more, and nothing is approved; empty if there is no reason."""
     failed = [host.name for host in rest if host.failed]
     if len(failed) <= policy.max_failed:
         return ""
@@ -439,7 +443,7 @@ def _why_stopped(rest: Sequence[Host], policy: Policy) -> str:
 def _missed(
     hosts: Sequence[Host], planned: Mapping[str, Sequence[Event]], met: Container[str], now: float
 ) -> dict[str, str]:
-    """Say which hosts of a batch were hit before their turn had come, and by what, in words."""
+    """Say which hosts of a batch were hit before their turn came, and by what, in words."""
     found = {}
     for host in hosts:
         if host.name in met or host.leased or (host.vm_name is not None and not host.is_in_service):
@@ -456,7 +460,7 @@ def _missed(
 def _passed_over(
     hosts: Sequence[Host], event_plans: Sequence[EventPlan], named: Container[str], is_turn: bool
 ) -> dict[str, str]:
-    """Why hosts are left alone, but for those whose event says it already.
+    """Why hosts are left alone, except for hosts whose event says so already.
 
     :param is_turn: whether the turn of these hosts has come: then there is something to be said of each
     """
@@ -478,7 +482,7 @@ def _passed_over(
 
 
 def _turns(batches: Sequence[Sequence[str]], unanswered: Sequence[str], together: int | None) -> list[list[str]]:
-    """Say who goes when, and when those are asked again that have not answered.
+    """Say which hosts go in which turn, and in which turn hosts that have not answered are asked again.
 
     :param together: the batch of those whose events may hit them as well; None if there is none
     """
@@ -486,7 +490,7 @@ def _turns(batches: Sequence[Sequence[str]], unanswered: Sequence[str], together
     if together is not None:
         turns[together] += unanswered
     else:
-        # After what may be urgent.
+        # Anything urgent comes first.
         turns.insert(1, list(unanswered))
     return [turn for turn in turns if turn]
 
@@ -511,7 +515,7 @@ def approvals(plan: Plan, ready: Iterable[str]) -> dict[str, list[str]]:
 
 
 def attempts(plan: Plan, failures: Mapping[str, Sequence[str]], approved: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Say for which events hosts were taken out in vain, as is remembered on them.
+    """Say which attempts were in vain, as is noted on the hosts.
 
     :param failures: what went wrong on each host, in words, by its name
     :param approved: ids of the events that were approved, or may have been
@@ -536,18 +540,18 @@ class GroupState(NamedTuple):
     name: str
     size: int
     minimum: int
-    """So many stay in service."""
+    """How many must stay in service."""
     in_service: int
-    """So many are now."""
+    """How many are in service now."""
     away: frozenset[str]
-    """The hosts that are not."""
+    """The hosts that are not in service."""
 
     def summarize(self) -> str:
         """Say how many there are, how many are in service, and how many must stay."""
         return "%s: %d of %d in service, %d must stay" % (self.name or "all", self.in_service, self.size, self.minimum)
 
     def describe(self) -> str:
-        """Say what stands in the way of taking one more."""
+        """Say why no further host can be spared."""
         of_group = " of %s" % self.name if self.name else ""
         if self.minimum > self.size:
             return "handle_events_minimum_in_service is %d, and there are only %d hosts%s" % (
@@ -564,7 +568,9 @@ class GroupState(NamedTuple):
 
 
 def members_of_groups(hosts: Sequence[Host]) -> dict[str, list[Host]]:
-    """Say which hosts each group has, by its name: one that did not answer may be of any group, and is in each."""
+    """Say which hosts each group has, by its name. A host that did not answer may be of any group, and counts in
+    each.
+    """
     members: dict[str, list[Host]] = {}
     for host in hosts:
         for group in host.groups:
@@ -599,7 +605,7 @@ def count_groups(hosts: Sequence[Host], policy: Policy) -> dict[str, GroupState]
 
 
 def is_of_unknown_group(host: Host) -> bool:
-    """Whether a host may be of any group, because it did not answer and nothing else says of which it is."""
+    """Whether a host may be of any group, because it did not answer and nothing else tells its group."""
     return host.vm_name is None and host.groups == ("",)
 
 
@@ -620,15 +626,15 @@ def read_minimum(text: str) -> tuple[int, bool]:
 
 
 def _minimum_in_service(text: str, count: int, is_part: bool) -> int:
-    """So many of a group stay in service.
+    """How many hosts of a group stay in service.
 
     :param is_part: whether another group has all its hosts, and more. A number is meant for that one
     """
     number, percent = read_minimum(text)
     if percent:
-        # Rounded up, but for 100 % a host may always go: else a fleet of one could never be maintained.
+        # Rounded up. Unless it is 100 %, one host may always go: otherwise a fleet of one could never be maintained.
         return count if number == 100 else min(-(-number * count // 100), count - 1)
-    # One that is larger than the group holds it back, and no other.
+    # A number larger than the group holds back this group only.
     return min(number, count - 1) if is_part else number
 
 
@@ -648,7 +654,8 @@ def _event_plans(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequen
             continue
         by_vm_name.setdefault(name_key(host.vm_name), []).append(host)
         for event in host.events:
-            # Two hosts are never asked at the same instant: once started for one, it has started.
+            # Two hosts are never asked at the same instant. An event that has started for one host has started for
+            # all.
             known = events.get(name_key(event.event_id))
             if known is None or known.is_scheduled:
                 events[name_key(event.event_id)] = event
@@ -657,7 +664,7 @@ def _event_plans(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequen
         names = {name_key(name): name for name in event.resources}
         hit = [host for key in names for host in _hit_of(by_vm_name.get(key, []), event)]
         if event.is_of_unknown_vms:
-            # Shown with those that are told of it.
+            # It is shown for the hosts that list it.
             hit = [host for same_name in by_vm_name.values() for host in same_name if event in host.events]
         members = sorted(hit, key=lambda member: order[member.name])
         if members:
@@ -667,7 +674,7 @@ def _event_plans(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequen
 
 
 def _hit_of(same_name: Sequence[Host], event: Event) -> Sequence[Host]:
-    """Which of the hosts with the name of a VM an event hits: where there are two such VMs, each is told of its own."""
+    """Which of the hosts with the name of a VM an event hits: if there are two such VMs, each lists its own events."""
     return [
         host for host in same_name if len(same_name) == 1 or _is_among(event, (one.event_id for one in host.events))
     ]
@@ -677,13 +684,13 @@ class _Others(NamedTuple):
     """What is known of VMs beside the hosts that are planned for."""
 
     busy: Container[NameKey]
-    """Another run is at work on these."""
+    """VMs that another run works on."""
     elsewhere: Container[NameKey]
-    """These are hosts of the play, and not of the batch."""
+    """VMs that are hosts of the play, and not of the batch."""
     alone: Container[NameKey]
-    """Nothing is ever done to these."""
+    """VMs that are always left alone."""
     may_answer: bool
-    """Whether there are hosts that have not answered, and will be asked again."""
+    """Whether there are hosts without an answer that are asked again."""
 
 
 def _case(
@@ -718,7 +725,7 @@ def _case(
         agents=tuple(agents),
         withheld=withheld,
         left_alone=left_alone or not_again,
-        # Without outsiders there always is one.
+        # Without outsiders there is always an approver.
         approver=next((member.name for member in members if event.is_led_by(member.vm_name or "")), None),
         may_begin=may_begin,
         was_in_vain=bool(not_again),
@@ -759,7 +766,7 @@ def _why_withheld(
 
 
 def _why_unprepared(members: Sequence[Host], rule: Rule) -> str:
-    """Whether an approval would be for nothing done: only the operator may say that this is meant."""
+    """Why an event must not be approved whose hosts nothing would prepare, unless the operator says so."""
     names = [member.name for member in members if not member.is_prepared]
     if not names or rule.says_when_ready:
         return ""
@@ -786,7 +793,7 @@ def _why_left_alone(event: Event, withheld: str, rule: Rule, policy: Policy, now
 
 
 def _why_not_again(event: Event, members: Sequence[Host], policy: Policy, now: float) -> str:
-    """Whether it was tried lately, and there is time to leave that to a later run."""
+    """Why an event is left to a later run: an attempt was in vain lately, and there is time. Empty if it is not."""
     notice = notice_of(event, now)
     attempts = [one for member in members for one in member.tried if _is_among(event, [one.event_id])]
     latest = min(attempts, key=lambda one: one.seconds_ago, default=None)
@@ -799,33 +806,33 @@ def _why_not_again(event: Event, members: Sequence[Host], policy: Policy, now: f
 
 
 class _Unit(NamedTuple):
-    """Hosts that must go together, and why they must."""
+    """Hosts that must leave rotation together, and why."""
 
     hosts: list[str]
     event_plans: list[EventPlan]
     does_not_wait: bool
-    """Whether the platform, or an agent, takes one of them before a turn could come."""
+    """Whether the platform, or an agent, takes one of its hosts before a turn could come."""
     is_quick: bool
-    """Whether hosts beside them would have to keep pace with what begins soon."""
+    """Whether other hosts of the batch would have to hurry as well."""
     deadline: float
-    """When the first of its events starts, less the margin; seconds since the epoch."""
+    """When the first of its events starts, minus the margin; seconds since the epoch."""
     begins_by: float
-    """When its preparation must begin, or an event would start before it is done; seconds since the epoch."""
+    """When its preparation must begin to be done before the first event starts; seconds since the epoch."""
     is_demanded: bool = False
-    """Whether the hosts go because of a demand, and not because of events."""
+    """Whether its hosts leave rotation for a demand instead of events."""
     all_of: tuple[str, ...] = ()
-    """All hosts of the demand, if all go or none does."""
+    """All hosts of the demand if all of them go or none; empty otherwise."""
     awaits_answers: bool = False
-    """Whether that is decided once the hosts that have not answered are asked again."""
+    """Whether the decision waits until the hosts without an answer are asked again."""
 
     @property
     def waits_for_answers(self) -> bool:
-        """Whether it is to be planned together with those that have not answered yet, and may be."""
+        """Whether it can wait for the hosts without an answer, and should be planned together with them."""
         is_shared = any(event_plan.waits_for_answers for event_plan in self.event_plans)
         return not self.does_not_wait and (is_shared or self.awaits_answers)
 
     def begins_anyway(self, policy: Policy, now: float) -> bool:
-        """Whether one of its events begins soon, whoever approves it or not."""
+        """Whether one of its events begins soon, approved or not."""
         starting = [
             notice_of(event_plan.event, now) for event_plan in self.event_plans if not event_plan.event.is_advisory
         ]
@@ -839,7 +846,7 @@ def _units(
     now: float,
     deferred: Mapping[str, float] | None = None,
 ) -> list[_Unit]:
-    """Put together what shares events, directly or through others; the most urgent first."""
+    """Put together hosts that share events, directly or through others; the most urgent first."""
     leader_of = {host.name: host.name for host in hosts}
 
     def find(name: str) -> str:
@@ -854,7 +861,7 @@ def _units(
             leader_of[find(name)] = find(event_plan.hosts[0])
         start = _start_of_terminate(event_plan, now)
         if start is not None:
-            # Azure lets none of the Terminates of one instant begin early until all of them are approved.
+            # Azure lets no Terminate of an instant begin early until all Terminates of that instant are approved.
             leader_of[find(terminates.setdefault(start, event_plan.hosts[0]))] = find(event_plan.hosts[0])
     of_unit: dict[str, list[EventPlan]] = {}
     for event_plan in event_plans:
@@ -862,7 +869,7 @@ def _units(
     members: dict[str, list[str]] = {}
     for host in hosts:
         members.setdefault(find(host.name), []).append(host.name)
-    # Cases are in order of urgency, and so are the units that they begin.
+    # Event plans are in order of urgency, and so are the units that they begin.
     by_name = {host.name: host for host in hosts}
     return [
         _unit([by_name[name] for name in members[leader]], unit, policy, now, deferred or {})
@@ -912,12 +919,12 @@ def _unit(
 ) -> _Unit:
     least = max(member.settle_seconds + min(_for_ending(member), _LEAST_FOR_ENDING) for member in members)
     deadline = min(deadline_of(event_plan.event, policy, now) for event_plan in event_plans)
-    # A recommendation waits for its turn, however long that takes: nothing happens at a time that is known.
+    # A recommendation waits for its turn for any length of time, because its event has no known start.
     starting = [event_plan.event for event_plan in event_plans if not event_plan.event.is_advisory]
     begins_by = min((deadline_of(event, policy, now) for event in starting), default=math.inf) - least
     is_deferred = all(member.name in deferred for member in members)
     if is_deferred:
-        # The margin shrinks with the notice: what was said at first holds.
+        # The margin shrinks with the notice: the first limit holds.
         begins_by = min([begins_by] + [deferred[member.name] for member in members])
     forced = [
         event_plan
@@ -927,7 +934,7 @@ def _unit(
     return _Unit(
         hosts=[member.name for member in members],
         event_plans=event_plans,
-        # Agents do not wait for a turn either, nor does what has been approved.
+        # Agents do not wait for a turn, and neither do approved events.
         does_not_wait=bool(forced) or any(event_plan.agents or event_plan.may_begin for event_plan in event_plans),
         is_quick=any(
             event_plan.event.is_scheduled and bool(set(event_plan.hosts).difference(event_plan.agents))
@@ -939,7 +946,8 @@ def _unit(
 
 
 def _cannot_wait(event: Event, begins_by: float | None, policy: Policy, now: float) -> bool:
-    """Whether the platform acts before a turn could come; for what waits in its batch, before it could be prepared.
+    """Whether the platform acts before a turn could come, or, for a host that waits in its batch, before it could be
+    prepared.
 
     :param begins_by: when it must begin, if it waits in its batch
     """
@@ -959,7 +967,7 @@ def _start_of_terminate(event_plan: EventPlan, now: float) -> float | None:
 
 
 class _Capacity:
-    """How many more hosts of each group may be out, beside those that are."""
+    """How many more hosts of each group may leave service."""
 
     def __init__(self, by_name: Mapping[str, Host], groups: Mapping[str, GroupState], away: Iterable[str]) -> None:
         self._by_name = by_name
@@ -968,7 +976,7 @@ class _Capacity:
         self.take(away)
 
     def take(self, names: Iterable[str]) -> None:
-        """Count these as out."""
+        """Count these hosts as out."""
         for name in names:
             host = self._by_name[name]
             for out in self._out.values() if is_of_unknown_group(host) else [self._out[one] for one in host.groups]:
@@ -999,7 +1007,7 @@ def _batches(
     policy: Policy,
     now: float,
 ) -> tuple[list[list[str]], dict[str, str], dict[str, float], int | None]:
-    """Make batches: first what does not wait and what only has to be restored, then the others, as there is room.
+    """Make batches: first units that do not wait and hosts that are only restored, then the others, as there is room.
 
     What may share its event with hosts that have not answered yet goes before the others, in one batch, so that it can
     be approved when these are asked again in it; unless somebody cannot wait for that.
@@ -1009,7 +1017,7 @@ def _batches(
     """
     waiting = {name for unit in units for name in unit.hosts}.union(blocked)
     idle_again = [host.name for host in by_name.values() if _is_to_be_put_back(host) and host.name not in waiting]
-    # What is hit, or only has to be restored, is thought to come back in its batch.
+    # Hosts that are hit or only restored are expected to be back after their batch.
     stay_away = [
         name
         for group in groups.values()
@@ -1052,7 +1060,7 @@ def _batches(
             + [name for unit in batches[0][len(first) :] for name in unit.hosts]
         )
     at = next((number for number, batch in enumerate(batches) if together and together[0] in batch), None)
-    # Brought forward to what does not wait, it goes without them.
+    # A batch that was brought forward to urgent units goes without the hosts that have not answered.
     return named, held, brought_forward, None if at == 0 and (first or idle_again) else at
 
 
@@ -1068,7 +1076,7 @@ def _together(
         unit.begins_by < now + _ASKING_AGAIN for unit in units if not unit.does_not_wait and not unit.waits_for_answers
     ):
         return []
-    # If they answer they are in service.
+    # Hosts that answer are assumed to be in service.
     capacity = _Capacity(by_name, groups, [name for name in stay_away if by_name[name].vm_name is not None])
     chosen: list[_Unit] = []
     for unit in units:
@@ -1081,7 +1089,8 @@ def _together(
 def _bring_forward(
     by_name: Mapping[str, Host], batches: list[list[_Unit]], idle_again: Sequence[str], policy: Policy, now: float
 ) -> dict[str, float]:
-    """Move what would begin too late to the last batch that begins in time, if all before take as long as they may.
+    """Move units that would begin too late to the last batch that begins in time, even if all before take their full
+    time.
 
     It waits there until there is room, and goes without when its time has come: then the platform takes it in any case.
 
@@ -1105,7 +1114,7 @@ def _bring_forward(
                 batches[number] = [unit for unit in batches[number] if unit.begins_by >= begins[number]]
         batches[1:] = [batch for batch in batches[1:] if batch]
     for batch in batches:
-        # Where all that began sooner has been moved on, this is a turn of its own.
+        # If all units that began sooner have been moved away, this batch is a turn of its own.
         if batch and all(name in moved for unit in batch for name in unit.hosts):
             for name in batch[0].hosts:
                 del moved[name]
@@ -1119,7 +1128,7 @@ def _begins(
     policy: Policy,
     now: float,
 ) -> list[float]:
-    """When each batch begins, if those before it take as long as they may."""
+    """When each batch begins if the batches before it take their full time."""
     begins = [now]
     for number, batch in enumerate(batches[:-1]):
         back = max([by_name[name].return_seconds for name in idle_again if number == 0] or [0.0])
@@ -1128,12 +1137,12 @@ def _begins(
 
 
 def _end(by_name: Mapping[str, Host], unit: _Unit, begin: float, policy: Policy, now: float) -> float:
-    """When the hosts of a unit are back in rotation, if all takes as long as it may."""
+    """When the hosts of a unit are back in rotation if everything takes its full time."""
     hosts = [by_name[name] for name in unit.hosts]
-    # A demand takes no longer than its steps do: it has no start to wait for.
+    # A demand has no start to wait for: it takes as long as its steps do.
     limit = min((deadline_of(event_plan.event, policy, now) for event_plan in unit.event_plans), default=math.inf)
     ready = min(begin + max(host.settle_seconds + _for_ending(host) for host in hosts), max(limit, begin))
-    # What nobody approves begins when it was announced for.
+    # An event that nobody approves begins at its announced time.
     starts = [now + (notice_of(event_plan.event, now) or 0.0) for event_plan in unit.event_plans if event_plan.withheld]
     return max([ready, *starts]) + policy.listed_for + max(host.return_seconds for host in hosts)
 
@@ -1148,7 +1157,7 @@ def _this_batch(
     deferred: Collection[str],
     now: float,
 ) -> tuple[list[list[str]], dict[str, str], dict[str, str]]:
-    """Take the batch as it is, but for what would now leave too few in service.
+    """Take the batch as it is, except for hosts that would now leave too few in service.
 
     When steps have failed, what begins soon in any case is taken all the same: as there is room, it is drained.
 
@@ -1156,7 +1165,7 @@ def _this_batch(
     """
     everybody = dict(by_name, **{host.name: host for host in rest})
     capacity = _Capacity(everybody, groups, [name for group in groups.values() for name in group.away])
-    # One whose time has come goes whatever the room, and must not take it from one that would be hit before it.
+    # A host whose time has come goes without room, and must not take the room of a host that is hit before it.
     pressing = max(
         (unit.deadline for unit in units if unit.does_not_wait and set(unit.hosts).issubset(deferred)),
         default=-math.inf,
@@ -1190,7 +1199,7 @@ def _this_batch(
 
 
 def _is_to_be_put_back(host: Host) -> bool:
-    # What it was taken out for may be an event of which cannot be read whom it hits.
+    # It may have been taken out for an event whose VMs cannot be read.
     is_unclear = any(event.is_of_unknown_vms for event in host.events)
     return host.was_left and host.vm_name is not None and not host.leased and not host.left_out and not is_unclear
 
@@ -1214,7 +1223,7 @@ def _shortfalls(
             mine = [host for host in batch if name in by_name[host].groups and not host_plans[host].is_return]
             at_once = [host for host in mine if host not in brought_forward]
             later = [host for host in mine if host in brought_forward]
-            # What an earlier batch has out is thought to be back.
+            # Hosts of an earlier batch are expected to be back.
             away = group.away.difference(host_plans)
             of_group = " of %s" % name if name else ""
             left = group.size - len(away.union(at_once))
@@ -1233,7 +1242,7 @@ def _shortfalls(
 
 
 def _host_plan(host: Host, event_plans: Sequence[EventPlan], policy: Policy, now: float) -> HostPlan:
-    """What is done with a host, until when. Without event plans and without a demand it is restored."""
+    """What is done with a host, and until when. Without event plans and without a demand it is only restored."""
     is_ours = host.agent is None
     deadlines = [deadline_of(event_plan.event, policy, now) for event_plan in event_plans]
     stopping = [
@@ -1265,7 +1274,7 @@ def _host_plan(host: Host, event_plans: Sequence[EventPlan], policy: Policy, now
 
 
 def _keep_pace(batch: Sequence[str], host_plans: dict[str, HostPlan]) -> None:
-    """Hosts of a batch move together: none waits for connections longer than the most urgent one can."""
+    """Hosts of a batch move together: none waits longer for connections than the most urgent one can."""
     pace = min(
         [
             host_plans[name].drained_by
@@ -1285,7 +1294,7 @@ def _make_way(
     policy: Policy,
     now: float,
 ) -> None:
-    """Have hosts wait for connections no longer than lets them be back before others of their group must go.
+    """Limit the wait for connections, so that hosts are back before others of their group must leave.
 
     Where a short wait would not do either, they wait as if there were no others.
     """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What playbooks ask outside of the steps of a run: of variables, of one host, and of Azure's image upgrades."""
+"""What playbooks ask outside the steps of a run: about variables, about one host, and about Azure's image upgrades."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from .variables import mistakes
 
 
 def begun(call: Call) -> dict[str, Any]:
-    """Tell this run from all others, and say how it stands to a host that is given."""
+    """Give this run an id that tells it from all others, and say how it stands to a given host."""
     run = describe_run(call.arguments["playbook"], call.arguments["job"])
     try:
         return {"run": run, "lease_view": view_asked(call.arguments, run)}
@@ -28,7 +28,7 @@ def begun(call: Call) -> dict[str, Any]:
 
 
 def upgrades(call: Call) -> dict[str, Any]:
-    """Say what is to be done about what Azure asks before it upgrades an image."""
+    """Say what to do about Azure's questions before it upgrades an image."""
     found = [
         {
             "resource_group": one["resource_group"],

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""A run on a fleet: what was done so far, what hosts have reported, and the time go in; the next orders come out.
+"""A run on a fleet: it takes the work done so far, the hosts' reports and the time, and returns the next orders.
 
 Nothing here asks or changes a host. Orders are carried out elsewhere, one at a time on a host and many at once on the
 fleet, and whatever becomes of one is reported. A run may die after any order: the next one learns from what is written
@@ -23,7 +23,7 @@ from .report import Moment, Report, Result, describe_results
 
 
 class Step(Enum):
-    """Where a host is in a run. Most are orders: something is to be done there, and reported."""
+    """Where a host is in a run. Most steps are orders: something is to be done on the host, and reported."""
 
     IDLE = "idle"
     """Its turn has not come."""
@@ -43,7 +43,7 @@ class Step(Enum):
     CANCEL = "cancel"
     """Cancel the run of updates, for all hosts."""
     PREPARED = "prepared"
-    """Or not: a step may have failed."""
+    """Prepared for its event or demand, or not: a step may have failed."""
     NOTE = "note"
     """Write down on it which events are about to be approved."""
     NOTED = "noted"
@@ -51,11 +51,11 @@ class Step(Enum):
     """Approve `event_ids`."""
     APPROVED = "approved"
     WATCH = "watch"
-    """Follow `progress` until it is over, or any other host has news; and renew the lease."""
+    """Follow `progress` until it is over, or any other host has news, and renew the lease."""
     SEE_BACK = "see_back"
     """Wait until its agent says that it is in rotation."""
     PUT_BACK = "put_back"
-    """Start its services, put it in rotation, and give up claim and lease."""
+    """Start its services, put it in rotation, and give up its claim and its lease."""
     RELEASE = "release"
     """End its lease, and leave it out."""
     AFTER_BATCH = "after_batch"
@@ -68,20 +68,21 @@ class Step(Enum):
         return self not in _BETWEEN_ORDERS
 
 
-# Seconds. So long it may take until a job that waits in a queue has begun and has asked all hosts.
+# Seconds that a job in a queue may take until it has begun and asked all hosts.
 _TAKEN_UP_WITHIN = 300.0
 
-# Before its services have stopped: the longest steps of a host are ahead.
+# The services have not stopped yet: the longest steps are ahead of the host.
 _ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LEASE, Step.DRAIN, Step.STOP})
 
-# So often that nothing is to be learnt from when.
+# These steps are repeated so often that their times say nothing.
 _IN_SERVICE = frozenset({Step.ASK, Step.WAIT, Step.AFTER_BATCH})
 
 _UNTIL_RESTORED = "stays out of rotation until the playbook restore runs with restore_owner=updates"
 
 _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
 
-# Orders of one kind are given at a time. Hosts that come back make room for others; a wait holds nobody up.
+# All orders given at a time are of one of these kinds. A host that returns makes room for others, and a wait delays
+# nobody.
 _IN_ORDER = (
     {Step.PUT_BACK},
     {Step.SEE_BACK},
@@ -105,7 +106,7 @@ class Order(NamedTuple):
     host: str
     do: Step
     number: str = ""
-    """Which round of orders it belongs to: a report names it."""
+    """The round of orders that it belongs to, which the report repeats."""
     host_plan: HostPlan | None = None
     """What is planned for it."""
     is_ours: bool = False
@@ -113,63 +114,62 @@ class Order(NamedTuple):
     known: Sequence[Event] = ()
     """The events that are known of it."""
     was_silent: bool = False
-    """Of `ASK`: whether it has not answered before, so that it gets more time."""
+    """For `ASK`: whether the host has not answered before, so that it gets more time."""
     event_ids: tuple[str, ...] = ()
-    """Those to be noted, or approved."""
+    """The events to note or to approve."""
     as_seen: Sequence[Event] = ()
-    """Of `APPROVE`: the events as they were decided about."""
+    """For `APPROVE`: the events as they were when the decision was made."""
     until: float | None = None
-    """Of `WATCH` and `WAIT`: when it ends at the latest, in seconds since the epoch."""
+    """For `WATCH` and `WAIT`: when it ends at the latest, in seconds since the epoch."""
     progress: Progress | None = None
     """How far a watch has come."""
     tried: Mapping[str, str] = {}
-    """Of `PUT_BACK`: what is remembered of events that it was taken out for: why in vain, by id; empty where it was
-    not."""
+    """For `PUT_BACK`: why each event's attempt was in vain, by its id; an empty text if it was not."""
     take_over: str = ""
-    """Of `LEASE`: the lease that may be taken over."""
+    """For `LEASE`: the lease that may be taken over."""
     leaves_out: bool = False
-    """Of `RELEASE`: whether it stays out because it is to be deleted."""
+    """For `RELEASE`: whether the host stays out because it is to be deleted."""
     has_own_tasks: bool = True
-    """Whether tasks of the operator's come with it."""
+    """Whether the operator's own tasks run with it."""
 
 
 class OrderReport(NamedTuple):
-    """What became of an order. An answer that was lost is a failure."""
+    """The outcome of an order. A lost answer is a failure."""
 
     host: str
     did: Step
     failure: str = ""
     """What went wrong, in words."""
     refused: str = ""
-    """Who else is at work on the host, or wants it out, in words. That is no failure."""
+    """Who else works on the host, or wants it out, in words. That is no failure."""
     reading: Host | None = None
-    """Of `ASK`: what is known of it now."""
+    """For `ASK`: what is known of the host now."""
     listed: Sequence[Event] | None = None
-    """Of `DRAIN`: the events that are listed for it now; None if nobody answered."""
+    """For `DRAIN`: the events that are listed for the host now; None if nobody answered."""
     remaining: tuple[str, ...] = ()
-    """Of `DRAIN`: where connections remained."""
+    """For `DRAIN`: where connections remained."""
     approved: Mapping[str, int | None] = {}
-    """Of `APPROVE`: the ids that were, and the seconds of notice that were left."""
+    """For `APPROVE`: the ids of approved events, and the seconds of notice that were left."""
     not_approved: Mapping[str, str] = {}
-    """Of `APPROVE`: the ids that were not, and why, in words."""
+    """For `APPROVE`: the ids of events that were not approved, and why, in words."""
     progress: Progress | None = None
-    """Of `WATCH`: how far it has come. Of `MOVE`: its `outcome`, in words."""
+    """For `WATCH`: how far it has come. For `MOVE`: its `outcome`, in words."""
     is_cut_short: bool = False
-    """Whether the host has left the play meanwhile, as by `meta: end_host` in a task of the operator's."""
+    """Whether the host has left the play, for example by `meta: end_host` in one of the operator's tasks."""
     may_still_move: bool = False
-    """Of `MOVE`: whether Azure may move it yet, although nothing says so."""
+    """For `MOVE`: whether Azure may still move the host, although nothing says so."""
 
 
 class HostRun(NamedTuple):
-    """How a run stands to one host."""
+    """The state of one host in a run."""
 
     reading: Host
     step: Step = Step.IDLE
     is_given: bool = False
-    """Whether the order of this step was given, and nothing was reported yet."""
+    """Whether the order of this step was given and nothing was reported yet."""
     host_plan: HostPlan | None = None
     left_to: str = ""
-    """Why it is left alone, in words: whatever is planned for it, it is not done."""
+    """Why it is left alone, in words. Then nothing of its plan is done."""
     is_ready: bool = False
     is_leased: bool = False
     progress: Progress | None = None
@@ -177,24 +177,24 @@ class HostRun(NamedTuple):
     until: float | None = None
     event_ids: tuple[str, ...] = ()
     is_finished: bool = False
-    """Whether what comes after its batch was done."""
+    """Whether the tasks after its batch have run."""
     timeline: tuple[Moment, ...] = ()
     result: Result = Result()
-    """What became of it, but for what the other fields say."""
+    """Its result, without the parts that the other fields say."""
 
     def at(self, step: Step) -> "HostRun":
-        """The same, at another step."""
+        """The host at another step."""
         return self._replace(step=step, is_given=False)
 
     def failing(self, what: str) -> "HostRun":
-        """The same, after something went wrong."""
+        """The host after a failure."""
         return self._replace(
             result=self.result._replace(failures=(*self.result.failures, what)),
             reading=self.reading._replace(failed=True),
         )
 
     def noting(self, now: float) -> "HostRun":
-        """The same, having noted when it came to its step, if that takes it out or back."""
+        """The host with the time at which it came to its step, if that step takes it out or back."""
         is_known = bool(self.timeline) and self.timeline[-1].step == self.step.value
         if is_known or self.step in _IN_SERVICE or (self.step is Step.DONE and not self.timeline):
             return self
@@ -207,13 +207,13 @@ class HostRun(NamedTuple):
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has not answered lately: its lease ends by itself."""
+        """Whether it has not answered lately. Its lease then ends by itself."""
         progress = self.progress or {}
         return bool(progress.get("silent") or progress.get("silent_since"))
 
     @property
     def longest_step(self) -> float:
-        """Seconds that any one task may take of those that are ahead of it."""
+        """Seconds that the longest task ahead of it may take."""
         if self.step in _ON_THE_WAY_OUT:
             return self.reading.step_seconds
         # Its services may take as long to start as to stop.
@@ -227,30 +227,30 @@ class HostRun(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run, as far as it has come."""
+    """A run and its progress."""
 
     policy: Policy
     plan: Plan
-    """That for all hosts, with which it began."""
+    """The plan for all hosts, with which the run began."""
     hosts: Mapping[str, HostRun]
     turn: int = 0
-    """Which of the plan's turns it is at."""
+    """The number of its turn."""
     batch: Plan | None = None
-    """What was decided last for hosts of this turn."""
+    """The latest decision for hosts of this turn."""
     taken: tuple[str, ...] = ()
-    """The hosts that were taken then, until what of theirs is approved was approved."""
+    """The hosts of that decision that are on their way to the approval of their events."""
     given: int = 0
     """How many rounds of orders were given in this turn."""
     has_more: bool = False
-    """Whether the operator wants something done after each batch."""
+    """Whether the operator has tasks that run after each batch."""
     predicts: bool = False
-    """Whether nothing is changed: what would be done is said, and nothing is waited for."""
+    """Whether nothing is changed: the run says what would be done, and waits for nothing."""
     demand: DemandKind | None = None
     """What is demanded of the run; None if it is about events. For a demand, nothing is approved or watched."""
     is_cancelled: bool | None = None
     """Whether the run of updates could be cancelled; None if nothing has tried to."""
     handed_over: str = ""
-    """To whom it was handed over, in words: no host is asked, or taken out, any more."""
+    """Who goes on with the run, in words: no further host is asked or taken out."""
 
     @property
     def has_own_tasks(self) -> bool:
@@ -274,7 +274,7 @@ class Run(NamedTuple):
 
     @property
     def longest_step(self) -> float:
-        """Seconds for which a lease must hold at least: the hosts of a turn move together."""
+        """Seconds that a lease must last at least: the hosts of a turn move together."""
         return max((self.hosts[name].longest_step for name in self.plan.turns[self.turn]), default=0.0)
 
     def report(self) -> Report:
@@ -285,9 +285,9 @@ class Run(NamedTuple):
         return describe_results(self.plan._replace(hosts={**self.plan.hosts, **late}), self.results())
 
     def results(self) -> dict[str, Result]:
-        """The same by name, as far as the plan does not say it."""
+        """The results by host, as far as the plan does not say them."""
         planned = [name for turn in self.plan.turns for name in turn]
-        # Of others there is something to tell as well.
+        # There is something to say of other hosts as well.
         more = [name for name, host in self.hosts.items() if host.reading.kept_out_by or host.reading.would_fail]
         return {name: self._result(name) for name in dict.fromkeys([*planned, *more])}
 
@@ -330,7 +330,7 @@ def begin(
     demand: DemandKind | None = None,
     remarks: Sequence[str] = (),
 ) -> Run:
-    """Plan for all hosts, which have been asked.
+    """Plan for all hosts that were asked.
 
     :param now: seconds since the epoch
     :param has_more: whether something is to be done after each batch
@@ -343,7 +343,7 @@ def begin(
     plan = make_plan(hosts, policy, now)
     plan = plan._replace(remarks=(*plan.remarks, *remarks))
     first = set(plan.turns[0]) if plan.turns else set()
-    # Who has not answered is asked again, with more time.
+    # Hosts that have not answered are asked again, with more time.
     at = {
         host.name: Step.IDLE if host.name not in first else Step.ASK if host.vm_name is None else Step.ASKED
         for host in hosts
@@ -353,7 +353,7 @@ def begin(
 
 
 def begin_turn(run: Run, turn: int) -> Run:
-    """Go on with a turn, however far those before it have come: whatever has cut them short."""
+    """Go on with a turn, even if the turns before it were cut short."""
     while run.turn < turn:
         here, ahead = run.plan.turns[run.turn], run.plan.turns[run.turn + 1]
         cut = {name: _cut_short(run.hosts[name]) for name in here if run.hosts[name].step is not Step.DONE}
@@ -363,7 +363,7 @@ def begin_turn(run: Run, turn: int) -> Run:
 
 
 def may_be_handed_over(run: Run, now: float) -> bool:
-    """Whether all that is left is to wait, for agents or for room, and another run can do that as well.
+    """Whether the run only waits for agents or for room, so that another run can do the rest.
 
     Whatever this run has done to a host, or an earlier one, it brings to its end itself, and it does not leave a host
     in service that is to be drained before the other run has begun.
@@ -397,7 +397,7 @@ def hand_over(run: Run, to: str) -> Run:
 
 
 def still_leased(run: Run) -> list[Order]:
-    """Orders to end the leases that are held when all is over, whatever has cut their turns short."""
+    """Orders to end the leases that are still held at the end, for example in turns that were cut short."""
     return [
         _order(run, name, host.at(Step.RELEASE), None)
         for name, host in run.hosts.items()
@@ -406,7 +406,7 @@ def still_leased(run: Run) -> list[Order]:
 
 
 def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, list[Order]]:
-    """Take reports into account, and give the next orders.
+    """Process reports, and give the next orders.
 
     :param reports: of orders that were given, in any order, each once
     :param now: seconds since the epoch
@@ -418,7 +418,7 @@ def advance(run: Run, reports: Iterable[OrderReport], now: float) -> tuple[Run, 
         if report.did is Step.CANCEL and not report.is_cut_short:
             run = run._replace(is_cancelled=not report.failure)
     if any(host.result.restored and not run.hosts[name].result.restored for name, host in hosts.items()):
-        # There is room for those that were about to wait for it.
+        # There is now room for hosts that were about to wait for it.
         hosts |= {
             name: host.at(Step.ASK) for name, host in hosts.items() if host.step is Step.WAIT and not host.is_given
         }
@@ -455,7 +455,7 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
         else (),
         until=until,
         progress=host.progress,
-        # What has come to its end is no attempt.
+        # An event that has come to its end is no attempt in vain.
         tried=dict.fromkeys(host.tried, "") if progress.get("awaited") else host.tried,
         take_over=host.reading.take_over,
         leaves_out=host.leaves_out,
@@ -464,7 +464,7 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
 
 
 def _take_in(host: HostRun, report: OrderReport, run: Run, now: float) -> HostRun:
-    """What a report changes for its host."""
+    """Apply a report to its host."""
     if host.step is not report.did or not host.is_given:
         raise ValueError("%s reports %s, and is at %s" % (report.host, report.did.name, host.step.name))
     if report.is_cut_short:
@@ -485,14 +485,14 @@ def _cut_short(host: HostRun) -> HostRun:
 
 
 def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
-    """What could not be asked has failed at nothing that would stop the others."""
+    """A host that could not be asked has failed at no step, and does not stop the others."""
     known = report.reading or host.reading._replace(vm_name=None)
     result = host.result._replace(failures=(report.failure,) if report.failure else ())
     return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed), result=result)
 
 
 def _after_wait(host: HostRun, report: OrderReport) -> HostRun:
-    # What cannot be waited for would be ordered again and again.
+    # Otherwise a wait that fails would be ordered again and again.
     return host.at(Step.DONE if report.failure else Step.ASK)
 
 
@@ -501,13 +501,13 @@ def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
     if report.refused or report.failure:
         why = report.refused or report.failure
         return host._replace(left_to=why, reading=host.reading._replace(leased=why)).at(Step.DONE)
-    # Until the contrary is seen: the next batches count on it.
+    # It counts as out until the opposite is known: the next batches rely on that.
     reading = host.reading._replace(is_out=True)
     return host._replace(reading=reading, is_leased=True).at(Step.DRAIN if host_plan.remove else Step.PREPARED)
 
 
 def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
-    """Connections take minutes to end, and services are not stopped for what is not ahead any more."""
+    """Connections take minutes to end. Services are not stopped for an event that is gone by then."""
     host_plan = recheck(_host_plan(host), report.listed, policy, now)
     is_ready = not report.failure and not host_plan.withdrawn
     result = host.result._replace(remaining=report.remaining)
@@ -526,14 +526,14 @@ def _after_note(host: HostRun, report: OrderReport) -> HostRun:
 def _after_approve(host: HostRun, report: OrderReport) -> HostRun:
     approved = dict(report.approved)
     if report.failure:
-        # The request may have arrived, and only its answer been lost.
+        # The request may have arrived while its answer was lost.
         approved |= dict.fromkeys(set(host.event_ids).difference(report.not_approved))
     result = host.result._replace(approved=approved, not_approved=dict(report.not_approved))
     return host._replace(result=result).at(Step.APPROVED)
 
 
 def _after_move(host: HostRun, report: OrderReport) -> HostRun:
-    """What was not asked of Azure, or was refused, has left a machine that runs."""
+    """If Azure was not asked, or refused, the machine runs as before."""
     if not report.failure:
         host = host._replace(progress=report.progress or {"outcome": "moved to another host"})
     return _back_unless(host, report.may_still_move)
@@ -544,7 +544,7 @@ def _after_cancel(host: HostRun, _report: OrderReport) -> HostRun:
 
 
 def _back_unless(host: HostRun, may_still_move: bool) -> HostRun:
-    # What was out before is for whoever has taken it out.
+    # A host that was out before is restored by whoever took it out.
     return host.at(Step.RELEASE if may_still_move or host.reading.is_drained else Step.PUT_BACK)
 
 
@@ -556,7 +556,7 @@ def _after_watch(host: HostRun, report: OrderReport) -> HostRun:
     if report.refused:
         return host.failing(report.refused)._replace(left_to=report.refused, is_leased=False).at(Step.DONE)
     if report.failure:
-        # It would be ordered again and again.
+        # Otherwise it would be ordered again and again.
         return host.at(Step.RELEASE if host.is_ours else Step.DONE)
     return _followed(host._replace(progress=report.progress or host.progress))
 
@@ -570,7 +570,7 @@ def _followed(host: HostRun) -> HostRun:
     if progress["over"] and progress["restore"]:
         if host.is_ours:
             return host.at(Step.PUT_BACK)
-        # Only an agent that answers can say so.
+        # An agent can only say so if it answers.
         return host.at(Step.SEE_BACK if "in_rotation" in (host.reading.agent or {}) else Step.DONE)
     return host.at(Step.RELEASE if host.is_ours and not host.is_silent else Step.DONE)
 
@@ -581,7 +581,7 @@ def _after_return(host: HostRun, report: OrderReport) -> HostRun:
     if is_back:
         reading = reading._replace(is_out=False, was_left=False, agent=None)
     result = host.result._replace(restored=is_back, stays_out=report.refused)
-    # Whoever wants it out, claim and lease of this run are given up.
+    # This run's claim and lease are given up, even if others want the host out.
     is_leased = host.is_leased and bool(report.failure)
     return host._replace(reading=reading, result=result, is_leased=is_leased).at(
         Step.RELEASE if is_leased else Step.DONE
@@ -620,14 +620,14 @@ def _host_plan(host: HostRun) -> HostPlan:
 
 
 def _go_on(run: Run, now: float) -> Run:
-    """Do the one thing that waits for several hosts and need not wait any longer; the same run if there is none."""
+    """Take the one step that several hosts have to take together, if they can; return the same run if there is none."""
     if not run.plan.turns:
         return run
     here = {name: run.hosts[name] for name in run.plan.turns[run.turn]}
     if run.taken and run.batch is not None:
         return _go_on_together(run, run.batch, {name: run.hosts[name] for name in run.taken}, now)
     undecided = [name for name, host in here.items() if host.step is Step.ASKED]
-    # Who is about to be back makes room.
+    # A host that is about to be back makes room.
     pending = (Step.ASK, Step.WAIT, Step.PUT_BACK, Step.SEE_BACK)
     if undecided and not any(host.step in pending for host in here.values()):
         return _choose(run, undecided, now)
@@ -649,7 +649,7 @@ def _choose(run: Run, names: Sequence[str], now: float) -> Run:
         run.policy,
         now,
         others,
-        # Nothing is waited for in a prediction: what would go later goes now.
+        # A prediction waits for nothing: hosts that would go later go now.
         dict.fromkeys(run.plan.deferred, 0.0) if run.predicts else run.plan.deferred,
         run.plan.events_of_hosts(),
     )
@@ -684,7 +684,7 @@ def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
     if Step.PREPARED in steps and steps <= {Step.PREPARED, Step.DONE}:
         if run.demand is not None:
             return _move_or_return(run, taken)
-        # In a prediction nothing was leased.
+        # In a prediction no host is leased.
         of_host = {} if run.predicts else _approved_on(batch, approvals(batch, ready))
         return _move(run, taken, {name: (Step.NOTE, of_host[name]) for name in of_host}, Step.NOTED)
     if Step.NOTED in steps and steps <= {Step.NOTED, Step.DONE}:
@@ -696,7 +696,7 @@ def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
 
 
 def _approved_on(batch: Plan, chosen: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
-    """By host, the events that hit it and are about to be approved, by whomever."""
+    """For each host, its events that are about to be approved, by any host."""
     ids = {event_id for of_host in chosen.values() for event_id in of_host}
     found: dict[str, tuple[str, ...]] = {}
     for event_plan in batch.event_plans:
@@ -725,13 +725,14 @@ def _move_or_return(run: Run, taken: Mapping[str, HostRun]) -> Run:
 
 
 def _all_or_none(run: Run, taken: Mapping[str, HostRun]) -> Run:
-    """Leave all hosts out of rotation if all of the demand are ready; otherwise cancel it, and restore them.
+    """Keep all hosts out of rotation if every host of the demand is ready; otherwise cancel the demand and restore
+    them.
 
     If it cannot be cancelled, hosts stay out: it begins, and would hit them in service.
     """
     ahead = {name: host for name, host in taken.items() if host.step is not Step.DONE}
     if any(host.result.failures or host.left_to for host in taken.values()):
-        # What one has failed at need not be done to the others any more.
+        # Once one host has failed, the remaining steps need not be done to the others.
         spared = {
             name: host.at(Step.PREPARED)
             for name, host in ahead.items()

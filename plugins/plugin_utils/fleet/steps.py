@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""The steps of a run, as playbooks take them: each reads what is kept of the run, goes on with it, and keeps it."""
+"""The steps of a run for playbooks: each reads the run from its file, takes it one step further, and writes it back."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ from .report import describe_plan
 from .run import Run, Step, advance, begin, begin_turn, hand_over, may_be_handed_over, still_leased
 from .run_file import Kept, read, read_run, write, write_run
 
-# What is known of the hosts that are not asked is in a file beside that of the run.
+# What is known of hosts that are not asked is in a file beside the run's.
 _FLEET = "_fleet"
-# So many rounds stand side by side at most: each that is left over when all is done is told as skipped.
+# At most this many rounds are included side by side: each round left over at the end prints a line.
 _MOST_ROUNDS = 32
 
 _HANDED_OVER = "job %d of this template, which waits in the queue, continues it"
@@ -35,21 +35,21 @@ _ENDS = (
 
 
 class Call(NamedTuple):
-    """What a playbook wants."""
+    """What a playbook asks for."""
 
     path: str
-    """Where the run is kept."""
+    """The file of the run."""
     arguments: Mapping[str, Any]
-    """Those of maintenance_step."""
+    """The arguments of maintenance_step."""
     now: float
     """Seconds since the epoch."""
     is_dry: bool
-    """Whether nothing is to be changed."""
+    """Whether nothing may be changed."""
     warn: Callable[[str], None]
 
 
 def listed(call: Call) -> dict[str, Any]:
-    """Note all hosts by what the inventory says of them, and say whom to ask about them."""
+    """Note what the inventory says of all hosts, and say which balancers and VMs to ask about."""
     hosts = [note_resting(name, one["variables"], one["refused"]) for name, one in call.arguments["variables"].items()]
     write(call.path + _FLEET, hosts)
     azure = next((host["azure"]["host"] for host in hosts if host["azure"]), "localhost")
@@ -78,7 +78,7 @@ def chosen(call: Call) -> dict[str, Any]:
         "asked_at": call.now,
     }
     write(call.path + _FLEET, fleet)
-    # With nobody to ask there is a plan all the same.
+    # There is a plan even if there is nobody to ask.
     return {
         "contacts": contacts.names,
         "planned": {} if contacts.names else planned(call),
@@ -87,7 +87,7 @@ def chosen(call: Call) -> dict[str, Any]:
 
 
 def asked(call: Call) -> dict[str, Any]:
-    """Note what hosts have answered, and say which balancers to ask about them, and which other hosts."""
+    """Note the hosts' answers, and say which balancers and which other hosts to ask."""
     readings = [
         note_asked(name, asked or {}, call.arguments["run"]) for name, asked in call.arguments["reports"].items()
     ]
@@ -144,12 +144,7 @@ def planned(call: Call) -> dict[str, Any]:
         "turns": run.plan.turns,
         "involved": list(dict.fromkeys([*run.plan.involved, *run.results()])),
         "hosts": [reading["name"] for reading in readings],
-        "plan": {
-            "batches": run.plan.batches,
-            "held": run.plan.held,
-            "passed_over": run.plan.passed_over,
-            "unanswered": run.plan.unanswered,
-        },
+        "plan": {"held": run.plan.held},
     }
 
 
@@ -158,7 +153,7 @@ def advanced(call: Call) -> dict[str, Any]:
     kept = read_run(call.path, read_policy(call.arguments["policy"]))
     reports = call.arguments["reports"]
     before = begin_turn(kept.run, _turn_of(kept.run, reports))
-    # Orders of a turn that was cut short are not carried out any more.
+    # The orders of a turn that was cut short are not carried out any more.
     news = read_reports(before, reports, kept.balancers, call.arguments["run"]) if before.turn == kept.run.turn else []
     run, orders = advance(before, news, call.now)
     lines = _decided(before.batch, run.batch, call.now)
@@ -169,7 +164,7 @@ def advanced(call: Call) -> dict[str, Any]:
         run, orders, lines = hand_over(run, _HANDED_OVER % number), [], [*lines, _ENDS % (number, number)]
     write_run(call.path, kept._replace(run=run))
     if kept.out_directory:
-        # Before the first thing is done to them, wherever this run may die.
+        # Before anything is done to them: the run may die at any point.
         note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
         forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
     ordered = {order.host: order_as_dict(order, call.now) for order in orders}
@@ -187,7 +182,7 @@ def advanced(call: Call) -> dict[str, Any]:
 
 
 def ended(call: Call) -> dict[str, Any]:
-    """Say what became of all."""
+    """Say what became of all hosts."""
     run = read_run(call.path, read_policy(call.arguments["policy"])).run
     return {
         "orders": {order.host: order_as_dict(order, call.now) for order in still_leased(run)},
@@ -197,7 +192,7 @@ def ended(call: Call) -> dict[str, Any]:
 
 
 def _next_job(later: LaterJobs, warn: Callable[[str], None]) -> int | None:
-    """Which job goes on with what is left; None if none is known of."""
+    """Which job goes on with the rest; None if no such job is known."""
     try:
         return later.next()
     except (OSError, ValueError) as error:
@@ -207,7 +202,7 @@ def _next_job(later: LaterJobs, warn: Callable[[str], None]) -> int | None:
 
 
 def _read_fleet(path: str) -> dict[str, Any] | None:
-    """What is known of the hosts that are not asked; None if all are."""
+    """What is known of the hosts that are not asked; None if all hosts are asked."""
     if not os.path.exists(path + _FLEET):
         return None
     fleet: dict[str, Any] = read(path + _FLEET)
@@ -225,7 +220,7 @@ def _turn_of(run: Run, names: Mapping[str, Any]) -> int:
 
 
 def _decided(before: Plan | None, batch: Plan | None, now: float) -> list[str]:
-    """What to tell of a decision: which hosts of the batch stay in service, or wait, and why; nothing twice."""
+    """What to print about a decision: which hosts of the batch stay in service or wait, and why; nothing twice."""
     if batch is None or batch == before:
         return []
     waited = before.why_waiting if before else {}
