@@ -435,11 +435,8 @@ def _wait(gateways: _Gateways, records: Iterable[Json], out: bool, seconds: floa
             gateways.client.wait(POLL_INTERVAL, "%s still has %s" % (gateway, _say(late)))
         if late and not out:
             raise ArmError(
-                (
-                    "%s did not find the restored machine healthy within %g s: %s. Does the machine serve requests "
-                    "and answer the probe?"
-                )
-                % (gateway, seconds, _say(late))
+                "%s did not find the restored machine healthy within %g s: %s. Does the machine serve requests "
+                "and answer the probe?" % (gateway, seconds, _say(late))
             )
     return remaining
 

@@ -51,11 +51,8 @@ def look_up(
     """
     if selection.affecting != ANY:
         raise OptionError(
-            (
-                "affecting: %r is relative to a VM, and Resource Graph is asked for none in particular. Omit it, "
-                "or name VMs instead"
-            )
-            % selection.affecting
+            "affecting: %r is relative to the VM that asks, and Resource Graph does not know it. Omit it, "
+            "or name VMs instead" % selection.affecting
         )
     places = read_places(options)
     references = read_references(vms)

@@ -60,8 +60,8 @@ def cancel(client: ArmClient, run_id: str, dry_run: bool = False) -> str | None:
     status = str((content.get("properties") or {}).get("status"))
     if status.lower() not in _CANCELLED:
         raise ArmError(
-            "%s was cancelled, but Azure reports the status %s: it may still begin. Check Update Manager's "
-            "history" % (run_id, status)
+            "%s: the cancellation was sent, but Azure reports the status %s: it may still begin. Check Update "
+            "Manager's history" % (run_id, status)
         )
     return status
 

@@ -114,11 +114,8 @@ def _simulator_config(machines: Sequence[Machine], endpoint: str) -> dict[str, A
         known = _as_address(machine.address)
         if not known:
             raise RehearsalError(
-                (
-                    "rehearse_address: %r of %s is not an IP address. Set it to the address from which %s reaches "
-                    "the simulator"
-                )
-                % (machine.address, machine.name, machine.name)
+                "rehearse_address: %r of %s is not an IP address. Set it to the address from which %s reaches "
+                "the simulator" % (machine.address, machine.name, machine.name)
             )
         other = owners.setdefault(known, machine.name)
         if other != machine.name:

@@ -109,7 +109,7 @@ def test_given_an_event_then_it_is_seen_from_no_vm_and_has_its_resource() -> Non
 
 
 def test_given_a_choice_by_this_vm_then_it_is_refused_before_anybody_is_asked() -> None:
-    with pytest.raises(OptionError, match="affecting: 'this_vm' is relative to a VM"):
+    with pytest.raises(OptionError, match="affecting: 'this_vm' is relative to the VM that asks"):
         look_up({}, Selection(affecting="this_vm"), (), {}, pytest.fail)
 
 
