@@ -55,6 +55,14 @@ def test_given_a_job_of_a_controller_then_the_run_is_named_like_it(job: dict[str
     assert describe_run("handle_events", {"id": ""})["by"] == describe_run("handle_events")["by"]
 
 
+@pytest.mark.parametrize("missing", ["id", "controller", "template_id"])
+def test_given_a_job_of_an_unknown_controller_or_template_then_its_number_proves_nothing(missing: str) -> None:
+    job = {"id": 16, "controller": "c1", "template_id": 9}
+
+    assert describe_run("handle_events", job)["process"]["job"]["id"] == 16
+    assert "job" not in describe_run("handle_events", job | {missing: ""})["process"]
+
+
 def test_given_a_lease_of_a_run_that_is_alive_then_it_is_said_whose_and_until_when() -> None:
     view = lease_view(found(lease_of(describe_run("handle_events"))), run={"id": "another"})
 

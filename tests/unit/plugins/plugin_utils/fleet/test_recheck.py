@@ -108,6 +108,16 @@ def test_given_an_event_has_started_meanwhile_then_services_are_stopped_all_the_
     assert (seen.events, seen.stop) == ((started,), True)
 
 
+def test_given_an_event_that_was_postponed_then_its_services_have_until_its_new_start(
+    event: MakeEvent, now: float
+) -> None:
+    planned, postponed = event(notice=900), event(notice=1900)
+
+    seen = recheck(taken(now, planned), (postponed,), Policy(), now + LATER)
+
+    assert seen.stopped_by == taken(now, postponed).stopped_by > now + 900
+
+
 def test_given_an_event_has_become_another_then_what_it_is_now_decides(event: MakeEvent, now: float) -> None:
     reboot, freeze = event("Reboot", event_id="E"), event("Freeze", event_id="E")
 

@@ -500,6 +500,17 @@ def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_
     assert ("h4", Step.ASK) in world.orders
 
 
+def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would_stop_the_others(
+    make_world: Callable[[], World],
+) -> None:
+    world = make_world()
+    world.machines["h4"].unplugged = True
+
+    play(world)
+
+    assert sorted(world.approvals) == ["freeze", "own", "shared"]
+
+
 def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
     world = World(now, 3, [])
 
