@@ -104,6 +104,12 @@ def test_given_an_event_that_is_not_listed_any_more_when_it_had_begun_then_it_ha
     assert observe(state, document(incarnation=1), NOW, False) == [{"kind": "over", "event_id": "E-1", "how": ENDED}]
 
 
+def test_given_an_event_that_has_started_when_the_machine_has_booted_since_then_each_document_adds_nothing() -> None:
+    started = event(event_status="Started", not_before=None)
+    state = apply(taken_in(NAMED, document(started)), {"kind": "boot", "boot_id": "another"})
+    assert observe(state, document(started), NOW, False) == []
+
+
 def test_given_an_event_that_is_not_listed_any_more_when_the_machine_has_booted_since_then_it_has_ended() -> None:
     # The reboot itself: nobody was there to see it start, and it was over before the agent ran again.
     state = apply(taken_in(NAMED, document(event())), {"kind": "boot", "boot_id": "another"})
