@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The action health_probe_file. It is documented in the module of its name."""
+"""The action health_probe_file. The module of the same name documents it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import f
 
 
 class ActionModule(ActionBase):
-    """Runs the module on the machine, and notes since when it is out."""
+    """Runs the module on the machine, and notes since when the machine is out of rotation."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
@@ -23,5 +23,5 @@ class ActionModule(ActionBase):
         begun: dict[str, Any] = super().run(tmp, task_vars)
         doing = "restored to rotation" if self._task.args.get("rotation") == "in" else "taken out of rotation"
         answer = failing_if_lost(lambda: self._execute_module(task_vars=task_vars), doing)
-        # Of what was done just now, the controller's clock tells since when.
+        # For a change that was made just now, the controller's clock gives the time.
         return {**begun, **answer, "since": answer.get("since") or time.time()}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The action maintenance_watch. It is documented in the module of its name."""
+"""The action maintenance_watch. The module of the same name documents it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ARGUMENTS = {
 
 
 def _relief(run: dict[str, Any]) -> Callable[[], bool]:
-    """What says whether a later job waits for the end of this run."""
+    """The variables that say whether a later job waits for the end of this run."""
     later = later_jobs_of(run)
     if later is None:
         return lambda: False
@@ -56,7 +56,7 @@ def _relief(run: dict[str, Any]) -> Callable[[], bool]:
         try:
             return later.next() is not None
         except (OSError, ValueError):
-            # Said when it was asked before this wait: the job goes on as if it had no credential.
+            # An earlier wait asked already: the job goes on as if it had no credential.
             return False
 
     return is_relieved
@@ -69,7 +69,7 @@ class ActionModule(ActionBase):
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Wait for the end of the host's events, or for its batch; at the latest until another host has news."""
+        """Wait for the end of the host's events, for its batch, or until another host has news."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
         # Each batch has a task of its own, so the task's id keeps their signals apart.
@@ -117,14 +117,18 @@ class ActionModule(ActionBase):
         return Poll(events, words_of(answer.get("msg") or "") if events is None else "")
 
     def _renew(self, lease: dict[str, Any] | None, variables: dict[str, Any], limit: float) -> str:
-        """Prolong the lease; return who has taken it over, or an empty text. One that does not answer is left to it."""
+        """Renew the lease, and return the new holder if somebody has taken it over, or an empty text. If the host
+        does not answer, its lease is left alone.
+        """
         if not lease:
             return ""
         answer = self._ask("rotation_claim", dict(lease, state="renewed"), variables, limit)
         return plain(answer.get("msg")) if answer.get("leased") else ""
 
     def _ask(self, module: str, arguments: dict[str, Any], variables: dict[str, Any], limit: float) -> dict[str, Any]:
-        """Run a module on the host; of one that cannot be reached within so many seconds, what is said of that."""
+        """Run a module on the host. If the host cannot be reached within so many seconds, return a failure that says
+        so.
+        """
         try:
             with at_most(limit):
                 answer: dict[str, Any] = self._execute_module(
@@ -138,7 +142,7 @@ class ActionModule(ActionBase):
         return answer
 
     def _forget_the_connection(self) -> None:
-        """What has rebooted has neither this connection any more nor, perhaps, the directory of this task."""
+        """After a reboot, neither this connection nor, perhaps, the directory of this task exists any more."""
         with contextlib.suppress(AttributeError, AnsibleError):
             self._connection.reset()
         self._connection._shell.tmpdir = None

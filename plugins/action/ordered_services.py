@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The action ordered_services. It is documented in the module of its name."""
+"""The action ordered_services. The module of the same name documents it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.untrusted imp
 
 
 class ActionModule(ActionBase):
-    """Has the host stop or start its services, and judges what it says: files of tasks are the controller's."""
+    """Has the host stop or start its services, and checks its answer. Files of tasks come from the controller alone."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Check the services, have the host do what is to be done, and say how far it has come."""
+        """Check the services, have the host execute the next part, and return how far it has come."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
         _validated, arguments = self.validate_argument_spec(argument_spec=service_arguments())
         is_stop = arguments["state"] == STOPPED

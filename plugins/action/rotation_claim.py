@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The action rotation_claim. It is documented in the module of its name."""
+"""The action rotation_claim. The module of the same name documents it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.lost import f
 
 
 class ActionModule(ActionBase):
-    """Runs the module on the machine: one that cannot be reached has failed, and nobody goes on as if it had not."""
+    """Runs the module on the machine. An unreachable machine is a failure, so that no run goes on as if it had the
+    claim.
+    """
 
     TRANSFERS_FILES = False
     _supports_check_mode = True

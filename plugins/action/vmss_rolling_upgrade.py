@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""What the controller adds to the module vmss_rolling_upgrade: it says how far the module is."""
+"""The action vmss_rolling_upgrade shows the module's progress."""
 
 from __future__ import annotations
 

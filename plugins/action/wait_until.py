@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The action wait_until. It is documented in the module of its name."""
+"""The action wait_until. The module of the same name documents it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,20 @@ ARGUMENTS = {
 
 
 class ActionModule(ActionBase):
-    """Waits on the controller, and runs a module again and again."""
+    """Waits on the controller, and runs a module repeatedly."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True
 
     @classmethod
     def finalize_task_arg(cls, name: str, value: Any, templar: Any, context: Any) -> Any:
-        """Leave the condition as it is written: it is about what is not there yet. For ansible-core 2.19 and later."""
+        """Leave the condition unevaluated: it is about a result that does not exist yet. For ansible-core 2.19 and
+        later.
+        """
         return value if name == "until" else super().finalize_task_arg(name, value, templar, context)
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Wait, and return what the module has returned last."""
+        """Wait, and return the module's last result."""
         begun: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
         _validated, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
@@ -66,18 +68,18 @@ class ActionModule(ActionBase):
         said = "the check did not succeed within %g s: %s" % (arguments["timeout"], arguments["until"])
         if seen.get("msg"):
             said += "; the last answer: %s" % plain(str(seen["msg"]))
-        # What has gone wrong is not what the last look may have come upon.
+        # The last poll may have ended in an error, which is not why this task fails.
         seen.pop("exception", None)
         return {**begun, **seen, "failed": True, "msg": said}
 
     def _look(self, arguments: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Run the module once, by its own action where it has one."""
+        """Run the module once, by its own action if it has one."""
         try:
             return self._look_in_time(arguments, variables)
         except AnsibleConnectionFailure as error:
             if not arguments["may_be_away"]:
                 raise
-            # What was connected to is gone, whatever comes next.
+            # The connection of the last poll is closed, whatever comes next.
             with contextlib.suppress(AnsibleError, AttributeError, OSError):
                 self._connection.reset()
             return {"failed": True, "msg": str(error)}
@@ -113,13 +115,13 @@ class ActionModule(ActionBase):
         return action
 
     def _holds(self, result: dict[str, Any], variables: dict[str, Any]) -> bool:
-        """Whether the condition does, of this result."""
+        """Whether the condition is true for this result."""
         known = {**variables, "result": untrusted(lambda: result)()}
         condition = self._task.args["until"]
         if hasattr(self._templar, "evaluate_conditional"):
             templar = self._templar.copy_with_new_env(available_variables=known)
             return bool(templar.evaluate_conditional(condition))
-        # Before 2.19.
+        # For ansible-core before 2.19.
         conditional = Conditional(loader=self._loader)
         conditional.when = [condition]
         try:

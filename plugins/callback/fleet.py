@@ -44,7 +44,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 
 STEP = "foghorn.azure_events.maintenance_step"
 _DEBUG = ("ansible.builtin.debug", "debug")
-# What is worth printing of a task that has failed, besides its message.
+# The keys of a failed task's result that are printed besides its message.
 _DETAILS = ("module_stderr", "stderr", "module_stdout", "stdout")
 _NO_VARIABLES = ("changed", "failed", "unreachable", "exception", "invocation", "warnings", *_DETAILS)
 
@@ -61,10 +61,10 @@ class CallbackModule(CallbackBase):
         self._status = ""
         self._is_reported = False
         self._told: dict[str, list[str]] = {}
-        """By host, what was printed of its failures."""
+        """By host, which of its failures were printed."""
         self._is_terminal = sys.stdout.isatty()
 
-    # What ansible-playbook calls:
+    # The methods that ansible-playbook calls:
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Name the play."""
@@ -72,16 +72,16 @@ class CallbackModule(CallbackBase):
         self._line(play.get_name().strip(), constants.COLOR_DEBUG)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
-        """Say so: a pattern that is misspelt does nothing."""
+        """Say so: a misspelt pattern matches no host and does nothing."""
         self._line("no hosts matched", constants.COLOR_SKIP)
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:  # noqa: ARG002 - as it is called
-        """Show on a terminal what is done now, where nothing is known of a fleet."""
+        """Show on a terminal what is being done before anything is known about the fleet."""
         if not self._status:
             self._show(task.get_name().strip())
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        """Print what a step of a run has decided, and what a task prints."""
+        """Print the decisions of a step of the run, and messages of tasks."""
         content, task, host = _parts(result)
         if task.action == STEP:
             self._step(content)
@@ -99,7 +99,7 @@ class CallbackModule(CallbackBase):
         self._fail(host, "%s (%s)" % (task.get_name().strip(), item), content)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        """Print what has failed, unless the report or the items have said so."""
+        """Print a failure, unless the report or the items have printed it."""
         content, task, host = _parts(result)
         is_told = "results" in content or (self._is_reported and task.action == "ansible.builtin.fail")
         if not ignore_errors and not is_told:
@@ -120,7 +120,7 @@ class CallbackModule(CallbackBase):
                 self._display.display(text)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """Print a recap, where there was no report."""
+        """Print a recap if there was no report."""
         self._status = ""
         self._show("")
         if self._is_reported:
@@ -131,7 +131,7 @@ class CallbackModule(CallbackBase):
             told = "ok=%(ok)d changed=%(changed)d unreachable=%(unreachable)d failed=%(failures)d" % counts
             self._display.display("%s: %s" % (host, told), color)
 
-    # What these do:
+    # Helpers:
 
     def _step(self, content: Mapping[str, Any]) -> None:
         self._is_reported = self._is_reported or "report" in content
@@ -171,7 +171,7 @@ class CallbackModule(CallbackBase):
         self._show(self._status)
 
     def _show(self, text: str) -> None:
-        """Have this in the last line of a terminal."""
+        """Show this text in the last line of a terminal."""
         if self._is_terminal:
             width = max(20, self._display.columns)
             sys.stdout.write("\r\033[K%s\r" % plain(text)[: width - 1])
@@ -179,14 +179,14 @@ class CallbackModule(CallbackBase):
 
 
 def _parts(result: Any) -> tuple[Mapping[str, Any], Any, str]:
-    """What a task has returned, the task, and the name of its host, in all supported versions of ansible-core."""
+    """A task's result, the task, and the name of its host, in all supported versions of ansible-core."""
     if hasattr(result, "result"):
         return result.result, result.task, result.host.get_name()
     return result._result, result._task, result._host.get_name()
 
 
 def _messages(content: Mapping[str, Any]) -> Iterator[str]:
-    # Without a message, a variable that is to be shown.
+    # Without a message, the task shows a variable.
     message = content.get("msg", [one for name, one in content.items() if name not in _NO_VARIABLES])
     if isinstance(message, (list, tuple)):
         yield from map(str, message)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The filter that playbook controller_setup uses. It is documented in the YAML file of its name."""
+"""The filter of the playbook controller_setup. The YAML file of its name documents it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def controller_objects(
     groups: Sequence[Mapping[str, Any]] = (),
     only: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Tell what is to be set up."""
+    """Return the objects to set up."""
     here = Site(**site)
     grouped = [Group(**group) for group in groups]
     try:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The filter of a rehearsal, and the page for a report. Each is documented in the YAML file of its name."""
+"""The filter of a rehearsal, and the filter that draws reports. The YAML files of their names document them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBERS: dict[str, Callable[[Any], Any]] = {"notice": float, "impact": float, "
 
 
 def rehearsal(_input: Any, what: str, **options: Any) -> Any:
-    """Plan a rehearsal, tell how far it is, judge it, or name the machines that are silent in it."""
+    """Plan a rehearsal, report its progress, judge it, or name the machines that do not answer."""
     if what not in _WHAT:
         raise AnsibleFilterError("rehearsal: what is %r: it is one of %s" % (what, ", ".join(sorted(_WHAT))))
     return _WHAT[what](_input, **options)
@@ -45,7 +45,7 @@ def _plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], endpoint:
         )
         for machine in machines
     ]
-    # Templates of ansible-core 2.16 make an empty text of none, and text of numbers.
+    # Templates of ansible-core 2.16 turn none into an empty text, and numbers into text.
     given = {name: _NUMBERS.get(name, str)(value) for name, value in event.items() if value not in (None, "")}
     try:
         return make_rehearsal(known, given, endpoint)
@@ -54,7 +54,7 @@ def _plan(machines: list[Mapping[str, Any]], event: Mapping[str, Any], endpoint:
 
 
 def _progress(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell what has happened so far."""
+    """Report what has happened so far."""
     return {"lines": [plain(line) for line in describe_progress(event)], "over": is_over(event)}
 
 
@@ -65,7 +65,7 @@ def _report(
     expected: str = "approved",
     problems: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Say whether the handler did its part."""
+    """Judge whether the handler did its part."""
     noted = {
         name: [json.loads(line) for line in text.splitlines() if line.strip()]
         for name, text in (histories or {}).items()

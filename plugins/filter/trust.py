@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The filter that keeps managed hosts from deciding. It is documented in the YAML file of its name."""
+"""The filter that keeps managed hosts from deciding. The YAML file of its name documents it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 
 @pass_context
 def trusted(context: Context, value: Any, among: Sequence[Any] | None = None, what: str = "value") -> Any:
-    """Return the value, unless the host that the task is for has had a say in it."""
+    """Return the value, unless the task's host has set any part of it."""
     try:
         return check_origin(value, context.get("ansible_facts") or (), among, what)
     except TrustError as error:

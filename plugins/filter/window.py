@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The filter window_is_open. It is documented in the YAML file of its name."""
+"""The filter window_is_open. The YAML file of its name documents it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_time
 
 
 def window_is_open(windows: Any, instant: Any = None) -> bool:
-    """Say whether an instant, by default now, is within one of these times, or there are none."""
+    """Return whether an instant, by default now, is within one of these times, or no times are given."""
     try:
         return is_open(read_times(windows, "windows"), time.time() if instant is None else float(instant))
     except ValueError as error:

@@ -163,7 +163,7 @@ class LookupModule(LookupBase):
     """Looks up scheduled events."""
 
     def run(self, terms: list[Any], variables: Any = None, **kwargs: Any) -> list[Any]:
-        """Return the events that hit any of the VMs named in `terms`, or what the query makes of them."""
+        """Return the events that hit any of the VMs in `terms`, or the result of the query on them."""
         try:
             self.set_options(var_options=variables, direct=kwargs)
             options = self.get_options()
@@ -189,7 +189,7 @@ class LookupModule(LookupBase):
 
 
 def _refuse_unknown(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    # Ansible lets a mistyped option pass, and a filter that does not filter would answer with everything.
+    # Ansible accepts a misspelt option, and a filter that does not filter would return everything.
     for name, value in given.items():
         if name not in options:
             raise OptionError(

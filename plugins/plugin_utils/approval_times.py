@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""The times of the week at which approvals are allowed, by the clock of the controller."""
+"""The times of the week at which approvals are allowed, by the controller's clock."""
 
 import importlib.util
 import os
@@ -22,7 +22,7 @@ def zone_directories() -> tuple[str, ...]:
 
 
 def is_open(windows: Sequence[Window], instant: float) -> bool:
-    """Whether an instant, in seconds since the epoch, is within one of them, or there are none."""
+    """Whether an instant, in seconds since the epoch, is within one of them, or none are given."""
     return why_closed(windows, instant, LocalTime(zone_directories())) is None
 
 

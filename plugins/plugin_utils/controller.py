@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 MACHINES, AZURE, CONTROLLER = "machines", "azure", "controller"
 MACHINES_AND_AZURE = "machines_and_azure"
 
-# What may be asked for on launch and decides which machines are touched, or what is done to them. What a template does
-# not say of these is said for it: a field that is left out keeps whatever somebody has set by hand.
+# The fields that may be prompted for at launch and that decide which machines are changed, and how. A template that
+# does not set one of them gets its default, because the controller keeps what somebody has set by hand in a field
+# that is left out.
 _CLOSED = {
     "ask_inventory_on_launch": False,
     "ask_job_slice_count_on_launch": False,
@@ -36,11 +37,11 @@ _MOST_MINUTES = 60
 
 
 class SetupError(ValueError):
-    """Something cannot be set up so. The message names the variable, its value and the remedy."""
+    """These variables cannot be set up. The message names the variable, its value and the remedy."""
 
 
 class Site(NamedTuple):
-    """What differs from one controller to the next. Names are those of its objects."""
+    """The settings that differ between controllers. Names are names of the controller's objects."""
 
     project: str
     inventory: str
@@ -50,18 +51,18 @@ class Site(NamedTuple):
     execution_environment: str = ""
     """Empty: the default of the project, the organization or the controller."""
     playbook_directory: str = ""
-    """Where in the project the playbooks lie; empty: at its top."""
+    """Where in the project the playbooks are; empty: at its top."""
     name_prefix: str = ""
     instance_groups: Sequence[str] = ()
     """Empty: those of the inventory or the organization."""
     controller: str = ""
-    """What tells this controller from all others. Empty: not known."""
+    """A name or id that tells this controller from all others. Empty: not known."""
     forks: int = 0
-    """On how many machines a job works at a time. 0: as the controller has it."""
+    """How many machines a job works on at a time. 0: the controller's default."""
     notifications_on_failure: Sequence[str] = ()
-    """Who is notified when a job fails: names of notification templates."""
+    """Names of the notification templates that are used when a job fails."""
     every_minutes: int = 0
-    """How often the whole fleet is handled, whatever is announced. 0: by no schedule."""
+    """Minutes between jobs that handle the whole fleet. 0: no schedule."""
 
 
 class Group(NamedTuple):
@@ -69,7 +70,7 @@ class Group(NamedTuple):
 
     name: str
     hosts: str
-    """A pattern of hosts that gives all of them, and no others."""
+    """A pattern that matches these hosts and no others."""
     inventory: str = ""
     instance_groups: Sequence[str] = ()
 
@@ -191,7 +192,7 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
     if site.execution_environment:
         made["execution_environment"] = site.execution_environment
     instance_groups = (group.instance_groups if group else ()) or site.instance_groups
-    # Where they are full, the controller would run a job in others, from which the machines may be out of reach.
+    # If these instance groups are full, the controller would run a job in others, which may not reach the machines.
     made["prevent_instance_group_fallback"] = bool(instance_groups)
     if instance_groups:
         made["instance_groups"] = list(instance_groups)
@@ -199,7 +200,9 @@ def _job_template(key: str, template: Mapping[str, Any], site: Site, group: Grou
 
 
 def _extra_vars(template: Mapping[str, Any], site: Site, group: Group | None) -> dict[str, Any]:
-    """The variables of a template: with two jobs of it at a time, a later one would prove nothing of an earlier one."""
+    """The variables of a template. If two of its jobs could run at a time, a later job would prove nothing about an
+    earlier one.
+    """
     found: dict[str, Any] = {template["hosts_variable"]: group.hosts} if group else {}
     if site.controller and _is_for_a_fleet(template) and not template["allow_simultaneous"]:
         found.update(handle_events_controller=site.controller, handle_events_runs_alone=True)

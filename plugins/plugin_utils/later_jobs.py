@@ -21,9 +21,9 @@ ASKED_EVERY = 30.0
 _TIMEOUT = 10.0
 # Bytes: a job has some kilobytes.
 _LONGEST_ANSWER = 4 * 1024 * 1024
-# That an event of a rulebook has launched a job, ansible-rulebook adds to its variables.
+# ansible-rulebook adds this variable to the job that it launches for an event.
 _OF_A_LAUNCH = "ansible_eda"
-# By these a job decides what it does.
+# The variables that decide what a job does.
 _LAUNCHED_WITH = (
     "job_template",
     "job_type",
@@ -59,7 +59,8 @@ class LaterJobs:
         return bool(_variable(self._environment, "HOST")) and bool(_credential(self._environment))
 
     def next(self) -> int | None:
-        """The number of the first job that will do what this one does; None if there is none, or it is not time to ask.
+        """The number of the first waiting job that will do this job's work; None if there is none, or it is too early
+        to ask.
 
         :raises OSError: if the controller does not answer, or refuses to
         :raises ValueError: if its answer cannot be understood
@@ -74,7 +75,7 @@ class LaterJobs:
         host = _variable(self._environment, "HOST")
         base = host if "://" in host else "https://" + host
         prefix = self._environment.get("CONTROLLER_OPTIONAL_API_URLPATTERN_PREFIX") or "/api/"
-        # This job too, to compare with.
+        # This job too, to compare it with the others.
         wanted = {
             "job_template": self._job.template,
             "id__gte": self._job.number,
@@ -88,7 +89,7 @@ class LaterJobs:
             headers={"Accept": "application/json", **_credential(self._environment).get("headers", {})},
             **_credential(self._environment).get("options", {}),
             validate_certs=verify not in ("0", "false", "no", "off", "n", "f"),
-            # Nobody else gets the credential.
+            # No other server gets the credential.
             follow_redirects="none",
             timeout=_TIMEOUT,
         )
@@ -100,13 +101,13 @@ class LaterJobs:
 
 
 def later_jobs_of(run: Mapping[str, Any]) -> LaterJobs | None:
-    """The jobs that wait behind a run, see `job_of`; None if it is no such job."""
+    """The jobs that wait behind a run, see `job_of`; None if the run is not such a job."""
     job = job_of(run)
     return LaterJobs(job, os.environ, time.monotonic) if job else None
 
 
 def job_of(run: Mapping[str, Any]) -> Job | None:
-    """Which job a run is, see `describe_run`; None unless its template never has two jobs at a time."""
+    """The job of a run, see `describe_run`; None unless its template never has two jobs at a time."""
     job = (run.get("process") or {}).get("job") or {}
     try:
         return Job(int(job["id"]), int(job["template"]))

@@ -18,7 +18,7 @@ from ..module_utils.scheduled_events.text import plain
 
 
 def failing_if_lost(run: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
-    """Return what was answered, or a failure that says what was being done when the machine was lost."""
+    """Return the answer, or a failure that says during which step the machine was lost."""
     try:
         return run()
     except AnsibleConnectionFailure as error:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Waits until a condition holds, and reports progress meanwhile."""
+"""Waits until a condition holds, and reports progress."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import NamedTuple, TypeVar
 
 _Seen = TypeVar("_Seen")
 
-# Seconds. Most waits are over before anybody asks what is going on.
+# Seconds. Most waits end before anybody asks what is going on.
 _FIRST_WORD = 10.0
 _NEXT_WORD = 30.0
 
 
 class Patience(NamedTuple):
-    """How long is waited, in seconds."""
+    """How long to wait, in seconds."""
 
     timeout: float
-    """At most. When it is up there is one more look."""
+    """The maximum. There is one more poll at its end."""
     interval: float
-    """Between the end of a look and the next."""
+    """Between the end of a poll and the next poll."""
 
 
 def wait_until(
@@ -32,7 +32,8 @@ def wait_until(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> tuple[_Seen, bool]:
-    """Look until it is so, or the time is up; at least once. Returns what was seen last, and whether it is so.
+    """Poll until the condition holds or the time is up; at least once. Returns the last result, and whether the
+    condition holds.
 
     :param tell: is given how long has been waited, from time to time, but not of a short wait
     :param clock: seconds, from any beginning

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""The services that graceful_shutdown stops, how, in what time, and which of them are running."""
+"""The services that graceful_shutdown stops: how, within which time, and which of them run."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ FAIL, ABORT, IGNORE = "fail", "abort", "ignore"
 ON_FAILURE = (FAIL, ABORT, IGNORE)
 
 ANY, RUNNING, STOPPED = "any", "running", "stopped"
-"""What may be expected of services."""
+"""What is expected of services."""
 
 
 class Answer(NamedTuple):
-    """What a machine has said of its services."""
+    """A machine's answer about its services."""
 
     services: list[dict[str, Any]]
-    """Those that ran before they were stopped, or those of the record."""
+    """The services that ran before they were stopped, or those in the record."""
     states: Mapping[str, str]
-    """By name, as far as it was asked for."""
+    """By name, the states that were asked for."""
     stretch: dict[str, Any]
-    """How far it has come, see `module_utils.service_order.Stretch`."""
+    """How far the machine has come, see `module_utils.service_order.Stretch`."""
     next: dict[str, Any] | None
-    """The service that tasks stop or start now: `name`, `tasks`, and the `seconds` that they have."""
+    """The service that tasks stop or start next: `name`, `tasks`, and the `seconds` that they may take."""
     changed: bool
     is_complete: bool
-    """Whether it has said which services it means, and how far it has come."""
+    """Whether the answer names its services and says how far it has come."""
     expected: list[dict[str, Any]]
-    """The services whose state it has to say."""
+    """The services whose state the machine must report."""
 
 
 _COMMANDS = ("stop", "start", "status")
@@ -47,7 +47,7 @@ _HEALTHY_KEYS = ("port", "host", "url", "command", "within")
 
 
 class ServiceError(ValueError):
-    """A service is described in a way that cannot be meant. The message says which, what is wrong and the remedy."""
+    """A service is described wrongly. The message names the service, the mistake and the remedy."""
 
 
 def read_services(entries: Any) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def read_services(entries: Any) -> list[dict[str, Any]]:
 
 
 def mistakes_in(entries: Any) -> list[str]:
-    """Say what is wrong with services, which `read_services` takes if nothing is; a message for each."""
+    """List what is wrong with services, a message for each; empty if `read_services` accepts them."""
     return _read_all(entries)[1]
 
 
@@ -103,8 +103,8 @@ def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_st
     services = [dict(one) for one in own if one["name"] in names] if is_stop else [dict(one) for one in named]
     given = said.get("stretch")
     stretch = _read_stretch(given if isinstance(given, Mapping) else {})
-    # A service that the machine leaves out must not count as stopped. After the first stretch it says nothing more of
-    # those whose failure does not count.
+    # A service that the machine leaves out must not count as stopped. After the first stretch the machine leaves out
+    # services whose failure does not count.
     judged = [dict(one) for one in own if is_first or one["on_failure"] != IGNORE] if is_stop else services
     is_told = (is_stop and is_first) or not stretch["next"]
     return Answer(
@@ -131,7 +131,7 @@ def _read_stretch(given: Mapping[str, Any]) -> dict[str, Any]:
 def _next(
     stranger: str, stretch: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_stop: bool
 ) -> dict[str, Any] | None:
-    """Which tasks stop or start a service now, and how long they may take."""
+    """Which tasks stop or start a service next, and how long they may take."""
     name = stranger or stretch["next"]
     if not name:
         return None
@@ -148,7 +148,7 @@ def _next(
 
 
 def judge(answer: Answer, is_stop: bool, is_dry: bool) -> str:
-    """Say what went wrong, once there is no service for tasks any more; empty if all is well or not over yet.
+    """Say what went wrong, once no service for tasks is left; empty if nothing went wrong, or more is to come.
 
     :param is_stop: see `read_answer`
     :param is_dry: whether nothing was stopped or started
@@ -303,7 +303,7 @@ def _read_command(content: Mapping[str, Any], key: str, where: str) -> list[str]
 def _read_tasks(content: Mapping[str, Any], key: str, where: str) -> str:
     path = content.get(key) or ""
     if not isinstance(path, str) or (path and not path.startswith("/")):
-        # What a relative one is relative to depends on who includes the role.
+        # The directory that a relative path starts from depends on who includes the role.
         raise ServiceError(
             "%s.%s: %r is not an absolute path. Write {{ playbook_dir }}/tasks.yml for a file beside the playbook"
             % (where, key, path)
@@ -319,7 +319,7 @@ def _read_seconds(content: Mapping[str, Any], key: str, default: float, least: f
         seconds = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         seconds = math.nan
-    # Written so that a NaN fails as well.
+    # Written so that NaN fails as well.
     if not least <= seconds <= LONGEST_TIME:
         raise ServiceError("%s.%s: %r is not a time. Give seconds, %g to %g" % (where, key, value, least, LONGEST_TIME))
     return seconds

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Lets a module that runs for long report its progress.
+"""Lets a long-running module report its progress.
 
 Ansible shows what a module returns, when it has ended. So the module writes its progress to a file of the controller's,
 and the action of its name shows what is there.
@@ -38,9 +38,9 @@ def speaking(
     at_most_every: float = _AT_MOST_EVERY,
     at_least_every: float = AT_LEAST_EVERY,
 ) -> Iterator[str]:
-    """Give the path of a file, and tell what is written there for as long as the context lasts. Times are in seconds.
+    """Create the path of a file, and report what is written to it while the context lasts.
 
-    What has changed is told at most every so often; what has not, at least every so often.
+    A change is reported at most every `at_most_every` seconds, an unchanged text every `at_least_every` seconds.
 
     :param directory: of the controller's, for the file
     """
@@ -76,7 +76,7 @@ def _read(path: str) -> str:
 
 
 class SpeakingAction(ActionBase):
-    """Runs the module of its name, and shows its progress while it runs."""
+    """Runs the module of its name, and shows its progress."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True

@@ -36,7 +36,7 @@ def mistakes_in_tags() -> list[str]:
 
 
 def _has_chosen(name: str) -> bool:
-    """Whether any task of a playbook is chosen that would not always be; so it is if that cannot be told."""
+    """Whether any task of a playbook is chosen that is not always chosen; true if that cannot be determined."""
     found = _get_collection_playbook_path(name)
     loader = DataLoader()
     try:
@@ -58,6 +58,6 @@ def _tasks_of(block: Block) -> list[Task]:
 
 def _is_chosen(task: Task) -> bool:
     if "always" in task.tags:
-        # What it includes may have tags.
+        # The tasks that it includes may have tags.
         return task.action.rpartition(".")[2] in _DYNAMIC
     return not task.implicit

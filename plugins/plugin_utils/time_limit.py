@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Ends in time what a worker of Ansible has begun.
+"""Ends an operation of an Ansible worker in time.
 
 A host that loses its network, or its power, ends no connection, and SSH waits for it for a quarter of an hour.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class OutOfTimeError(BaseException):
-    """It has taken too long. No Exception, as Ansible's own is none: what is on the way catches those."""
+    """The time is up. It is not an Exception, as Ansible's own is not, because code on the way catches those."""
 
 
 @contextlib.contextmanager

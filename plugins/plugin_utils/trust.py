@@ -17,14 +17,14 @@ _OURS = (
     "handle_events|load_balancer_removal|graceful_shutdown|handler_agent|terminate_notifications|azure_simulator"
     "|redeploy_early|handle_os_upgrades|prepare_for_updates|rehearse|verify_image|controller_setup"
 )
-# Variables of others may begin like those of the playbooks drain, restore and status. Those that begin with `__` are
-# private, and no fact is called like that. `id` is what the inventory plugin azure_rm calls the id of a VM.
+# Variables of others may begin like those of the playbooks drain, restore and status. Variables that begin with `__`
+# are private, and no fact has such a name. The inventory plugin azure_rm calls the id of a VM `id`.
 _FORGED = re.compile("(?:__|(?:%s)_|(?:drain|restore|status)_(?:hosts|serial|reason|regardless|owner)$|id$)" % _OURS)
 _MOST_NAMED = 3
 
 
 class TrustError(ValueError):
-    """A value comes from a managed host, or may not be chosen by one. The message says which, and the remedy."""
+    """A value comes from a managed host, or a host may not choose it. The message names it, and the remedy."""
 
 
 def forged(facts: Iterable[str]) -> list[str]:
@@ -36,7 +36,7 @@ def forged(facts: Iterable[str]) -> list[str]:
 
 
 def describe_forgery(names: Collection[str]) -> str:
-    """Say what is wrong with a host whose facts hold these names; nothing if there are none."""
+    """Say what is wrong with a host whose facts have these names; empty if nothing is."""
     if not names:
         return ""
     shown = sorted(names)[:_MOST_NAMED]
@@ -48,7 +48,7 @@ def describe_forgery(names: Collection[str]) -> str:
 
 
 def check_origin(value: Any, facts: Iterable[str], among: Collection[Any] | None, what: str) -> Any:
-    """Return a value that decides something on the controller, if it may.
+    """Return a value that decides something on the controller, if its source is trusted.
 
     :param value: the value
     :param facts: the names of the host's facts, without the prefix `ansible_`

@@ -16,7 +16,7 @@ from ansible import template
 
 
 def untrusted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have all text in what a filter returns marked as none of ours, at any depth, so that it is never a template."""
+    """Mark all text in a filter's result as untrusted, at any depth, so that it is never a template."""
 
     @functools.wraps(function)
     def marked(*args: Any, **kwargs: Any) -> Any:
@@ -26,8 +26,8 @@ def untrusted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mark(value: Any) -> Any:
-    # Since 2.19 only text that is marked as trusted is a template, which a filter's never is; the marks of before are
-    # on their way out there.
+    # Since 2.19 only text that is marked as trusted is a template, and a filter's text never is. The older marks are
+    # deprecated there.
     if hasattr(template, "trust_as_template"):
         return value
     from ansible.utils.unsafe_proxy import wrap_var

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 IN, DRAINING, OUT, HIT, FAILED = "in", "draining", "out", "hit", "failed"
-"""States of a machine. Between spans there is nothing to see: it is gone, or not known."""
+"""States of a machine. A gap between spans means that the machine is gone, or its state unknown."""
 
 ANNOUNCED, APPROVED, NOT_BEFORE = "announced", "approved", "not_before"
-"""What a mark stands for."""
+"""The kinds of marks."""
 
 WORDS = {
     IN: "in rotation",
@@ -33,13 +33,15 @@ WORDS = {
 _WIDTH = 900
 _LEFT, _RIGHT = 96, 24
 _LONGEST_NAME, _LETTER = 32, 7.2
-"""Letters of a name that are shown, the end of which tells hosts apart less than the beginning; and their width."""
+"""The number of letters that are shown of a name, and their width. The end of a name tells hosts apart better than
+its beginning.
+"""
 _HEADER, _LANE, _BAR, _LOST, _GAP, _AXIS, _LEGEND = 34, 34, 16, 30, 12, 24, 26
 _DIGITS = 22
-"""Height of a line of the counter that runs."""
+"""Height of the line with the running counter."""
 
 _HOLD = 0.85
-"""The part of an animation in which time passes; for the rest the whole is shown."""
+"""The part of an animation in which time passes. In the remaining part the whole drawing is shown."""
 
 _STYLE = """
 svg{--bg:#ffffff;--ink:#1f2328;--soft:#59636e;--line:#d1d9e0;--in:#2da44e;--drain:#d4a017;--out:#b6bfc8;--hit:#8250df;
@@ -85,11 +87,11 @@ class Lane(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """Where time is drawn."""
+    """The area in which time is drawn."""
 
     left: float
     scale: float
-    """Pixels of a second."""
+    """Pixels per second."""
     end: float
     """Seconds."""
 
@@ -215,7 +217,7 @@ def _mark(kind: str, x: float, edge: float) -> str:
     if kind == ANNOUNCED:
         return f'<path class="mark announced" d="M{x - 5:.1f} {edge - 8}h10l-5 8z"/>'
     if kind == APPROVED:
-        # Beside the beginning of what was approved, which often follows at once.
+        # The approval is labelled beside the beginning of the impact, which often follows at once.
         return f'<path class="approved" d="M{x - 12:.1f} {edge + 8:.1f}l3 4l6 -8"/>'
     return f'<path class="not_before" d="M{x:.1f} {edge - 10}V{edge + _BAR + 3}"/>'
 
@@ -223,7 +225,7 @@ def _mark(kind: str, x: float, edge: float) -> str:
 def _losses(lost: Sequence[tuple[float, int]], y: int, frame: _Frame) -> list[str]:
     parts = [f'<g class="losses"><text class="soft" x="16" y="{y + 20}">lost requests</text>']
     for at, count in lost:
-        # Its area says how many: few must still be seen beside many.
+        # The area of the mark shows the number of requests: a few must be visible beside many.
         radius = 2 + 1.6 * math.sqrt(count)
         parts.append(
             f'<circle class="lost" cx="{frame.x(at):.1f}" cy="{y + 15}" r="{radius:.1f}">'
@@ -235,7 +237,7 @@ def _losses(lost: Sequence[tuple[float, int]], y: int, frame: _Frame) -> list[st
 def _counter(
     lost: Sequence[tuple[float, int]], number: int, top: int, end: float, animations: list[str] | None
 ) -> list[str]:
-    """The number of lost requests: all, and in an animation those that were lost until then."""
+    """The number of lost requests: the total, and in an animation the number up to the current time."""
     totals = [0]
     for _at, count in lost:
         totals.append(totals[-1] + count)
@@ -295,13 +297,13 @@ def _legend(y: int, panels: Sequence[Panel], frame: _Frame) -> list[str]:
 
 
 def _animation(play: float, frame: _Frame, animations: Sequence[str]) -> str:
-    """Time passes from left to right. For readers who prefer reduced motion nothing moves, and all is shown."""
+    """Time passes from left to right. For readers who prefer reduced motion nothing moves, and everything is shown."""
     share, across = f"{100 * _HOLD:g}%", f"{frame.width:g}px"
     return (
         "@media (prefers-reduced-motion:no-preference){"
         f".play,.curtain,.cursor{{animation-duration:{play:g}s;animation-iteration-count:infinite;"
         "animation-timing-function:linear}"
-        # The right edge lies beyond the end of time, for marks are wider than their instant.
+        # The right edge lies beyond the end of time, because marks are wider than their instant.
         f".curtain{{display:inline;animation-name:reveal}}"
         f"@keyframes reveal{{0%{{transform:translateX(0)}}{share}{{transform:translateX({across})}}"
         f"{_HOLD * 100 + 0.1:g}%,100%{{transform:translateX({_WIDTH}px)}}}}"

@@ -32,18 +32,18 @@ vertical-align:top}.verdict{font-weight:600}.passed{color:#1a7f37}.failed{color:
 
 
 class Table(NamedTuple):
-    """Rows under a head, all of text."""
+    """A table of text with a head."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 class Section(NamedTuple):
-    """A part of a page. What is empty of it is left out."""
+    """A part of a page. Its empty parts are left out."""
 
     title: str
     svg: str = ""
-    """A drawing, the one thing here that is not text."""
+    """A drawing. All else on the page is text."""
     table: Table | None = None
     items: Sequence[str] = ()
 

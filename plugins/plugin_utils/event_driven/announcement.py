@@ -59,7 +59,7 @@ def of_event(
 
 
 def event_of_hook(asked: Mapping[str, Any]) -> Event:
-    """What a lifecycle hook asks, as an event that begins by itself when Azure waits no longer.
+    """Describe a question of a lifecycle hook as an event that begins by itself when Azure waits no longer.
 
     :param asked: as `lifecycle_hook_events.describe` returns it
     """
@@ -78,13 +78,13 @@ def event_of_hook(asked: Mapping[str, Any]) -> Event:
 
 
 def fields_of(event: Event, now: datetime) -> Json:
-    """What an event says of itself, seen from no VM."""
+    """Describe an event as it is for all VMs."""
     seen = event_as_dict(event, "", now)
     return {name: value for name, value in seen.items() if name not in _OF_A_VM}
 
 
 def announcement(content: Mapping[str, Any], identity: Iterable[str]) -> Json:
-    """Wrap what is announced as ansible-rulebook wants it.
+    """Wrap an announcement as ansible-rulebook expects it.
 
     :param content: what is told
     :param identity: what makes it this announcement and no other; the same gives the same `meta.uuid`, at any time
@@ -93,7 +93,7 @@ def announcement(content: Mapping[str, Any], identity: Iterable[str]) -> Json:
 
 
 def only_words(content: Mapping[str, Any]) -> Json:
-    """What rulebooks see: of each field that is known what is a word, and the rest as `texts`, JSON in base 64."""
+    """The fields that rulebooks see: words of known fields, and everything else as `texts`, JSON in base 64."""
     told: Json = {name: read(content[name]) for name, read in _READERS.items() if name in content}
     told_again = {"names_left_out", "texts"}
     rest = {
@@ -109,29 +109,29 @@ def only_words(content: Mapping[str, Any]) -> Json:
 
 
 def only_words_again(event: Mapping[str, Any]) -> Json:
-    """An event that is in our shape already, whoever sent it."""
+    """Accept an event that is already in this shape, whoever sent it."""
     content, meta = event[KEY], event.get("meta")
     meta = meta if isinstance(meta, dict) else {}
     kept: Json = {"uuid": _word(meta.get("uuid")) or str(uuid.uuid4())}
     if "hosts" in meta:
-        # Never nothing at all, which would be everything.
+        # Never an empty limit, which would mean every host.
         kept["hosts"] = _words(meta["hosts"]) or [UNKNOWN]
     return {KEY: only_words(content if isinstance(content, dict) else {}), "meta": kept}
 
 
 def identify(identity: Iterable[str]) -> str:
-    """A UUID that is made of these words alone, in whatever case they come."""
+    """A UUID that is made of these words alone, in any case."""
     words = ["\x1f".join(name_key(word)) for word in identity]
     return str(uuid.uuid5(_NAMESPACE, "\x1e".join(words).encode("unicode_escape").decode("ascii")))
 
 
 def word(value: Any) -> str | None:
-    """A text that is compared and stands in lines with others; None if it is none, or empty."""
+    """A text that is compared and is printed in lines with others; None if it is no text, or empty."""
     return harmless_word(value) if isinstance(value, str) and value else None
 
 
 def date(value: Any) -> str | None:
-    """An instant in RFC 3339; None if it is none."""
+    """An instant in RFC 3339; None if it is not one."""
     try:
         return format_date(parse_date(value)) if isinstance(value, str) else None
     except ValueError:

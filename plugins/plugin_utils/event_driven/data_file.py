@@ -15,7 +15,7 @@ def parse_data(text: str) -> Any:
     :raises ValueError: if it is neither JSON nor YAML
     """
     if text.lstrip().startswith("{"):
-        # Programs write JSON, large files too, and it is read a hundred times faster.
+        # Programs write JSON, in large files too, and JSON is read a hundred times faster.
         return json.loads(text)
     import yaml
 

@@ -18,16 +18,17 @@ from ...module_utils.scheduled_events.event import name_key
 DEFAULT_CAPACITY = 50_000
 """Events: more than Azure announces to the largest subscription at a time. About 15 MB."""
 
-# A status never goes back. Resource Graph and Event Grid know the last two; those of lifecycle hooks are active first.
+# A status never goes back. Resource Graph and Event Grid know the last two; lifecycle hooks begin as active.
 _ORDER = {"scheduled": 0, "active": 0, "started": 1, "completed": 2, "canceled": 2}
-# Of those that we do not know. Azure has added none in years.
+# For unknown statuses. Azure has added none in years.
 _MOST_STATUSES = 8
 
 
 class Deduplicator:
-    """The furthest that was told of each event. Of too many, those go that were heard of least lately.
+    """Remembers the furthest announced status of each event.
 
-    What was forgotten would be told again; the receiver knows it by its UUID.
+    If there are too many events, those that were reported least recently are forgotten. A forgotten event would be
+    announced again; the receiver recognises it by its UUID.
     """
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
@@ -38,15 +39,15 @@ class Deduplicator:
         return len(self._told)
 
     def knows(self, *identity: str) -> bool:
-        """Whether anything of this was told, in whatever status."""
+        """Whether any status of this event was announced."""
         return _digest(identity) in self._told
 
     def has_not_begun(self, *identity: str) -> bool:
-        """Whether the furthest that was told of this is that it is scheduled, or waits for an answer."""
+        """Whether the furthest announced status says that the event is scheduled, or waits for an answer."""
         return self._told.get(_digest(identity), (-1, ()))[0] == 0
 
     def is_news(self, status: str, *identity: str) -> bool:
-        """Whether it is to be told now that something is in this status. It counts as told from then on."""
+        """Whether to announce an event in this status. If so, it counts as announced from now on."""
         key = _digest(identity)
         furthest, others = self._told.get(key, (-1, ()))
         lowered = status.lower()
@@ -65,6 +66,6 @@ class Deduplicator:
 
 
 def _digest(identity: Iterable[str]) -> bytes:
-    # However long somebody makes an id, it takes 16 bytes.
+    # An id takes 16 bytes, however long somebody makes it.
     words = "\x1e".join("\x1f".join(name_key(word)) for word in identity)
     return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -43,7 +43,7 @@ from .announcement import (
 from .dedup import DEFAULT_CAPACITY, Deduplicator
 from .hosts import HostMap, group_of, read_host_map
 
-# Where the sources put what they received: Service Bus and Event Hubs, webhooks and event streams.
+# The keys under which the sources put what they received: Service Bus and Event Hubs, webhooks and event streams.
 _WRAPPERS = ("body", "payload")
 _SCHEDULED_EVENTS = frozenset(
     [
@@ -56,12 +56,12 @@ _PHASES = {
     "microsoft.maintenance.premaintenanceevent": "pre",
     "microsoft.maintenance.postmaintenanceevent": "post",
 }
-# What the agent puts before what it did.
+# The prefix of the agent's own reports.
 _OF_AGENT = "io.foghorn.azure_events."
 _HOOK_PART = "/lifecyclehookevents/"
 _EVENT_PART = "/providers/microsoft.maintenance/scheduledevents/"
 _CONFIGURATION = re.compile(r"/maintenanceConfigurations/([\w().-]{1,128})(?:/|\Z)", re.IGNORECASE | re.ASCII)
-# Of a text that holds JSON; Service Bus itself takes no more than 100 MB, and Event Grid 1 MB.
+# The longest text with JSON that is read. Service Bus itself takes at most 100 MB, and Event Grid 1 MB.
 _LARGEST = 1024 * 1024  # characters
 # How `{` and `[` begin there, before a quote, a bracket or white space.
 _BASE64_OF_JSON = ("ey", "ew", "W3", "Ww", "Wy")
@@ -71,10 +71,10 @@ _MOST_REMEMBERED = 1_000_000
 
 
 class Heard(NamedTuple):
-    """One delivery that was understood, and what tells it from others."""
+    """One delivery that was understood, and what identifies it."""
 
     announce: Callable[[], Json]
-    """Made only of what is told: most of what comes again was told before."""
+    """Made only of what is announced, because most repeated deliveries were announced before."""
     status: str
     identity: tuple[str, ...]
     vm_names: tuple[str, ...]
@@ -101,7 +101,7 @@ class Translator:
         self._utc_now = utc_now
 
     def translate(self, event: Any) -> list[Any]:
-        """What goes on to the rules, in place of one event of a source: itself, announcements, or nothing.
+        """Return what replaces one event of a source for the rules: the event itself, announcements, or nothing.
 
         Never raises: an error here would end the source, and the rulebook with it.
         """
@@ -156,7 +156,7 @@ class Translator:
 
 
 def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> Translator:
-    """Make the translator that these arguments of the filter ask for.
+    """Create the translator for these arguments of the filter.
 
     :raises OptionError: on the first that cannot be meant
     """
@@ -176,7 +176,7 @@ def open_translator(options: Mapping[str, Any], log: Callable[[str], None]) -> T
 
 
 def _unpacked(content: Any) -> Any:
-    """What a text holds that is JSON, or JSON in base 64, as queues hand it over; anything else as it is."""
+    """Parse a text that is JSON, or JSON in base 64, as queues deliver it; return anything else unchanged."""
     text = content
     if isinstance(text, bytes) and len(text) <= _LARGEST:
         text = text.decode("utf-8", "replace")
@@ -197,7 +197,7 @@ def _unpacked(content: Any) -> Any:
 
 
 def _with_headers(content: Any, meta: Any) -> Any:
-    """A CloudEvent in one piece, where its attributes came as headers and only its data as the content."""
+    """Join a CloudEvent whose attributes came as headers and whose content is only its data."""
     headers = meta.get("headers") if isinstance(meta, dict) else None
     if not isinstance(headers, dict) or not isinstance(content, dict) or "type" in content or "eventType" in content:
         return content
@@ -261,7 +261,7 @@ def _update_manager(item: Mapping[str, Any], phase: str) -> Heard:
         "kind": UPDATE_MANAGER,
         "reported_by": "event_grid",
         "phase": phase,
-        # A request is made of it: an id that is none of a run is not handed on.
+        # A request is made of this id: an id that is not one of a run is dropped.
         "run_id": run if is_run_id(run) else None,
         "maintenance_configuration": None if name is None else name.group(1),
         "status": word(data.get("status")),
@@ -299,7 +299,7 @@ def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
 
 
 def _data(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What an event tells; a CloudEvent may hold it as text, or in base 64."""
+    """The data of an event; a CloudEvent may hold it as text, or in base 64."""
     return _object({"data": _unpacked(item["data"] if "data" in item else item.get("data_base64"))}, "data")
 
 

@@ -22,10 +22,10 @@ from ...module_utils.scheduled_events.event import NameKey, name_key
 from .data_file import parse_data
 
 HostMap = Callable[[Sequence[str], "str | None"], list[str]]
-"""The hosts of VMs, by their names in Azure and the id of the resource group that they are in, if it is known."""
+"""The hosts of VMs, by their names in Azure and the id of their resource group, if it is known."""
 
 UNKNOWN = "no-host-for-"
-"""Before the name of a VM that no host stands for: Ansible finds no such host, and runs nothing."""
+"""The prefix of a VM's name if no host has that VM: Ansible finds no such host, and runs nothing."""
 
 _VM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}\Z")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")
@@ -58,7 +58,7 @@ def read_host_map(options: Mapping[str, Any], log: Callable[[str], None]) -> Hos
 
 
 def group_of(resource_id: str | None) -> str | None:
-    """The id of the resource group of a resource, which is the beginning of its own."""
+    """The id of a resource's resource group, which is the beginning of the resource's own id."""
     match = _GROUP.match(resource_id or "")
     return match.group() if match else None
 
@@ -112,7 +112,7 @@ class _Inventory:
             for reference, host in self._hosts.get(name_key(name), ())
             if group_id is None or reference.group_id is None or reference.group_id.lower() == group_id.lower()
         ]
-        # Which of several is meant, nobody can say.
+        # It cannot be decided which of several hosts is meant.
         return found[0] if len(set(found)) == 1 else None
 
     def _read(self) -> None:
@@ -142,7 +142,7 @@ class _Inventory:
 
 
 def _host_variables(content: Any) -> dict[str, dict[str, Any]]:
-    """The variables of each host, of what `ansible-inventory --list` writes or of an inventory in YAML."""
+    """The variables of each host, from the output of `ansible-inventory --list` or an inventory in YAML."""
     if not isinstance(content, dict):
         raise OptionError("hosts_inventory: it contains no inventory, which is a dictionary of groups")
     found: dict[str, dict[str, Any]] = {}

@@ -39,10 +39,11 @@ LIFECYCLE_HOOKS = "lifecycle_hooks"
 SOURCES = (AGENTS, RESOURCE_GRAPH, IMDS, LIFECYCLE_HOOKS)
 
 _MOST_PARALLEL = 1000
-# Of resource groups and scale sets, so that one is a part of a path.
+# The names of resource groups and scale sets. Each becomes one part of a path.
 _NAME = re.compile(r"[\w().-]{1,90}\Z")
-# Seconds between two readings: what is asked of all, and what each bears. IMDS takes 5 requests a second of everything
-# on its machine, Resource Graph 15 in 5 seconds of everybody who signs in like this. What hooks ask waits for minutes.
+# Seconds between two readings: the default, and the minimum of each source. IMDS takes 5 requests a second from
+# everything on its machine, Resource Graph 15 in 5 seconds from everybody with the same sign-in. A hook waits for its
+# answer for minutes.
 _INTERVALS = {AGENTS: (10.0, 1.0), IMDS: (5.0, 1.0), RESOURCE_GRAPH: (60.0, 5.0), LIFECYCLE_HOOKS: (30.0, 5.0)}
 _COMMON = frozenset(
     [
@@ -67,18 +68,18 @@ _OF_SOURCE = {
     IMDS: frozenset(["endpoint", "api_version", "connect_timeout"]),
     LIFECYCLE_HOOKS: frozenset(["scale_sets", "auth_source", *VARIABLES]) - {"ad_user"},
 }
-# What ansible-rulebook adds for sources that it feeds back to.
+# ansible-rulebook adds this argument for sources that it sends feedback to.
 _FOREIGN = frozenset(["eda_feedback_queue", "feedback"])
 _TIMEOUTS = {AGENTS: 10.0, RESOURCE_GRAPH: DEFAULT_TIMEOUT, IMDS: DEFAULT_TIMEOUT, LIFECYCLE_HOOKS: DEFAULT_TIMEOUT}
 
 
 class Remind(NamedTuple):
-    """When an event that was told, and has not begun, is told again."""
+    """When an event that was announced and has not begun is announced again."""
 
     every: float
-    """Seconds from one time that it is told to the next."""
+    """Seconds between two announcements of it."""
     within: float
-    """Seconds before its start; earlier it is not told again."""
+    """Seconds before its start. It is not announced again earlier."""
 
 
 class Options(NamedTuple):
@@ -86,25 +87,25 @@ class Options(NamedTuple):
 
     source: str
     interval: float
-    """Seconds from the beginning of one reading to that of the next."""
+    """Seconds from the beginning of one reading to the beginning of the next."""
     timeout: float
     """Seconds for one answer."""
     hosts: HostMap | None
     agents: Mapping[str, str] = {}
     """URL of each agent, by the name of its VM."""
     secrets: tuple[bytes, ...] = ()
-    """Shared with the agents, the one in use first. None: what they answer is taken from anybody."""
+    """The secrets that are shared with the agents, the current one first. None: answers are not authenticated."""
     parallel: int = 0
     places: Places = Places((), None)
-    """Whose events Resource Graph is asked for."""
+    """The subscriptions or management groups that Resource Graph is asked about."""
     scale_sets: tuple[tuple[str, str], ...] = ()
-    """Resource group and name of those whose lifecycle hooks are asked for."""
+    """Resource group and name of the scale sets whose lifecycle hooks are read."""
     sign_in: SignIn | None = None
     connection: ConnectionOptions = ConnectionOptions()
     announce_between: tuple[Window, ...] = ()
-    """When anything is announced; empty: at any time."""
+    """When events are announced; empty: at any time."""
     remind: Remind | None = None
-    """None: each event is told once in each status."""
+    """None: each event is announced once in each status."""
 
 
 def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Options:
@@ -113,7 +114,7 @@ def read_options(given: Mapping[str, Any], log: Callable[[str], None]) -> Option
     :param log: told what somebody should know who asks for this
     :raises OptionError: on the first that cannot be meant
     """
-    # A rulebook that leaves much to variables gives what was not set as an empty text.
+    # A rulebook with many variables passes an empty text for a variable that is not set.
     given = {name: value for name, value in given.items() if value is not None and value != ""}
     source = given.get("source", AGENTS)
     if source not in SOURCES:
@@ -182,7 +183,7 @@ def _read_remind(given: Mapping[str, Any]) -> Remind | None:
         within = float(given.get("remind_within", _REMIND_WITHIN))
     except (TypeError, ValueError):
         within = 0.0
-    # Written so that a NaN fails as well.
+    # Written so that NaN fails as well.
     if not 0 < within <= _LONGEST_NOTICE:
         raise OptionError(
             "remind_within: %r is not a time. Give seconds, above 0 and up to %d"

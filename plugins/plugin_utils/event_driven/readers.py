@@ -47,7 +47,7 @@ _Result = TypeVar("_Result")
 
 
 class Found(NamedTuple):
-    """An event, as one place told of it."""
+    """An event, as one source reports it."""
 
     event: Event
     reported_by: str
@@ -62,26 +62,26 @@ class Found(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What was read at one time."""
+    """The result of one reading."""
 
     found: list[Found]
     problems: Mapping[str, str] = {}
-    """What is wrong, by the place where it is."""
+    """The problem of each source, by the source's name."""
 
 
 class Reader(NamedTuple):
-    """A way to read, open as long as it is used."""
+    """A way to read events, which is open as long as its context."""
 
     read: Callable[[], Awaitable[Reading]]
     close: Callable[[], Awaitable[None]]
 
 
 class NoAnswer(Exception):
-    """An agent gave no status that can be used. The message says what it did."""
+    """An agent gave no usable status. The message says what it answered."""
 
 
 def open_reader(options: Options, clock: Callable[[], float] = time.monotonic) -> Reader:
-    """Make the way to read that these options ask for. In a running loop."""
+    """Create the reader for these options. Call it in a running event loop."""
     if options.source == AGENTS:
         agents = Agents(options, clock)
         return Reader(agents.read, agents.close)
@@ -108,7 +108,7 @@ class Agents:
 
     def __init__(self, options: Options, clock: Callable[[], float]) -> None:
         try:
-            # Where ansible-core's own tests import this file, it is not there; ansible-rulebook brings it.
+            # This package is missing where ansible-core's own tests import this file; ansible-rulebook brings it.
             import aiohttp
         except ImportError as error:
             raise OptionError("source: agents needs the Python library aiohttp (%s)" % error) from None
@@ -120,7 +120,7 @@ class Agents:
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
         self._turns = asyncio.Semaphore(options.parallel)
-        # No proxy, whatever the environment says; no cookies; nothing kept of a connection, which agents do not keep.
+        # No proxy, whatever the environment says, no cookies, and no kept connections, which agents do not support.
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=options.parallel, force_close=True),
             timeout=aiohttp.ClientTimeout(total=options.timeout),
@@ -131,7 +131,7 @@ class Agents:
         )
 
     async def read(self) -> Reading:
-        """Ask all whose time has come."""
+        """Ask all agents that are due."""
         now = self._clock()
         due = [name for name in self._options.agents if self._not_before.get(name, now) <= now]
         tasks = [asyncio.ensure_future(self._ask_in_turn(name)) for name in due]
@@ -147,7 +147,7 @@ class Agents:
         return Reading([Found(event, "agent") for some in events for event in some], problems)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         await self._session.close()
 
     async def _ask_in_turn(self, name: str) -> list[Event]:
@@ -199,10 +199,10 @@ def events_of_status(body: bytes, vm_name: str) -> list[Event]:
     events = status.get("events") if isinstance(status, dict) else None
     if not isinstance(events, list):
         raise DocumentError("not the status of an agent: it has no list of events")
-    # One that IMDS has not answered yet knows neither its name nor any event.
+    # An agent that IMDS has not answered yet knows neither its VM's name nor any event.
     if events and not same_name(str(status.get("vm_name")), vm_name):
         raise NoAnswer("it is the agent of %s" % harmless_line(str(status.get("vm_name")), 100))
-    # One that is over, the agent keeps for a while.
+    # The agent keeps an event for a while after its end.
     return [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
 
 
@@ -236,10 +236,10 @@ async def _read_resource_graph(sign_in: SignIn, places: Places, timeout: float) 
 
         with ArmClient(sign_in, Deadline(timeout), sleep=sleep) as client:
             own = client.known_subscription_id
-            # Each time: subscriptions come below a management group, and go.
+            # At each reading, because subscriptions below a management group come and go.
             named = subscriptions_of(client, places)
             listed = list_events(client, named or ([own] if own else []), finished=True)
-        # For one row that nobody can read, no other event is lost.
+        # One unreadable row must not hide other events.
         unknown = [one.event for one in listed if one.event.event_status == UNREADABLE]
         problems = {"Resource Graph": "an event cannot be read: %s" % (unknown[0],)} if unknown else {}
         found = [Found(one.event, "resource_graph", one.resource_id, one.is_finished) for one in listed]
@@ -262,7 +262,7 @@ async def _read_hooks(sign_in: SignIn, scale_sets: Sequence[tuple[str, str]], ti
                 try:
                     listed = list_hook_events(client, group, name)
                 except ArmError as error:
-                    # The others are asked all the same.
+                    # The other scale sets are asked nevertheless.
                     problems["the scale set %s" % name] = str(error)
                     continue
                 found += [
@@ -275,7 +275,7 @@ async def _read_hooks(sign_in: SignIn, scale_sets: Sequence[tuple[str, str]], ti
 
 
 class _NobodyWaits(Exception):
-    """The rulebook has ended while Azure was asked."""
+    """The rulebook has ended during a request to Azure."""
 
 
 async def in_thread(function: Callable[[threading.Event], _Result]) -> _Result:
@@ -300,7 +300,7 @@ async def in_thread(function: Callable[[threading.Event], _Result]) -> _Result:
             result = function(stopped)
         except Exception as caught:  # noqa: BLE001 - whoever waits raises it
             error = caught
-        # The loop may be closed by now.
+        # The event loop may be closed by now.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, error)
 

@@ -27,17 +27,17 @@ from .readers import Found, Reader, Reading, open_reader
 
 _LONGEST_BACKOFF = 300.0  # seconds
 _MOST_TOLD = 20
-"""Places whose problems are told one by one."""
+"""The number of sources whose problems are reported one by one."""
 _LONGEST_PROBLEM = 500  # characters
 
 Tell = Callable[[str], None]
 
 
 class Queue(Protocol):
-    """Where ansible-rulebook takes events from."""
+    """The queue from which ansible-rulebook takes events."""
 
     async def put(self, event: Any, /) -> None:
-        """Hand an event on. Waits until there is room for it."""
+        """Put an event on the queue, and wait until there is room for it."""
 
 
 async def watch(
@@ -47,7 +47,7 @@ async def watch(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Read and tell until cancelled.
+    """Read and announce events until cancelled.
 
     :param tell: told what somebody should know, in a line
     """
@@ -119,11 +119,11 @@ def news(
     now: datetime,
     reminders: Reminders | None = None,
 ) -> list[Json]:
-    """Announce what was not told before: the most urgent event first, and each in the order of its statuses."""
+    """Announce new events: the most urgent event first, and the statuses of each in their order."""
     fresh: dict[NameKey, list[Found]] = {}
     for one in found:
         identity = (one.kind, one.event.event_id)
-        # History is of interest only to those who heard of its beginning.
+        # Only a receiver that knows of the event's beginning needs its later statuses.
         if one.is_finished and not memory.knows(*identity):
             continue
         is_news = memory.is_news(one.event.event_status, *identity)
@@ -152,12 +152,12 @@ class Reminders:
         self._told: dict[NameKey, float] = {}
 
     def look(self, moment: float) -> None:
-        """Say what time it is, on a clock that goes forward only. What is due by now needs not be remembered."""
+        """Set the current time of a clock that only goes forward. Events that are due by now are forgotten."""
         self._moment = moment
         self._told = {key: at for key, at in self._told.items() if moment - at < self._remind.every}
 
     def is_due(self, event: Event, now: datetime, is_news: bool) -> bool:
-        """Whether it is to be told again. Then, and where it is news, it counts as told."""
+        """Whether to announce the event again. If so, or if it is new, it counts as announced."""
         key = name_key(event.event_id)
         left = event.seconds_until_start(now)
         is_due = is_news or (key not in self._told and (left is None or left <= self._remind.within))
@@ -167,14 +167,14 @@ class Reminders:
 
 
 class Problems:
-    """Tells of each problem once, when it begins, and once when it is over."""
+    """Reports each problem once when it begins, and once when it is over."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._known: dict[str, str] = {}
 
     def tell(self, problems: Mapping[str, str]) -> None:
-        """Compare what is wrong now with what was."""
+        """Compare the current problems with the earlier ones."""
         begun = [place for place in problems if place not in self._known]
         over = [place for place in self._known if place not in problems]
         for place in begun[:_MOST_TOLD]:

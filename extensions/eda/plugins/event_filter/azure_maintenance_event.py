@@ -78,7 +78,7 @@ def _of_collection(module: str) -> ModuleType:
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     collections = importlib.import_module("ansible_collections")
-    # The package `ansible` brings one that looks nowhere else.
+    # The package `ansible` brings a collection finder that searches nothing else.
     if str(root / "ansible_collections") not in collections.__path__:
         collections.__path__.append(str(root / "ansible_collections"))
     return importlib.import_module(f"ansible_collections.foghorn.azure_events.plugins.{module}")
@@ -102,7 +102,7 @@ _TAKES_LISTS = _takes_lists()
 
 
 def main(event: dict[str, Any], **args: object) -> Any:
-    """Give what goes on to the rules in place of an event: one event, or a list of several or none."""
+    """Return what replaces an event for the rules: one event, or a list of any number of events."""
     if not _TRANSLATORS:
         _TRANSLATORS["only"] = _DELIVERIES.open_translator(args, _tell)
     announced: list[Any] = _TRANSLATORS["only"].translate(event)

@@ -174,7 +174,7 @@ def _of_collection(module: str) -> ModuleType:
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     collections = importlib.import_module("ansible_collections")
-    # The package `ansible` brings one that looks nowhere else.
+    # The package `ansible` brings a collection finder that searches nothing else.
     if str(root / "ansible_collections") not in collections.__path__:
         collections.__path__.append(str(root / "ansible_collections"))
     return importlib.import_module(f"ansible_collections.foghorn.azure_events.plugins.{module}")
@@ -185,7 +185,7 @@ _WATCH = _of_collection("plugin_utils.event_driven.watch")
 
 
 async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
-    """Put an event on the queue for each that Azure announces, until cancelled."""
+    """Put each announced event on the queue until cancelled."""
     options = await asyncio.to_thread(_OPTIONS.read_options, args, _tell)
     await _WATCH.watch(queue, options, _tell)
 
