@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The action maintenance_step. It is documented in the module of its name."""
+"""The action maintenance_step. The module of the same name documents it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import jinja2.meta
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import lookup_loader
 from ansible.utils.display import Display
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
@@ -27,6 +28,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy 
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS, checked
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import RunFileError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.steps import STEPS, Call
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import Templated
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.trust import describe_forgery, forged
 
 _WITHOUT_RUN = ("checked", "begun", "status")
@@ -79,7 +81,16 @@ class ActionModule(ActionBase):
             required_if=[("state", state, ("run",)) for state in _OF_A_RUN],
         )
         if arguments["state"] == "checked":
-            return {**result, **checked(arguments, (task_vars or {})["hostvars"])}
+            # The variables of the play itself, as those below import_playbook, are not among those of its hosts.
+            variables = task_vars or {}
+            of_play = Templated(variables, self._templar.template)
+            find = lookup_loader.get("ansible.builtin.inventory_hostnames", loader=self._loader, templar=self._templar)
+            groups = variables["groups"]
+
+            def is_known(pattern: str) -> bool:
+                return pattern in groups or bool(find.run([pattern], variables={"groups": groups}))
+
+            return {**result, **checked(arguments, variables["hostvars"], of_play, is_known)}
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
         step = {**QUESTIONS, **STEPS}[arguments["state"]]

@@ -15,7 +15,7 @@ from .plan import PlanError
 from .reading import UNREADABLE
 from .status import describe_status
 from .steps import Call, as_plain
-from .variables import mistakes
+from .variables import mistakes, unmatched
 
 
 def begun(call: Call) -> dict[str, Any]:
@@ -61,16 +61,27 @@ def status(call: Call) -> dict[str, Any]:
     return {"lines": as_plain(lines)}
 
 
-def checked(arguments: Mapping[str, Any], hostvars: Any) -> dict[str, Any]:
-    """Name what is wrong with the variables of hosts, and with the tags of the run."""
+def checked(
+    arguments: Mapping[str, Any],
+    hostvars: Any,
+    of_play: Mapping[str, Any],
+    is_known: Callable[[str], bool],
+) -> dict[str, Any]:
+    """Name what is wrong with the variables of hosts, of the play, and with the tags of the run.
+
+    :param hostvars: by host, its variables of the inventory and of the command line
+    :param of_play: all variables of the host that the task is for, those of its play and of its role included
+    :param is_known: whether a pattern is a group of the inventory, or matches any host
+    """
+    own = str(of_play["inventory_hostname"])
     found = mistakes(
-        [hostvars[name] for name in arguments["hosts"]],
+        [of_play if name == own else hostvars[name] for name in arguments["hosts"]],
         arguments["arguments"],
         tuple(arguments["prefixes"]),
         tuple(arguments["roles"]),
         tuple(arguments["alike"]),
     )
-    found += mistakes_in_tags()
+    found += unmatched(arguments["arguments"], of_play, is_known) + mistakes_in_tags()
     return {"failed": True, "msg": as_plain(found)} if found else {}
 
 

@@ -4,12 +4,13 @@
 """Checks all variables of a run before it touches the first host."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible.errors import AnsibleError
+from ansible.inventory.manager import split_host_pattern
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..approval_times import read_times
@@ -26,10 +27,12 @@ WINDOWS = ("redeploy_early_between", "handle_os_upgrades_approve_between")
 """The variables that are lists of times of the week, and no part of the policy."""
 
 # Variables of others may begin like these, too: only what is nearly one of ours is told.
-_COMMON_PREFIXES = ("drain_", "restore_", "status_")
+_COMMON_PREFIXES = ("drain_", "restore_", "status_", "doctor_", "notify_")
 _NEARLY = 0.85
 # All of ours have a beginning in common.
 _CLOSE = 0.7
+# The beginning itself may be misspelt, as in handle_event_hosts. Other variables are hardly ever this close to ours.
+_MISSPELT = 0.9
 
 _ROLES_DIRECTORY = Path(__file__).parents[3] / "roles"
 # So many hosts are named that have a mistake in common.
@@ -64,17 +67,30 @@ def mistakes(
     for role in roles:
         specs.update(role_arguments(role))
     begins = (*prefixes, *("%s_" % role for role in roles))
+    foreign: set[str] = set()
     found: dict[str, list[str]] = {}
     for variables in hosts:
-        for mistake in _mistakes_of(variables, own, specs, begins):
+        for mistake in _mistakes_of(variables, own, specs, begins, foreign):
             found.setdefault(mistake, []).append(str(variables["inventory_hostname"]))
     told = ["%s (%s)" % (mistake, _some(names)) for mistake, names in found.items()]
     return told + [line for name in alike for line in _differing(name, hosts)]
 
 
-def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec, begins: tuple[str, ...]) -> list[str]:
-    names = sorted(name for name in variables if isinstance(name, str) and name.startswith(begins))
+def _mistakes_of(
+    variables: Mapping[str, Any], own: Spec, specs: Spec, begins: tuple[str, ...], foreign: set[str]
+) -> list[str]:
+    """Name what is wrong with the variables of a host.
+
+    :param begins: how the names in `specs` begin
+    :param foreign: names of variables that are not ours nor meant to be; more are added, so that each is judged once
+    """
+    all_names = {name for name in variables if isinstance(name, str)} - foreign
+    names = sorted(name for name in all_names if name.startswith(begins))
     told = [text for text in (_unknown(name, specs) for name in names if name not in specs) if text]
+    others = all_names.difference(names)
+    misspelt = {name: _meant(name, specs, begins) for name in others}
+    told += [_no_such(name, meant) for name, meant in sorted(misspelt.items()) if meant]
+    foreign.update(name for name, meant in misspelt.items() if not meant)
     values = {}
     failed = set()
     for name in names:
@@ -104,6 +120,40 @@ def _mistakes_of(variables: Mapping[str, Any], own: Spec, specs: Spec, begins: t
     specified = _Values({name: value for name, value in values.items() if name in chosen})
     told += ArgumentSpecValidator(chosen).validate(specified).error_messages
     return told + wrong
+
+
+def unmatched(own: Spec, variables: Mapping[str, Any], is_known: Callable[[str], bool]) -> list[str]:
+    """Name each part of a pattern of hosts that the inventory does not know: Ansible would only warn of it.
+
+    :param own: the variables of the playbook, as an argument spec. A name with `_hosts` and the type `raw` is a pattern
+    :param variables: the variables of the play
+    :param is_known: whether a pattern is a group of the inventory, or matches any host
+    """
+    names = [name for name, spec in own.items() if name.endswith("_hosts") and spec["type"] == "raw"]
+    return [
+        "%s: %s matches no host, and the inventory has no such group: correct it, or leave it out" % (name, part)
+        for name in names
+        if variables.get(name)
+        for part in split_host_pattern(variables[name])
+        if not is_known(part.lstrip("!&"))
+    ]
+
+
+class Templated(Mapping[str, Any]):
+    """Variables whose templates are evaluated when a value is read, as those of `hostvars` are."""
+
+    def __init__(self, raw: Mapping[str, Any], template: Callable[[Any], Any]) -> None:
+        self._raw = raw
+        self._template = template
+
+    def __getitem__(self, name: str) -> Any:
+        return self._template(self._raw[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
 
 
 class _Values(dict[str, Any]):
@@ -191,10 +241,25 @@ def _differing(name: str, hosts: Sequence[Mapping[str, Any]]) -> list[str]:
 def _unknown(name: str, specs: Spec) -> str:
     """What is said of a variable that we do not know; nothing if it may be somebody else's."""
     is_common = name.startswith(_COMMON_PREFIXES)
-    close = difflib.get_close_matches(name, specs, n=1, cutoff=_NEARLY if is_common else _CLOSE)
-    if is_common and not close:
+    meant = _closest(name, specs, _NEARLY if is_common else _CLOSE)
+    return "" if is_common and not meant else _no_such(name, meant)
+
+
+def _meant(name: str, specs: Spec, begins: tuple[str, ...]) -> str:
+    """Which variable is meant by a name whose beginning may be misspelt; empty if it is somebody else's."""
+    lowered = name.lower()
+    # A comparison with all of ours takes long, for the hundreds of variables that a host may have.
+    if not lowered.startswith(tuple(begin[0] for begin in begins)) or name in specs:
         return ""
-    return "%s: there is no such variable%s" % (name, ": did you mean %s?" % close[0] if close else "")
+    return _closest(lowered, specs, _MISSPELT)
+
+
+def _closest(name: str, specs: Spec, cutoff: float) -> str:
+    return next(iter(difflib.get_close_matches(name, specs, n=1, cutoff=cutoff)), "")
+
+
+def _no_such(name: str, meant: str) -> str:
+    return "%s: there is no such variable%s" % (name, ": did you mean %s?" % meant if meant else "")
 
 
 def _some(names: Sequence[str]) -> str:

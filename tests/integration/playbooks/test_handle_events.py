@@ -624,12 +624,26 @@ def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_h
 ) -> None:
     fleet = make_fleet(2)
     fleet.hosts[1].variables["handle_events_margin"] = "soon"
+    # As the README has them: below import_playbook.
+    variables = {"graceful_shutdown_service": ["nginx"], "handle_events_group": "{{ mistyped }}"}
+    imported = {"ansible.builtin.import_playbook": "foghorn.azure_events.handle_events", "vars": variables}
+    roll = fleet.path / "roll.yml"
+    roll.write_text(yaml.safe_dump([imported]))
 
     status, run = fleet.run(
-        "handle_events", handle_events_minimun_in_service=1, load_balancer_removal_methods=["haproxi"]
+        str(roll),
+        handle_event_hosts="host0",
+        handle_events_hosts="all:!hots1",
+        handle_events_minimun_in_service=1,
+        load_balancer_removal_methods=["haproxi"],
     )
 
     assert status != 0
+    assert "graceful_shutdown_service: there is no such variable: did you mean graceful_shutdown_services?" in run.text
+    assert "handle_events_group: " in run.text
+    assert "'mistyped' is undefined" in run.text
+    assert "did you mean handle_events_hosts? (host0, host1)" in run.text
+    assert "handle_events_hosts: !hots1 matches no host, and the inventory has no such group" in run.text
     assert "did you mean handle_events_minimum_in_service? (host0, host1)" in run.text
     assert "handle_events_margin: expected a number, 0 or more, got " in run.text
     assert "haproxi" in run.text

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible.errors import AnsibleError
 from ansible.utils.collection_loader import _collection_finder as finder
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes, unmatched
 
 PLAYBOOKS = Path(__file__).parents[5] / "playbooks"
 OWN = yaml.safe_load((PLAYBOOKS / "vars" / "handle_events.yml").read_text())["__handle_events_arguments"]
@@ -39,6 +39,9 @@ def test_given_variables_as_they_ought_to_be_then_nothing_is_said() -> None:
         load_balancer_removal_ports=[443],
         graceful_shutdown_services=[{"name": "nginx", "timeout": "60"}],
         handled_by="somebody",
+        load_balancer_name="lb1",
+        graceful_restart_services=["nginx"],
+        __handle_event_hosts="private",
     )
 
     assert mistakes([right, host("web2")], OWN) == []
@@ -66,6 +69,11 @@ def test_given_answers_of_a_survey_then_text_is_as_good_as_numbers_and_empty_one
         ("handle_events_endpiont", "handle_events_endpoint"),
         ("load_balancer_removal_port", "load_balancer_removal_ports"),
         ("graceful_shutdown_service", "graceful_shutdown_services"),
+        ("handle_event_hosts", "handle_events_hosts"),
+        ("Handle_Events_minimum_in_service", "handle_events_minimum_in_service"),
+        ("hanlde_events_margin", "handle_events_margin"),
+        ("gracefull_shutdown_services", "graceful_shutdown_services"),
+        ("loadbalancer_removal_methods", "load_balancer_removal_methods"),
     ],
 )
 def test_given_a_name_that_is_misspelt_then_it_is_told_with_the_one_that_was_meant(name: str, meant: str) -> None:
@@ -97,6 +105,28 @@ def test_given_a_value_that_cannot_be_then_its_variable_is_named(variables: dict
 
     assert told
     assert all(word in told[0] for word in words)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unknown"),
+    [
+        ("web", []),
+        ("web1,web:!empty", ["web:!empty"]),
+        ("web:!empty:&wbe", ["&wbe"]),
+        (["web1", "wbe"], ["wbe"]),
+        ("", []),
+    ],
+)
+def test_given_a_pattern_of_hosts_then_each_part_that_the_inventory_does_not_know_is_named(
+    pattern: str | list[str], unknown: list[str]
+) -> None:
+    own = {"handle_events_hosts": {"type": "raw"}, "handle_events_expected_hosts": {"type": "int"}}
+    variables = {"handle_events_hosts": pattern, "handle_events_expected_hosts": "7"}
+
+    assert unmatched(own, variables, lambda part: part in ("web", "web1", "empty")) == [
+        f"handle_events_hosts: {part} matches no host, and the inventory has no such group: correct it, or leave it out"
+        for part in unknown
+    ]
 
 
 def test_given_a_mistake_on_many_hosts_then_it_is_told_once() -> None:

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Misspelt names of variables and hosts are refused by roles and playbooks, before anything is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+ROLES = sorted(directory.name for directory in (ROOT / "roles").iterdir())
+MISSPELT = {
+    "controller_setup": "controller_setup_machine_credential",
+    "doctor": "doctor_need",
+    "install_agent": "instal_agent_hosts",
+    "notify": "notify_url",
+    "verify_image": "verify_image_deprovisoned",
+}
+
+
+def play(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ansible-playbook on a host that cannot be reached."""
+    (tmp_path / "hosts").write_text("web1 ansible_host=127.0.0.1 ansible_port=9\n")
+    return subprocess.run(
+        [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), "-i", str(tmp_path / "hosts"), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def test_given_a_misspelt_name_in_a_play_when_a_role_is_used_by_itself_then_it_is_refused(tmp_path: Path) -> None:
+    blocks: list[dict[str, Any]] = [
+        {
+            "block": [
+                {
+                    "ansible.builtin.include_role": {
+                        "name": f"foghorn.azure_events.{role}",
+                        # The role's own argument spec would stop it first where a variable is required.
+                        "rolespec_validate": False,
+                    }
+                }
+            ],
+            "rescue": [{"ansible.builtin.debug": {"msg": "{{ ansible_failed_result.msg }}"}}],
+        }
+        for role in ROLES
+    ]
+    site = tmp_path / "site.yml"
+    variables = {f"{role}_xyzzyxyzzyxyzzy": 1 for role in ROLES}
+    site.write_text(yaml.safe_dump([{"hosts": "web1", "gather_facts": False, "vars": variables, "tasks": blocks}]))
+
+    run = play(tmp_path, str(site))
+
+    assert run.returncode == 0, run.stdout
+    for name in variables:
+        assert f"{name}: there is no such variable" in run.stdout, run.stdout
+    assert f"rescued={len(ROLES)}" in run.stdout, run.stdout
+
+
+@pytest.mark.parametrize("playbook", sorted(MISSPELT))
+def test_given_a_misspelt_name_when_a_playbook_is_run_then_it_is_refused(tmp_path: Path, playbook: str) -> None:
+    name = MISSPELT[playbook]
+
+    run = play(tmp_path, f"foghorn.azure_events.{playbook}", "--extra-vars", json.dumps({name: "web1"}))
+
+    assert run.returncode == 2, run.stdout
+    assert f"{name}: there is no such variable: did you mean " in run.stdout, run.stdout
+
+
+@pytest.mark.parametrize("playbook", ["doctor", "handle_events", "install_agent", "verify_image"])
+def test_given_hosts_that_are_not_in_the_inventory_when_a_playbook_is_run_then_it_fails(
+    tmp_path: Path, playbook: str
+) -> None:
+    run = play(tmp_path, f"foghorn.azure_events.{playbook}", "--extra-vars", f"{playbook}_hosts=wbe")
+
+    assert run.returncode == 2, run.stdout
+    assert f"{playbook}_hosts: no host of the inventory matches wbe" in run.stdout, run.stdout
