@@ -11,12 +11,12 @@ from typing import Any
 
 AgentDict = dict[str, Any]
 
-# Of an event in one of these, the next is a matter of seconds, and nobody's to decide but the agent's.
+# After one of these states, the next is a matter of seconds, and only the agent decides about it.
 _PHASES_AT_WORK = ("drain", "shutdown", "approving", "approved")
 
 
 def has_taken_out(agent: Mapping[str, Any]) -> bool:
-    """Whether it has taken its host out of rotation. What does not answer, nobody knows."""
+    """Whether the agent has taken its host out of rotation. If the agent does not answer, that is not known."""
     return agent.get("in_rotation") is False
 
 

@@ -12,27 +12,29 @@ from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
 
-# What takes a balancer itself out of rotation, as a balancer: the file that a probe endpoint looks at is for servers.
+# The ways in which a balancer itself leaves rotation. The file of a probe endpoint is for the servers behind it.
 _WAYS_OF_A_BALANCER = ("azure_load_balancer", "application_gateway", "command")
 _UP = ("starting", "running")
 _MOST_NAMED = 3
 
 
 class Balancers(NamedTuple):
-    """What balancers say of the hosts."""
+    """What balancers report about the hosts."""
 
     groups: Mapping[str, Sequence[str]] = {}
-    """By host, the backends and pools that it serves, in words. Of a host that is not in it, nothing is known."""
+    """By host, the backends and pools that it serves, in words. A host that is not in it is unknown to every
+    balancer.
+    """
     down: Sequence[str] = ()
     """Hosts that no balancer has in service, although nobody is known to have taken them out."""
     alone: Mapping[str, str] = {}
-    """Why hosts are left alone, in words: they balance for others, and nothing says how they leave rotation."""
+    """Why hosts are left alone, in words: they balance for others, and no variable says how they leave rotation."""
     beside: Mapping[str, Sequence[str]] = {}
-    """By host, who else is in its backends and pools, and is no host of the run."""
+    """By host, the servers of its backends and pools that are not hosts of the run."""
     remarks: Sequence[str] = ()
-    """What is most likely not meant, in words."""
+    """Settings that are probably mistakes, in words."""
     unknown: Mapping[str, str] = {}
-    """By host, what would fail because its balancers do not know it, in words."""
+    """By host, the step that would fail because a balancer does not know the host, in words."""
 
 
 class _Server(NamedTuple):
@@ -45,7 +47,7 @@ class _Server(NamedTuple):
 
 
 def pool_group(pool: str) -> str:
-    """Name the group of a pool in Azure by its id, which means the same in any case."""
+    """Name the group of a pool in Azure by its id, in lower case, because ids are the same in any case."""
     return "pool " + plain(pool.lower())
 
 
@@ -91,7 +93,7 @@ def read_balancers(
         ours = {str(vm_id).lower() for host in hosts for vm_id in _vm_ids(host)}
         for host in hosts:
             vm_id = (host.get("azure") or {}).get("vm_id", "")
-            # Of those that Azure was not asked about, the pools of others may name them.
+            # A host that Azure was not asked about may be in the pools of others.
             of_vm = pools[vm_id] if vm_id in pools else of_members.get(vm_id.lower(), [])
             groups.setdefault(host["name"], []).extend(of_vm)
             of_pools = [vm_id for pool in of_vm for vm_id in members.get(pool, ()) if vm_id.lower() not in ours]
@@ -118,7 +120,7 @@ def read_balancers(
 def find_places(
     hosts: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]
 ) -> dict[str, dict[tuple[str, str], bool]]:
-    """By the hosts that HAProxy knows, in which backends of which balancers they are, and whether in service there.
+    """By each host that HAProxy knows, its backends on each balancer, and whether it is in service there.
 
     :param hosts, answers: as `read_balancers` has them
     """
@@ -128,7 +130,7 @@ def find_places(
 
 
 def _read_servers(answers: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list["_Server"]], list[str]]:
-    """The servers of each balancer that has answered, and what is to be said of the others."""
+    """The servers of each balancer that has answered, and messages about the other balancers."""
     servers: dict[str, list[_Server]] = {}
     remarks = []
     for answer in answers:
@@ -166,7 +168,7 @@ def _vm_ids(host: Mapping[str, Any]) -> list[Any]:
 
 
 def _short(vm_id: str) -> str:
-    """What a VM is called, without where it is; an instance of a scale set with the set."""
+    """The name of a VM without its resource group; an instance of a scale set is named with its scale set."""
     parts = vm_id.split("/")
     return plain(" of ".join([parts[-1], *parts[-3:-2]]) if "virtualMachineScaleSets" in parts else parts[-1])
 
@@ -176,7 +178,7 @@ def _is_up(server: Mapping[str, Any]) -> bool:
 
 
 def _places(haproxy: Mapping[str, Any], servers: Mapping[str, Sequence["_Server"]]) -> dict[tuple[str, str], bool]:
-    """In which backends of which balancers a host is, and whether it is in service there."""
+    """The backends of a host on each balancer, and whether it is in service there."""
     return {
         (one.backend, balancer["name"]): one.is_up
         for balancer in haproxy["balancers"]
@@ -190,7 +192,7 @@ def _beside(
     places: Mapping[str, Mapping[tuple[str, str], bool]],
     servers: Mapping[str, Sequence["_Server"]],
 ) -> dict[str, list[str]]:
-    """Which servers of the backends of each host are in service and no hosts of the run.
+    """By host, the servers of its backends that are in service and not hosts of the run.
 
     Those that are not in service may be gone for good, or slots that are not used yet; and a backup serves only where
     nobody else does.
@@ -209,7 +211,7 @@ def _beside(
 
 
 def _groups(places: Mapping[str, Mapping[tuple[str, str], bool]]) -> dict[str, list[str]]:
-    """Name the groups of each host: balancers, or backends, with just the same servers are one group."""
+    """Name the groups of each host: balancers, or backends, with exactly the same servers are one group."""
     members: dict[tuple[str, str], list[str]] = {}
     for name, of_host in places.items():
         for place in of_host:
@@ -217,7 +219,7 @@ def _groups(places: Mapping[str, Mapping[tuple[str, str], bool]]) -> dict[str, l
     labels: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for place, names in members.items():
         labels.setdefault(tuple(names), []).append(place)
-    # A backend with other servers on another balancer is another one.
+    # A backend of the same name with other servers, on another balancer, is another group.
     sets_of: dict[str, int] = {}
     for of_set in labels.values():
         for backend in {backend for backend, _balancer in of_set}:
@@ -262,6 +264,6 @@ def _why_alone(served: Sequence[str]) -> str:
 
 
 def few(names: Sequence[str]) -> str:
-    """Name the first of them, and how many more there are."""
+    """Name the first of them, and the number of the others."""
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (" and %d more" % more if more > 0 else "")

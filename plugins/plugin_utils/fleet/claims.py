@@ -31,7 +31,7 @@ class LeaseView(NamedTuple):
     """How this run stands to a host."""
 
     leased: str = ""
-    """Who else is at work on it, in words; empty if nobody is."""
+    """Who else is working on it, in words; empty if nobody is."""
     take_over: str = ""
     """The lease that may be taken over, because its run is dead or the operator says so."""
     abandoned: str = ""
@@ -48,9 +48,9 @@ class LeaseView(NamedTuple):
     tried: tuple[Attempt, ...] = ()
     """For which events it was taken out in vain, the latest last."""
     claimed: tuple[str, ...] = ()
-    """Everybody who wants it out, in words."""
+    """Everybody who wants it out of rotation, in words."""
     seen: Mapping[str, float] = {}
-    """By the id of an event in lower case, how many seconds ago a run has first taken the machine out for it."""
+    """By the id of an event in lower case, how many seconds ago a run first took the machine out for it."""
 
 
 def describe_run(playbook: str, job: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -72,7 +72,9 @@ def describe_run(playbook: str, job: Mapping[str, Any] | None = None) -> dict[st
 
 
 def _describe_job(job: Mapping[str, Any]) -> str:
-    """Name a job as its operators do: in its container every user is root, and the host a random name."""
+    """Name a job by its number, template and user: in a job's container every user is root, and the host name is
+    random.
+    """
     # A schedule launches without a user.
     user = plain(job.get("user") or "nobody")[:_LONGEST_NAME]
     template = " (%s)" % plain(job["template"])[:_LONGEST_NAME] if job.get("template") else ""
@@ -156,20 +158,20 @@ def lease_view(
 
 
 def describe_others(claims: Mapping[str, Mapping[str, Any]], owner: str) -> str:
-    """Say who but this owner wants a host out; nothing if nobody does."""
+    """Say who else wants a host out; empty if nobody does."""
     others = (_describe_claim(name, one) for name, one in sorted(claims.items()) if name != owner)
     return plain(" and ".join(others))
 
 
 def view_as_dict(view: LeaseView) -> dict[str, Any]:
-    """Write a view, with all texts harmless for a terminal."""
+    """Convert a view, and make all its texts harmless for a terminal."""
     written = {name: plain(value) if isinstance(value, str) else value for name, value in view._asdict().items()}
     tried = [dict(one._asdict(), event_id=plain(one.event_id), reason=plain(one.reason)) for one in view.tried]
     return dict(written, tried=tried, claimed=[plain(one) for one in view.claimed])
 
 
 def _why_left_out(claim: Mapping[str, Any], found: Found, left_out_for: float) -> str:
-    """Whether the machine may be about to be deleted: it has not booted, and has not outlived its event by long."""
+    """Whether the machine may be about to be deleted: it has not booted since, and its event has just ended."""
     if not claim.get("is_final") or claim.get("boot_id") != found.get("boot_id"):
         return ""
     gone_at = claim.get("left_out_at") or max(float(claim["noted_at"]), float(claim.get("starts_at") or 0))
@@ -201,18 +203,18 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # A container may run as a number without a name.
+        # A container may run as a user id without a name.
         return str(os.getuid())
 
 
 def _controller() -> int:
-    """The process of ansible-playbook: filters run in it, or in a worker that it has forked."""
+    """The process of ansible-playbook: actions run in it, or in a worker that it has forked."""
     parent = multiprocessing.parent_process()
     return os.getpid() if parent is None or parent.pid is None else parent.pid
 
 
 def _process(pid: int) -> dict[str, Any] | None:
-    """What tells a process from all others that were ever here; None if there is no such process, or no telling."""
+    """What identifies a process for ever; None if there is no such process, or it cannot be identified."""
     try:
         with open("/proc/%d/stat" % pid) as stream:
             fields = stream.read().rpartition(")")[2].split()

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 TOLERANCE = 30.0
-"""Seconds by which two clocks may differ, beyond the round trip of the question."""
+"""Seconds by which two clocks may differ beyond the round trip of the question."""
 
 
 class ClockReading(NamedTuple):
-    """What a host's clock said, and between which instants of the controller's clock it was asked."""
+    """The time of a host's clock, and the controller's time before and after the question."""
 
     asked_at: float
     answered_at: float
@@ -24,23 +24,23 @@ class ClockReading(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the clocks differ by more than is tolerated and the round trip explains."""
+        """Whether the clocks differ by more than the tolerance and the round trip."""
         return not self.asked_at - TOLERANCE <= self.said <= self.answered_at + TOLERANCE
 
     def describe(self) -> str:
         """Name both times."""
-        # The end of the round trip that is nearer to what the host said.
+        # The end of the round trip that is nearer to the host's time.
         here = self.asked_at if self.said < self.asked_at else self.answered_at
         return "%s by its clock when it was %s by the controller's" % (as_utc(self.said), as_utc(here))
 
 
 def as_utc(instant: float) -> str:
-    """Show an instant as Azure would."""
+    """Format an instant as Azure does."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant))
 
 
 def why_controller_is_wrong(clocks: Mapping[str, ClockReading]) -> str:
-    """Say that it is the controller's clock that is wrong; empty unless at least half of the hosts differ from it.
+    """Say that the controller's clock is wrong; empty unless at least half of the hosts differ from it.
 
     :param clocks: by the names of the hosts that have answered
     """
@@ -55,7 +55,7 @@ def why_controller_is_wrong(clocks: Mapping[str, ClockReading]) -> str:
 
 
 def why_wrong(clock: ClockReading) -> str:
-    """Say that it is the host's clock that is wrong; empty if it is not."""
+    """Say that the host's clock is wrong; empty if it is not."""
     if not clock.differs:
         return ""
     return "it was %s: set its clock (timedatectl, chronyc makestep), and run again" % clock.describe()

@@ -35,7 +35,7 @@ VARIABLES = (
     "load_balancer_removal_gateway_pools",
     "id",
 )
-"""What has to be known of a host that is not asked."""
+"""What must be known of a host that is not asked."""
 
 _HIT = "Azure lists events for them"
 _LEFT = "an earlier run may have left them out"
@@ -47,14 +47,14 @@ Raw = Mapping[str, Any]
 
 
 class Contacts(NamedTuple):
-    """Who is asked, and what is known of the others."""
+    """Which hosts are asked, and what is known of the others."""
 
     names: tuple[str, ...]
     """The hosts that are asked themselves, in the order of the inventory."""
     resting: Sequence[Raw]
-    """What is known of others that count in their groups, as `read_host` reads it."""
+    """The hosts that are not asked and that count in their groups, as `read_host` reads them."""
     lines: tuple[str, ...]
-    """What to tell the operator."""
+    """Messages for the operator."""
 
 
 def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]:
@@ -67,7 +67,7 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
     ids = (variables.get(one) for one in ("handle_events_vm_id", "load_balancer_removal_azure_vm_id", "id"))
     vm_id = next((str(one).strip() for one in ids if one), "")
     try:
-        # Of whatever inventory, an id may be anything.
+        # The inventory may give an id of any type.
         vm_name = read_reference(vm_id).name if vm_id.startswith("/") else ""
         why = ""
     except OptionError as error:
@@ -89,7 +89,7 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
         )
         read_host(noted)
     except UNREADABLE as error:
-        # Where they are asked, their variables are checked first, and named.
+        # Where the hosts are asked, their variables are checked first, and mistakes are named.
         return note_resting(name, {}, "their variables cannot be read: %s" % error)
     return dict(noted, why_asked=plain(refused or why))
 
@@ -172,7 +172,7 @@ def others_to_ask(resting: Sequence[Raw], asked: Sequence[Raw], answers: Sequenc
 
 
 def describe_others(names: Sequence[str]) -> list[str]:
-    """Say what it costs that no balancer counts some groups."""
+    """Say which hosts are asked because no balancer counts their groups."""
     if not names:
         return []
     what = "a machine says that they are hit, or no balancer counts the groups of those that are"
@@ -180,12 +180,12 @@ def describe_others(names: Sequence[str]) -> list[str]:
 
 
 def is_back(host: Raw) -> bool:
-    """Whether a host that was asked shows that no run has left it out, and none is at work on it."""
+    """Whether the host's answer shows that no run has left it out, and none is working on it."""
     return bool(host["vm_name"]) and not host["was_left"] and not host["leased"]
 
 
 def share_a_group(resting: Sequence[Raw], asked: Sequence[Raw]) -> list[Raw]:
-    """Leave out those of the resting that count in no group of those that are asked, by their `groups`."""
+    """Leave out the resting hosts that are in no group of the asked hosts, by their `groups`."""
     groups = {group for host in asked for group in host["groups"]}
     return [host for host in resting if groups.intersection(host["groups"])]
 

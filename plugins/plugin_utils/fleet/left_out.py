@@ -44,5 +44,5 @@ def forget(directory: str, names: Iterable[str]) -> None:
 
 
 def _path(directory: str, name: str) -> str:
-    # A name in an inventory may be anything, and a dot alone is no name of a file.
+    # A name in an inventory may be anything, and a single dot is not a file name.
     return os.path.join(directory, urllib.parse.quote(name, safe="").replace(".", "%2E"))

@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What an operator who watches a run is told: a line for each change of a host, and how the fleet is now."""
+"""The messages for an operator who watches a run: a line for each change of a host, and the current state of the
+fleet.
+"""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -14,7 +16,7 @@ from .run import HostRun, Run, Step
 
 
 def changes(before: Run, after: Run, now: float) -> list[str]:
-    """Say what has changed between two decisions, a line for each host and change.
+    """Describe the changes between two decisions, a line for each host and change.
 
     :param now: seconds since the epoch
     """
@@ -27,7 +29,7 @@ def changes(before: Run, after: Run, now: float) -> list[str]:
 
 
 def summary(run: Run) -> str:
-    """Say how many hosts of each group are in service, and what is waited for, in one line."""
+    """Say in one line how many hosts of each group are in service, and what the run waits for."""
     groups = count_groups([host.reading for host in run.hosts.values()], run.policy)
     told = [
         "%s %d/%d (at least %d)" % (group.name or "all", group.in_service, group.size, group.minimum)
@@ -46,7 +48,7 @@ def _of_host(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, Grou
         yield "FAILED: %s" % failure
     if host.left_to and not before.left_to:
         yield "left alone: %s" % host.left_to
-    # It is asked again and again while it waits.
+    # A waiting host is asked repeatedly.
     if host.step is Step.WAIT and before.until != host.until:
         why = run.batch.why_waiting.get(host.reading.name, "") if run.batch else ""
         yield "waits until %s at most: %s" % (_time(host.until), why or "there is no room yet")
@@ -56,7 +58,7 @@ def _of_host(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, Grou
 
 
 def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupState], now: float) -> Iterator[str]:
-    """What has become of the order that a host has carried out."""
+    """The result of the order that a host has carried out."""
     would = "would be " if run.predicts else ""
     if before.step is Step.LEASE and host.is_leased and host.step is Step.DRAIN:
         yield "leaves rotation: %s" % _ahead(host, now)
@@ -82,7 +84,7 @@ def _done(before: HostRun, host: HostRun, run: Run, groups: Mapping[str, GroupSt
 
 
 def _ahead(host: HostRun, now: float) -> str:
-    """What is ahead of a host, and in how long."""
+    """The next step of a host, and the time until it."""
     if host.host_plan is not None and host.host_plan.demand is not None:
         return host.host_plan.reason
     told = []
@@ -102,7 +104,7 @@ def _counted(host: HostRun, groups: Mapping[str, GroupState]) -> str:
 
 
 def _limits(host: HostRun) -> dict[str, str]:
-    """Until when a host may take for what it does."""
+    """The time until which a host may need for its step."""
     host_plan = host.host_plan
     return {
         "until": _time(host.until),
@@ -118,7 +120,7 @@ def _limit(instant: float | None) -> str:
 
 
 def _time(instant: float | None) -> str:
-    """The time of day where the run is watched."""
+    """The time of day on the controller."""
     return "any moment" if instant is None else time.strftime("%H:%M:%S", time.localtime(instant))
 
 

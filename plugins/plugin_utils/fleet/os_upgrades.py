@@ -20,7 +20,7 @@ from .reading import UNREADABLE
 APPROVE = "approve"
 REJECT = "reject"
 LEAVE = "leave"
-# What is moved by less is not moved.
+# Changes smaller than this are not worth a request.
 _WORTH_MOVING = 60.0
 
 _WAITING = "Waiting"
@@ -32,26 +32,26 @@ class UpgradeOptions(NamedTuple):
     """What the operator decided. All times are seconds."""
 
     hold: float = 1800.0
-    """For so long Azure is made to wait at a time."""
+    """By how much the wait is prolonged at a time."""
     margin: float = 60.0
-    """So long before the last moment at which Azure goes on, hosts are ready, and nothing is moved any more."""
+    """This long before Azure goes on at the latest, hosts are ready, and the wait is not prolonged any more."""
     scheduling: str = LEAVE
     """Whether an upgrade may be scheduled: `APPROVE` or `LEAVE`."""
     may_schedule: bool = True
-    """Whether it is a time at which it may be."""
+    """Whether the current time is one at which it may be scheduled."""
 
 
 class Member(NamedTuple):
-    """A host, as far as an upgrade of its image goes."""
+    """A host, as far as the upgrade of its image goes."""
 
     resource_id: str
     """Its id in Azure; empty if it is not known."""
     answer: str = APPROVE
-    """What the operator wants answered for it: one of `APPROVE`, `REJECT`, `LEAVE`."""
+    """The answer that the operator wants for it: `APPROVE`, `REJECT` or `LEAVE`."""
     was_begun: bool = False
-    """Whether an earlier run has approved its upgrade, or was about to, and has not brought it back."""
+    """Whether an earlier run has approved its upgrade, or was about to, and has not restored it."""
     is_claimed: bool = False
-    """Whether it has what that run has written down on it, and so its old disk."""
+    """Whether the record of that run is still on it, and thus its old disk."""
 
 
 def note_member(member: Raw, run: Raw) -> Member:
@@ -141,7 +141,9 @@ def _demand(
 def _delays(
     active: Sequence[tuple[Raw, Raw]], due: set[str], options: UpgradeOptions, now: float
 ) -> list[dict[str, Any]]:
-    """Which events are to wait longer, for hosts that are not ready, or for a time at which they may be scheduled."""
+    """The events that are delayed further, for hosts that are not ready, or until a time at which they may be
+    scheduled.
+    """
     found = []
     for scale_set, event in active:
         holds = str(event["name"]) in due or (
@@ -176,7 +178,7 @@ def _of(scale_set: Raw, event: Raw) -> dict[str, Any]:
 
 
 def _latest(event: Raw, options: UpgradeOptions) -> float:
-    """When hosts must be ready, however often the event is moved."""
+    """When hosts must be ready, however often the event is delayed."""
     most = _instant(event.get("max_wait_until"))
     return (most if most is not None else _instant(event.get("wait_until")) or 0.0) - options.margin
 

@@ -29,12 +29,12 @@ from ansible.playbook.task import Task
 from ansible.playbook.task_include import TaskInclude
 
 _COLLECTION = Path(__file__).parents[3]
-# Ansible takes the first that is there.
+# Ansible takes the first file that exists.
 _EXTENSIONS = (".yml", ".yaml", ".json", "")
 _PARTS_OF_ROLE = ("meta", "defaults", "vars", "handlers", "tasks")
 _HOLD_TASKS = ("handlers", "tasks")
 
-# A file, the directory of the role that it belongs to, and whether it is to hold tasks.
+# A file, the directory of the role that it belongs to, and whether it must contain tasks.
 _Included = tuple[Path, Path | None, bool]
 
 
@@ -82,7 +82,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._loader = DataLoader()
-        # Roles are looked for below it.
+        # The directory of roles beside the playbook or role.
         self._loader.set_basedir(str(_COLLECTION / "playbooks"))
         self._seen: set[Path] = set()
 
@@ -112,7 +112,7 @@ class _Reader:
     def _check_task(self, task: _Entry, path: Path, role: Path | None) -> None:
         if Block.is_block(task):
             parts = {name: task[name] for name in ("block", "rescue", "always") if task.get(name) is not None}
-            # Without what is in it, which is parsed by itself.
+            # Without its content, which is parsed by itself.
             Block.load({**task, **{name: [] for name in parts}}, loader=self._loader)
             for name, part in parts.items():
                 self._check_tasks(part, "line %d: %s" % (task.line, name), path, role)
@@ -148,9 +148,9 @@ class _Reader:
 
 
 def _find_tasks(name: Any, path: Path, role: Path | None) -> list[_Included]:
-    """The file of tasks that a file includes, where Ansible looks for it."""
+    """The file of tasks that a file includes, where Ansible searches for it."""
     places = [path.parent] if role is None else [role / "tasks", path.parent]
-    # Without `..`, so that a file that includes itself by way of others is known again.
+    # Without `..`, so that a file that includes itself through others is recognised.
     files = [Path(os.path.normpath(place / name)) for place in places if _is_literal(name)]
     return [(file, role, True) for file in files if file.is_file()][:1]
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What an event requires of the hosts that it hits."""
+"""What an event requires of the hosts that it affects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ...module_utils.scheduled_events.words import warning_of
 from ..approval_times import is_open, zone_directories
 
 _LARGEST_SHARE_OF_MARGIN = 0.1
-# From a recommendation to the eviction that it is about, if one follows: half a minute up to minutes, says Azure.
+# Seconds between a recommendation and the eviction that may follow: half a minute to minutes, according to Azure.
 _NOTICE_OF_A_RECOMMENDATION = 120.0
 
 
@@ -27,7 +27,7 @@ PREFIX = "handle_events_"
 
 
 class PolicyError(ValueError):
-    """What the operator decided makes no sense. `mistakes` says of each value what to change."""
+    """The operator's policy has mistakes. `mistakes` says of each value what to change."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         super().__init__("; ".join(mistakes))
@@ -35,47 +35,47 @@ class PolicyError(ValueError):
 
 
 class Rule(NamedTuple):
-    """A condition, and what is decided for the events that it covers. None: as for all others."""
+    """A condition, and the decisions for the events that it covers. None: the decision for all other events."""
 
     name: str
     match: Match
     ignore: bool = False
-    """Whether they are left alone altogether."""
+    """Whether these events are left alone."""
     approve: str | None = None
     approve_within: float | None = None
     approve_between: tuple[Window, ...] | None = None
     says_when_ready: bool = False
-    """Whether the operator has said for just these events that they are approved when their hosts are ready."""
+    """Whether the operator has said for these events that they are approved when their hosts are ready."""
 
 
 class Policy(NamedTuple):
-    """What the operator decided. All times are seconds."""
+    """The operator's decisions. All times are seconds."""
 
     minimum_in_service: str = "50%"
     """A number of hosts of each group, or a percentage of them, that stay in service."""
     max_failed: int = 0
-    """Of how many hosts steps may fail before the next are left in service."""
+    """If steps have failed on more hosts than this, the next hosts are left in service."""
     margin: float = 30.0
     """This long before the start of an event its hosts are ready."""
     urgent_within: float = 300.0
     """With less notice than this, an event does not wait for its turn."""
     begin_within: float = 1200.0
-    """With less notice than this, an event is met even if it must not be approved."""
+    """With less notice than this, hosts are prepared for an event even if it must not be approved."""
     tolerated_freeze: float = 10.0
     """A freeze expected to last up to this long is left alone."""
     approve: bool = True
     approve_within: float = 3600.0
     """With more notice than this, an event is not approved yet."""
     approve_between: tuple[Window, ...] = ()
-    """The times of the week at which may be approved; none: at all times."""
+    """The times of the week at which approvals are allowed; none: at all times."""
     policies: tuple[Rule, ...] = ()
-    """What is decided for some events. The first that covers an event counts."""
+    """Decisions for some events. The first rule that covers an event counts."""
     listed_for: float = 600.0
-    """This long after its start an event is thought to be over. Azure lists most for about ten minutes."""
+    """This long after its start an event is assumed to be over. Azure lists most events for about ten minutes."""
     end_timeout: float = 1800.0
     """This long after its start an event must be over."""
     retry_after: float = 1800.0
-    """For so long hosts are not taken out again for an event for which that was in vain, unless it begins soon."""
+    """For this long hosts are not taken out again for an event if that was in vain, unless it begins soon."""
 
 
 def read_policy(values: Mapping[str, Any]) -> Policy:
@@ -114,7 +114,9 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
 
 
 def remarks_on(policy: Policy) -> tuple[str, ...]:
-    """Name the types of events in policies that this version does not know: Azure may have added them, or not."""
+    """Name the event types in policies that this version does not know: Azure may have added them, or they are
+    misspelt.
+    """
     return tuple(
         "The policy %s: match.event_types: %s" % (rule.name, warning_of(word))
         for rule in policy.policies
@@ -148,7 +150,7 @@ def why_not_yet(event: Event, rule: Rule, now: float) -> str:
 
 
 def why_never(rule: Rule, now: float) -> str:
-    """Say why an event is not approved now, nor perhaps ever; empty when it is."""
+    """Say why an event is not approved now, or is never approved; empty if it may be approved."""
     if rule.approve == NEVER:
         return "the policy %s says never" % rule.name if rule.name else "handle_events_approve is false"
     if not is_open(rule.approve_between or (), now):
@@ -170,14 +172,12 @@ def _read_rule(section: Section) -> Rule:
 
 
 def needs_stop(event: Event) -> bool:
-    """Whether services are to be stopped before it: there is time, and it will not merely pause them, or come to
-    nothing.
-    """
+    """Whether services are stopped for it: there is time, and the event does more than pause them."""
     return event.is_scheduled and event.event_type != "Freeze" and not event.is_advisory
 
 
 def is_known(event: Event) -> bool:
-    """Whether its type is one that we know, so that approving it is no leap in the dark."""
+    """Whether its type is known, so that the effect of an approval is known."""
     return event.event_type in EVENT_TYPES
 
 
@@ -206,7 +206,7 @@ def deadline_of(event: Event, policy: Policy, now: float) -> float:
 
 
 def is_forced(event: Event, policy: Policy, now: float) -> bool:
-    """Whether the platform acts before a turn could come: evictions, what has started, what soon will."""
+    """Whether the platform acts before the host's batch: evictions, started events, and events that start soon."""
     if event.is_advisory:
         return False
     notice = notice_of(event, now)
@@ -214,7 +214,9 @@ def is_forced(event: Event, policy: Policy, now: float) -> bool:
 
 
 def does_not_wait(event: Event, policy: Policy, now: float) -> bool:
-    """Whether a host that is out must stay out for an event that was not planned for: it is forced, and harms."""
+    """Whether a host that is out must stay out for an event that was not planned for: it is forced, and harms the
+    host.
+    """
     return (
         is_forced(event, policy, now)
         and not event.is_freeze_of_at_most(policy.tolerated_freeze)

@@ -74,7 +74,7 @@ def watch(
     confirm_after: float,
     why_silent: str = "",
 ) -> Progress:
-    """Take one more look into account.
+    """Take the result of one more poll into account.
 
     :param events: those that are listed for the host; None if it, or its metadata service, did not answer
     :param confirm_after: seconds after which a deletion that is no longer listed is looked at once more, before
@@ -101,7 +101,7 @@ def watch(
         and silent_since is not None
         and now >= _waits_for_answer_until(progress, silent_since, policy)
     ):
-        # What was approved may have begun long before its time: waiting for that as well would change nothing.
+        # An approved event may have begun long before its time: waiting for that time would change nothing.
         after["gave_up"] = True
         after["outcome"] = "has not answered for %d s, the host keeps its state: run again%s" % (
             now - silent_since,
@@ -111,7 +111,7 @@ def watch(
 
 
 def _why_silent(before: str, why: str) -> str:
-    """What is told of a silence: what was said first, until the operator has to do something else about it."""
+    """The message about a silence: the first reason, until the operator has to do something else."""
     return before if before and remedy_for(before) == remedy_for(why) else why
 
 
@@ -179,7 +179,7 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
     if now < missing_since + confirm_after:
         return dict(progress)
     deleted_from = progress["deleted_from"]
-    # An agent knows what it has approved, and restores the host or does not.
+    # An agent knows what it has approved, and decides itself whether to restore the host.
     if deleted_from is not None and missing_since >= deleted_from and not progress["by_agent"]:
         said = "no longer listed, and may have happened: kept out of rotation"
         return dict(progress, over=True, restore=False, outcome=said)
@@ -187,7 +187,7 @@ def _look_at(progress: Progress, listed: list[Event], now: float, confirm_after:
 
 
 def _deleted_from(events: Iterable[Event], approved: Container[str], now: float) -> float | None:
-    """From when on the machine may be deleted; None if it is not to be."""
+    """From when on the machine may be deleted; None if it will not be."""
     starts = [
         now if event.event_id.lower() in approved else start_of(event) or now for event in events if event.is_final
     ]
@@ -199,7 +199,9 @@ def _earlier(one: float | None, other: float | None) -> float | None:
 
 
 def _concerns(event: Event, progress: Mapping[str, Any], policy: Policy, now: float) -> bool:
-    """Whether the host must stay out for this: it was waited for, or has come since and will not wait itself."""
+    """Whether the host must stay out for this event: it was planned for, or has been announced since and does not
+    wait.
+    """
     if event.event_id.lower() in progress["awaited"]:
         return True
     return does_not_wait(event, policy, now)

@@ -29,19 +29,19 @@ REMOVAL: Mapping[str, Any] = {
     "azure_pools": [],
     "gateway_pools": [],
 }
-"""What holds of load_balancer_removal where nothing else is given."""
+"""The values of load_balancer_removal that hold where no others are given."""
 
 _BALANCERS = ("haproxy", "azure_load_balancer", "application_gateway", "command")
-"""The ways out of rotation that are asked of a balancer, and fail if it refuses."""
+"""The ways out of rotation that need a balancer's answer, and fail if it refuses."""
 
 STOP_TIMEOUT = 90
-"""The same of a service of graceful_shutdown, in seconds."""
+"""Seconds that a service of graceful_shutdown may take if it does not say."""
 
 GATEWAY_SECONDS = 300
-"""What Azure takes for a change of an application gateway, if the operator knows no better: minutes."""
+"""Seconds that Azure takes for a change of an application gateway, if the operator does not say: minutes."""
 
 _PER_GROUP = ("minimum_in_service", "expected_hosts")
-# Seconds since the epoch, in the year 5138: what is later is no time.
+# Seconds since the epoch, in the year 5138: a later value is not a time.
 _LATEST = 1e11
 
 # The ways out of rotation that need to know which VM in Azure a host is.
@@ -81,7 +81,7 @@ def note_host(
 def note_unreadable(
     name: str, error: Exception, policy: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Note of a host that its answers cannot be read."""
+    """Note that a host's answers cannot be read."""
     refused = "its answers cannot be read: %s. Find out who changed this host" % plain(str(error))[:200]
     return dict(describe_reading(name, {}, {}, (), False, {}, policy, variables), refused=refused)
 
@@ -177,7 +177,7 @@ def _wrong_identity(variables: Mapping[str, Any], removal: Mapping[str, Any], an
 
 
 def _is_idle(agent: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an agent says that it has nothing to do for any of these events: then it approves none of them."""
+    """Whether an agent says that it has nothing to do for these events: then it approves none of them."""
     idle = {str(event["event_id"]).lower() for event in agent.get("events", ()) if event.get("nothing_configured")}
     return bool(events) and all(str(event["event_id"]).lower() in idle for event in events)
 
@@ -201,13 +201,13 @@ def _seconds(variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[s
         "connection_seconds": longest if waits else 0.0,
         "return_seconds": (interval + margin if is_probed else 0.0) + change,
         "stop_seconds": stop,
-        # The longest that any one task may take.
+        # The longest time that any one task may take.
         "step_seconds": probing + longest + change + stop,
     }
 
 
 def _haproxy(name: str, variables: Mapping[str, Any], removal: Mapping[str, Any]) -> dict[str, Any]:
-    """Which HAProxys to ask about the host, and for what; nothing if it is behind none."""
+    """The HAProxys to ask about the host, and the question; empty if the host is behind none."""
     hosts = variables.get("haproxy_hosts") or ()
     if "haproxy" not in removal["methods"] or not hosts:
         return {}
@@ -234,7 +234,7 @@ def _azure(variables: Mapping[str, Any], removal: Mapping[str, Any], answer: Map
 
 
 def _pools(removal: Mapping[str, Any]) -> list[str]:
-    """Which balancers' pools the host is in, as far as its variables tell: its groups unless more is known."""
+    """The balancers' pools of the host, as far as its variables tell: its groups unless more is known."""
     return [
         "backend " + name if method == "haproxy" else pool_group(name)
         for method, variable in (
@@ -254,7 +254,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
     """
     return Host(
         name=content["name"],
-        # Templates of ansible-core 2.16 make an empty text of none.
+        # Templates of ansible-core 2.16 turn none into an empty text.
         vm_name=content.get("vm_name") or None,
         events=_read_events(content.get("events"), content["name"]),
         was_left=bool(content.get("was_left")),
@@ -297,7 +297,7 @@ def _read_clock(content: Mapping[str, Any]) -> ClockReading:
 
 
 def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what holds for the whole run and is not the same on all hosts.
+    """Refuse variables that hold for the whole run and differ between hosts.
 
     :raises PlanError: if it is not
     """

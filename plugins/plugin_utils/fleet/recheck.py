@@ -37,7 +37,7 @@ def recheck(host_plan: HostPlan, listed: Sequence[Event] | None, policy: Policy,
             stopping.append(event)
         elif seen is not None:
             events.append(seen)
-            # For one that has started meanwhile services are stopped as was planned: better late than not at all.
+            # If an event has started meanwhile, services are stopped as planned: late is better than not at all.
             stopping.append(event if seen.is_started and seen.event_type == event.event_type else seen)
         elif not event.is_scheduled or _was_approved(event, host_plan):
             events.append(event)

@@ -29,7 +29,7 @@ Record = Mapping[str, Any]
 APPROVED = "approved"
 IGNORED = "ignored"
 
-# A handler that has not asked for so many seconds is not there: Azure's advice is once a second.
+# A handler that has not asked for this many seconds is not running: Azure's advice is to ask every second.
 _LONGEST_SILENCE = 30.0
 _STAGES = ("drain", "shutdown")
 
@@ -44,11 +44,11 @@ class Machine(NamedTuple):
     name: str
     """In the inventory."""
     vm_name: str
-    """As the simulator calls it."""
+    """Its name in the simulator."""
     address: str = ""
-    """From which it asks the simulator; needed to set one up."""
+    """The address from which it asks the simulator; needed to set one up."""
     agent: AgentDict | None = None
-    """What its handler agent says of itself; None without one."""
+    """The status that its handler agent reports; None without an agent."""
     is_hit: bool = True
 
 
@@ -135,7 +135,7 @@ def _as_address(text: str) -> str:
 
 
 def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> list[str]:
-    """Name the machines that are to be hit and on which nobody asks for events.
+    """Name the machines that are to be hit and on which no handler asks for events.
 
     :param status: of the simulator
     """
@@ -152,7 +152,7 @@ def silent_machines(rehearsal: Mapping[str, Any], status: Record) -> list[str]:
 
 
 def describe_progress(event: Record) -> list[str]:
-    """Tell what has happened so far, one line for each thing, in order. What was told is never taken back.
+    """Describe what has happened so far, one line each, in order. Later calls only add lines.
 
     :param event: the simulator's record of it
     """
@@ -242,7 +242,7 @@ def _judge_approval(event: Record, expected: str) -> list[str]:
 
 
 def _figures(history: Sequence[Record], event: Record) -> dict[str, Any]:
-    """What an agent noted of the event. Instants are seconds since it was announced."""
+    """An agent's notes about the event. Instants are seconds since it was announced."""
     notes = _notes_of(history, event)
     stages = _stages(notes)
     return {
@@ -263,7 +263,7 @@ def _figures(history: Sequence[Record], event: Record) -> dict[str, Any]:
 
 
 def _notes_of(history: Sequence[Record], event: Record) -> list[Record]:
-    """The notes of this event, and of restores since; `at` is in seconds since the event was announced."""
+    """The notes about this event, and about restores since; `at` is in seconds since the event was announced."""
     notes: list[Record] = []
     for note in history:
         is_restore = note.get("stage") == "restore" and bool(notes)
@@ -287,7 +287,7 @@ def _is_ready(stages: Mapping[str, Mapping[str, Any]]) -> bool:
 
 
 def _was_ready(notes: Sequence[Record], is_the_moment: Callable[[Record], bool]) -> bool | None:
-    """Whether it was ready at the first note of this kind; None if there is none."""
+    """Whether the machine was ready at the first note of this kind; None if there is none."""
     before = _before(notes, is_the_moment)
     return None if len(before) == len(notes) else _is_ready(_stages(before))
 
@@ -370,7 +370,7 @@ def _describe_stage(name: str, stage: Mapping[str, Any]) -> str:
 
 
 def _approval(event: Record) -> Record | None:
-    """The one that counted."""
+    """The approval that counted."""
     return next((approval for approval in event["approvals"] if not approval["repeated"]), None)
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""What is told to the operator: lines of text."""
+"""The report for the operator, as lines of text."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ class Moment(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a host."""
+    """The result of a run for a host."""
 
     steps: tuple[str, ...] = ()
     """What was done, in words."""
     approved: Mapping[str, int | None] = {}
-    """Ids of the events that were approved in its batch, and the seconds of notice that were left."""
+    """The ids of the events that were approved in its batch, and the seconds of notice that were left."""
     not_approved: Mapping[str, str] = {}
-    """Ids of the events that were to be approved in its batch and were not, and why, in words."""
+    """The ids of the events of its batch that were not approved, and why, in words."""
     outcome: str = ""
     """How the wait for the end of its events ended, in words."""
     gave_up: bool = False
@@ -44,21 +44,21 @@ class Result(NamedTuple):
     failures: tuple[str, ...] = ()
     """What went wrong."""
     remaining: tuple[str, ...] = ()
-    """Where connections or sessions remained when there was no more time to wait for them."""
+    """Where connections or sessions were still open when there was no time left to wait for them."""
     still_out: str = ""
     """Who else keeps it out of rotation, in words; empty if nobody does."""
     left_alone: bool = False
-    """Whether nothing was to be done to it when its turn came."""
+    """Whether nothing had to be done to it in its batch."""
     is_to_return: bool = False
     """Whether it was to be restored."""
     predicted: bool = False
-    """Whether this is what would have become of it, in check mode."""
+    """Whether this is a prediction, in check mode."""
     timeline: tuple[Moment, ...] = ()
-    """What was done when, of what takes it out and back."""
+    """What was done when, of the steps that take it out and bring it back."""
 
 
 class Report(NamedTuple):
-    """What is told at the end."""
+    """The report at the end."""
 
     lines: list[str]
     """One for each host."""
@@ -67,7 +67,7 @@ class Report(NamedTuple):
     by_host: dict[str, list[str]]
     """What went wrong on each host on which anything did."""
     hosts: dict[str, dict[str, Any]]
-    """The same for programs: what became of each host, by its name."""
+    """The report for programs: the result of each host, by its name."""
 
 
 _CUT_SHORT = (
@@ -77,7 +77,7 @@ _CUT_SHORT = (
 
 
 def describe_plan(plan: Plan, now: float) -> list[str]:
-    """Tell what was announced, and in which order it will be met."""
+    """Describe what is announced, and the order in which the hosts are prepared."""
     lines = [_describe_event(event_plan, now) for event_plan in plan.event_plans]
     for number, batch in enumerate(plan.batches, 1):
         hosts = [_describe_host(name, plan.hosts[name]) for name in batch]
@@ -175,7 +175,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
 
 
 def _is_cut_short(result: Result) -> bool:
-    """Whether a planned host has come to no end, of which nothing that went wrong is the reason."""
+    """Whether a planned host has no outcome, and no failure explains that."""
     if result.predicted or result.left_alone or result.restored or result.stays_out:
         return False
     return not result.outcome or result.is_to_return

@@ -16,10 +16,10 @@ from .clocks import as_utc
 
 Record = Mapping[str, Any]
 
-# A NotBefore that is further away than so many times what happened would leave no room to see it.
+# A NotBefore that is further away than this many times the length of the run would leave no room to see the run.
 _FAR = 4.0
 
-# A lane goes on a little, to show in which state it ends.
+# A lane is drawn a little longer than its last event, to show in which state it ends.
 _AND_THEN = 1.05
 
 _NEXT = (
@@ -36,7 +36,7 @@ _NEXT = (
     ("back in rotation", "`foghorn-agent status` shows what keeps the machine out of rotation."),
     ("not over in time", "Check the simulator's status: the event may need a longer `rehearse_limit`."),
 )
-"""Words of a failure, and what to do about it. The first that fits counts."""
+"""Words of a failure, and its remedy. The first that matches counts."""
 
 _REHEARSE_AGAIN = "Then rehearse again."
 _NOTHING = "Nothing."
@@ -48,7 +48,7 @@ _RUN_AGAIN = (
 
 
 def draw_rehearsal(report: Record) -> str:
-    """Show what `judge` has found."""
+    """Show the result of `judge`."""
     event = report["event"]
     passed = bool(report["passed"])
     verdict = "Passed." if passed else "Failed: %s." % _count(len(report["failures"]), "failure")
@@ -133,7 +133,7 @@ def _stages(
         yield Span(drained, end if hit is None else max(drained, hit), lanes.FAILED if failed else lanes.OUT)
     if hit is not None:
         yield Span(hit, over or end, lanes.HIT, event_type)
-        # Without a drain nobody knows how it went on.
+        # Without a drain, it is not known what happened next.
         if over is not None and drain is not None:
             yield Span(over, max(over, end if back is None else back), lanes.OUT)
     if back is not None and back < end:
@@ -169,7 +169,7 @@ def _seconds_between(stage: Record) -> str:
 
 
 def _handled(hosts: Mapping[str, Record]) -> Iterator[Lane]:
-    """Lanes in seconds since the first thing was done."""
+    """Lanes in seconds since the first step."""
     instants = [_instant(moment["at"]) for host in hosts.values() for moment in host["timeline"]]
     begin = min(instants, default=0.0)
     end = _AND_THEN * (max(instants, default=0.0) - begin)
@@ -184,7 +184,7 @@ def _handled(hosts: Mapping[str, Record]) -> Iterator[Lane]:
 
 
 def _steps(moments: Sequence[tuple[str, float]], restored: bool, end: float) -> Iterator[Span]:
-    """What this run has done to a host; what an agent did there it does not know."""
+    """What this run has done to a host; it does not know what an agent did there."""
     begun = next((index for index, (step, _at) in enumerate(moments) if step in ("drain", "stop", "move")), None)
     if begun is None:
         return

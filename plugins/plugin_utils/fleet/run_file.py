@@ -25,17 +25,17 @@ T = TypeVar("T")
 
 
 class RunFileError(ValueError):
-    """The text is none of a run."""
+    """The text is not that of a run."""
 
 
 class Kept(NamedTuple):
-    """What is kept of a run, but for the operator's policy, which the variables have."""
+    """What is kept of a run, except the operator's policy, which the variables hold."""
 
     run: Run
     balancers: Balancers = Balancers()
-    """What they have said, once."""
+    """The messages that were printed already."""
     out_directory: str = ""
-    """Where the hosts are noted that the run has begun to work on; empty if nowhere, for all hosts are asked."""
+    """The directory that notes the hosts on which the run has begun to work; empty if all hosts are asked."""
 
 
 def write_run(path: str, kept: Kept) -> None:
@@ -58,7 +58,7 @@ def read_run(path: str, policy: Policy) -> Kept:
 
 
 def write(path: str, content: Any) -> None:
-    """Write JSON that nobody else may read. Whoever reads it finds what was there before, or all of this."""
+    """Write JSON that only this user may read. A reader finds the previous content or all of the new content."""
     new = path + ".new"
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "w", encoding="utf-8") as stream:
@@ -80,13 +80,13 @@ def read(path: str) -> Any:
 
 
 def as_json(value: Any) -> Any:
-    """Put a value of NamedTuples, mappings and sequences in terms of JSON."""
+    """Convert a value of NamedTuples, mappings and sequences to JSON's types."""
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        # Of most hosts of a fleet, most of what may be known is not the case.
+        # For most hosts of a fleet, most fields have their default.
         of_kind = typing.cast(Any, value)
         usual = of_kind._field_defaults
         return {
@@ -102,14 +102,14 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(kind: type[T], value: Any) -> T:
-    """Make a value of a type of what `as_json` has made of it."""
+    """Convert the result of `as_json` to a value of a type."""
     return typing.cast(T, _read(kind, value))
 
 
 def _read(kind: Any, value: Any) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        # Of two, one is None.
+        # One of two types is None.
         return None if value is None else _read(next(one for one in arguments if one is not types.NoneType), value)
     if origin is tuple:
         return tuple(_read(arguments[0], one) for one in value)

@@ -29,7 +29,7 @@ _REMEDIES = {
 
 
 def words_of(error: object) -> str:
-    """What a connection says of its end, in one line: the last of its lines, with that of a changed host key."""
+    """What a connection says about its end, in one line: its last line, with the line about a changed host key."""
     lines = [line.strip() for line in str(error).replace("\r", "\n").splitlines() if line.strip()]
     if not lines:
         return ""
@@ -38,7 +38,7 @@ def words_of(error: object) -> str:
 
 
 def explain(failure: str) -> str:
-    """A failure in words; of one to connect SSH's last, with the remedy."""
+    """Describe a failure; if it is a failed connection, with SSH's last words and the remedy."""
     before, mark, words = failure.partition(_CONNECTING)
     if not mark:
         return failure
@@ -47,7 +47,7 @@ def explain(failure: str) -> str:
 
 
 def remedy_for(words: str) -> str:
-    """What the operator can do about it; empty where waiting is all."""
+    """The remedy for the operator; empty if waiting is the only one."""
     for pattern, remedy in _REMEDIES.items():
         found = pattern.search(words)
         if found:

@@ -98,7 +98,7 @@ def _next(
     there: Sequence[str],
     inventory: Sequence[str],
 ) -> list[str]:
-    """What to type, where there is anything to be done."""
+    """The command to type, if there is anything to do."""
     lease = found.get("lease") or {}
     if lease and is_alive(lease):
         return ["nothing: that run is working on this controller"]

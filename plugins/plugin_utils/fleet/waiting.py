@@ -29,9 +29,9 @@ class WatchLimits(NamedTuple):
     policy: Policy
     poll_interval: float
     until: float | None = None
-    """The latest end of the wait, since the epoch: then it is time for other hosts."""
+    """The latest end of the wait, in seconds since the epoch: then it is other hosts' turn."""
     is_crowded: bool = False
-    """Whether more hosts wait than there are processes to wait in: some begin when others have ended."""
+    """Whether more hosts wait than there are processes: some begin to wait when others have ended."""
 
 
 class Poll(NamedTuple):
@@ -60,7 +60,7 @@ class BatchSignal:
 
 
 class Waiting(NamedTuple):
-    """What a wait needs of the world."""
+    """What a wait needs from its environment."""
 
     poll: Callable[[], Poll]
     signal: BatchSignal
