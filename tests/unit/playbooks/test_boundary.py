@@ -47,6 +47,8 @@ BEFORE_CONTACT = {
     "restore_hosts",
     "status_hosts",
     "doctor_hosts",
+    "install_agent_hosts",
+    "verify_image_hosts",
     "redeploy_early_hosts",
     "handle_os_upgrades_hosts",
     "prepare_for_updates_hosts",
