@@ -125,11 +125,11 @@ def _mistakes_of(
 def unmatched(own: Spec, variables: Mapping[str, Any], is_known: Callable[[str], bool]) -> list[str]:
     """Name each part of a pattern of hosts that the inventory does not know: Ansible would only warn of it.
 
-    :param own: the variables of the playbook, as an argument spec. A name with `_hosts` and the type `raw` is a pattern
+    :param own: the variables of the playbook, as an argument spec: a text or list whose name ends with `_hosts` is one
     :param variables: the variables of the play
     :param is_known: whether a pattern is a group of the inventory, or matches any host
     """
-    names = [name for name, spec in own.items() if name.endswith("_hosts") and spec["type"] == "raw"]
+    names = [name for name, spec in own.items() if name.endswith("_hosts") and spec["type"] in ("raw", "str")]
     return [
         "%s: %s matches no host, and the inventory has no such group: correct it, or leave it out" % (name, part)
         for name in names
