@@ -95,14 +95,14 @@ def note_resting(name: str, variables: Raw, refused: str = "") -> dict[str, Any]
 
 
 def choose_contacts(
-    hosts: Sequence[Raw], answers: Sequence[Raw], announced: Raw, noted: Collection[str], keeps_list: bool = True
+    hosts: Sequence[Raw], answers: Sequence[Raw], announced: Raw, noted: Mapping[str, str], keeps_list: bool = True
 ) -> Contacts:
     """Choose whom to ask.
 
     :param hosts: all hosts of the run, from `note_resting`
     :param answers: what haproxy_server_info returned of each balancer
     :param announced: what vm_events_info returned, or any failure
-    :param noted: the names of hosts that an earlier run has noted as out
+    :param noted: the hosts that an earlier run has noted as out: by the name of each, the id of its VM or nothing
     :param keeps_list: whether that list outlasts this run
     :raises PlanError: if Azure was not asked, or its silence means nothing for any host
     """
@@ -118,6 +118,7 @@ def choose_contacts(
         if host["resource_id"]:
             of_id.setdefault(host["resource_id"].lower(), []).append(host["name"])
     places = find_places(hosts, answers)
+    noted_ids = {vm_id.lower() for vm_id in noted.values() if vm_id}
     why: dict[str, str] = {}
     for host in hosts:
         name, vm_id = host["name"], host["resource_id"] or ""
@@ -125,7 +126,7 @@ def choose_contacts(
             host["why_asked"]
             or (_NO_ID if not vm_id else "")
             or (_HIT if vm_id in hit else "")
-            or (_LEFT if name in noted else "")
+            or (_LEFT if name in noted or vm_id.lower() in noted_ids else "")
             or unlisted.get(vm_id, "")
             or (_TWIN if len(of_id.get(vm_id.lower(), ())) > 1 else "")
             or (_DOWN if not all((places.get(name) or {}).values()) else "")

@@ -3,44 +3,57 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """A list, on the controller, of hosts that a run may have left out of rotation, for runs that do not ask every host.
 
-An empty file for each host, written before the first thing is done to it, and removed once it is back. What is on the
-host itself decides what is done about it.
+A file for each host, written before the first thing is done to it, and removed once it is back. It holds the id of the
+VM, so that a host that has another name in the inventory since is found as well. What is on the host itself decides
+what is done about it.
 """
 
 import os
 import pathlib
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Mapping
+
+from ...module_utils.files import text_of, write_text
 
 
-def names_in(directory: str) -> set[str]:
-    """The names in the inventory of the hosts that are noted; none if nothing was ever noted.
+def noted_in(directory: str) -> dict[str, str]:
+    """The noted hosts: by the name in the inventory, the id of the VM; empty if it was not known.
 
     :raises OSError: if that cannot be read
     """
-    try:
-        return {urllib.parse.unquote(name) for name in os.listdir(directory)}
-    except FileNotFoundError:
-        return set()
+    if not os.path.isdir(directory):
+        return {}
+    return {
+        urllib.parse.unquote(name): text_of(os.path.join(directory, name))
+        for name in os.listdir(directory)
+        # What a process that died has left: no name begins like that, see `_path`.
+        if not name.startswith(".")
+    }
 
 
-def note(directory: str, names: Iterable[str]) -> None:
+def note(directory: str, vm_ids: Mapping[str, str]) -> None:
     """Note hosts that are about to be taken out.
 
+    :param vm_ids: by the name of each in the inventory, the id of its VM; empty if it is not known
     :raises OSError: if that cannot be written
     """
-    for name in names:
+    for name, vm_id in vm_ids.items():
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        pathlib.Path(_path(directory, name)).touch(mode=0o600)
+        write_text(_path(directory, name), vm_id, 0o600)
 
 
-def forget(directory: str, names: Iterable[str]) -> None:
-    """Forget hosts that are back; those that are not noted are none.
+def forget(directory: str, vm_ids: Mapping[str, str]) -> None:
+    """Forget hosts that are back, by their names and by their VMs.
 
+    :param vm_ids: see `note`; hosts that are not noted are ignored
     :raises OSError: if that cannot be written
     """
-    for name in names:
-        pathlib.Path(_path(directory, name)).unlink(missing_ok=True)
+    if not vm_ids:
+        return
+    known = {vm_id.lower() for vm_id in vm_ids.values() if vm_id}
+    for name, vm_id in noted_in(directory).items():
+        if name in vm_ids or vm_id.lower() in known:
+            pathlib.Path(_path(directory, name)).unlink(missing_ok=True)
 
 
 def _path(directory: str, name: str) -> str:

@@ -33,9 +33,11 @@ class Kept(NamedTuple):
 
     run: Run
     balancers: Balancers = Balancers()
-    """The messages that were printed already."""
+    """What balancers have said, at the beginning."""
     out_directory: str = ""
     """The directory that notes the hosts on which the run has begun to work; empty if all hosts are asked."""
+    vm_ids: Mapping[str, str] = {}
+    """With that directory: by host, the id of its VM in the inventory; empty if there is none."""
 
 
 def write_run(path: str, kept: Kept) -> None:

@@ -4,7 +4,7 @@
 """The steps of a run for playbooks: each reads the run from its file, takes it one step further, and writes it back."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
@@ -12,7 +12,7 @@ from ..later_jobs import LaterJobs, later_jobs_of
 from .balancers import of_host, read_balancers
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
 from .demand import DemandKind
-from .left_out import forget, names_in, note
+from .left_out import forget, note, noted_in
 from .news import changes, summary
 from .orders import balancers_to_ask, known_host, note_asked, order_as_dict, read_reports
 from .plan import Plan
@@ -63,17 +63,19 @@ def listed(call: Call) -> dict[str, Any]:
 def chosen(call: Call) -> dict[str, Any]:
     """Choose which hosts to ask themselves."""
     directory = os.path.expanduser(call.arguments["directory"])
+    hosts = read(call.path + _FLEET)
     contacts = choose_contacts(
-        read(call.path + _FLEET),
+        hosts,
         call.arguments["haproxys"],
         call.arguments["announced"],
-        names_in(directory),
+        noted_in(directory),
         keeps_list=call.arguments["is_kept"],
     )
     fleet = {
         "resting": contacts.resting,
         "answers": call.arguments["haproxys"],
         "directory": directory,
+        "vm_ids": _vm_ids(hosts, set(contacts.names)),
         "lines": contacts.lines,
         "asked_at": call.now,
     }
@@ -86,6 +88,11 @@ def chosen(call: Call) -> dict[str, Any]:
     }
 
 
+def _vm_ids(hosts: Iterable[Mapping[str, Any]], names: Container[str]) -> dict[str, str]:
+    """The ids of these hosts' VMs, as the inventory has them: no host may say which other host is back."""
+    return {host["name"]: host["resource_id"] or "" for host in hosts if host["name"] in names}
+
+
 def asked(call: Call) -> dict[str, Any]:
     """Note the hosts' answers, and say which balancers and which other hosts to ask."""
     readings = [
@@ -96,6 +103,7 @@ def asked(call: Call) -> dict[str, Any]:
     if fleet:
         readings = [*(read(call.path) if os.path.exists(call.path) else ()), *readings]
         names = {reading["name"] for reading in readings}
+        fleet["vm_ids"].update(_vm_ids(fleet["resting"], names))
         fleet["resting"] = [host for host in fleet["resting"] if host["name"] not in names]
         others = others_to_ask(fleet["resting"], readings, fleet["answers"])
         fleet["lines"] += describe_others(others)
@@ -120,14 +128,14 @@ def planned(call: Call) -> dict[str, Any]:
     balancers = read_balancers([*readings, *resting], answers, call.arguments["azure"], call.arguments["beyond"])
     demand = DemandKind(call.arguments["demand"]) if call.arguments["demand"] else None
     hosts = [known_host(reading, balancers, demand) for reading in readings]
-    out_directory = ""
+    out_directory, vm_ids = "", {}
     if fleet:
         asked = [of_host(reading, balancers) for reading in readings]
         counted = share_a_group([of_host(host, balancers) for host in resting], asked)
         hosts += [read_host(host) for host in counted]
     if fleet and not call.is_dry:
-        out_directory = fleet["directory"]
-        forget(out_directory, [host["name"] for host in readings if is_back(host)])
+        out_directory, vm_ids = fleet["directory"], fleet["vm_ids"]
+        forget(out_directory, {host["name"]: vm_ids.get(host["name"], "") for host in readings if is_back(host)})
     run = begin(
         hosts,
         read_policy(call.arguments["policy"]),
@@ -137,7 +145,7 @@ def planned(call: Call) -> dict[str, Any]:
         demand=demand,
         remarks=balancers.remarks,
     )
-    write_run(call.path, Kept(run, balancers, out_directory))
+    write_run(call.path, Kept(run, balancers, out_directory, vm_ids))
     return {
         "lines": as_plain([*(_describe_news(fleet, call.now) if fleet else ()), *describe_plan(run.plan, call.now)]),
         "status": plain(summary(run)),
@@ -165,8 +173,10 @@ def advanced(call: Call) -> dict[str, Any]:
     write_run(call.path, kept._replace(run=run))
     if kept.out_directory:
         # Before anything is done to them: the run may die at any point.
-        note(kept.out_directory, [order.host for order in orders if order.do is Step.LEASE])
-        forget(kept.out_directory, [name for name, host in run.hosts.items() if host.result.restored])
+        leased = [order.host for order in orders if order.do is Step.LEASE]
+        restored = [name for name, host in run.hosts.items() if host.result.restored]
+        note(kept.out_directory, {name: kept.vm_ids.get(name, "") for name in leased})
+        forget(kept.out_directory, {name: kept.vm_ids.get(name, "") for name in restored})
     ordered = {order.host: order_as_dict(order, call.now) for order in orders}
     if ordered:
         next(iter(ordered.values()))["heeds_later_jobs"] = heeds

@@ -48,6 +48,8 @@ class Host:
 
     def __init__(self, directory: Path, address: str) -> None:
         self.name = directory.name
+        self.vm = self.name.replace("host", "VM_")
+        """Its name in Azure, which is not that of the inventory, and comes in another case."""
         self.directory = directory
         self.address = address
         self.marker = directory / "out_of_rotation"
@@ -59,11 +61,6 @@ class Host:
         directory.mkdir(parents=True)
         (directory / web_server.OWNER).write_text(str(os.getpid()))
         self.port = free_port()
-
-    @property
-    def vm(self) -> str:
-        """Its name in Azure, which is not that of the inventory, and comes in another case."""
-        return self.name.replace("host", "VM_")
 
     @property
     def agent_command(self) -> Path:

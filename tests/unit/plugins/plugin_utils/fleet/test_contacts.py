@@ -69,7 +69,7 @@ def test_given_a_host_that_is_not_asked_then_it_counts_as_one_that_is_well() -> 
 def test_given_several_reasons_then_each_host_is_asked_once_and_counted_with_its_reason() -> None:
     hosts = [host(name) for name in "abcdef"] + [note_resting("g", {}), note_resting("h", {"id": "/nonsense"})]
 
-    found = choose_contacts(hosts, [], azure("b", c="its policy publishes nothing"), {"b", "d"})
+    found = choose_contacts(hosts, [], azure("b", c="its policy publishes nothing"), dict.fromkeys("bd", ""))
 
     assert found.names == ("b", "c", "d", "g", "h")
     assert [one["name"] for one in found.resting] == ["a", "e", "f"]
@@ -93,16 +93,22 @@ def test_given_any_world_then_whoever_may_have_something_ahead_is_asked_and_the_
     hosts = [behind(name) for name in NAMES]
     states = haproxy(**{name: "maint" if name in down else "ready" for name in NAMES})
 
-    found = choose_contacts(hosts, states, azure(*hit, **dict.fromkeys(silent, "why")), noted)
+    found = choose_contacts(hosts, states, azure(*hit, **dict.fromkeys(silent, "why")), dict.fromkeys(noted, ""))
 
     assert set(found.names) == hit | noted | silent | down
     assert {*found.names, *(one["name"] for one in found.resting)} == set(NAMES)
 
 
+def test_given_a_host_that_has_another_name_since_it_was_left_out_then_it_is_asked() -> None:
+    noted = {"old": f"{PLACE}/VirtualMachines/B", "gone": ""}
+
+    assert choose_contacts([host("a"), host("b")], [], azure(), noted).names == ("b",)
+
+
 def test_given_facts_that_set_our_variables_then_the_host_is_asked_and_they_do_not_count() -> None:
     forged = note_resting("a", {"id": f"{PLACE}/virtualMachines/other"}, refused="its ansible_facts hold id")
 
-    found = choose_contacts([forged, host("other")], [], azure(), ())
+    found = choose_contacts([forged, host("other")], [], azure(), {})
 
     assert found.names == ("a",)
     assert forged["resource_id"] is None
@@ -117,7 +123,7 @@ def test_given_facts_that_set_our_variables_then_the_host_is_asked_and_they_do_n
     ],
 )
 def test_given_variables_that_cannot_be_meant_then_the_host_is_asked_where_they_are_checked(variables: Any) -> None:
-    found = choose_contacts([host("a", **variables), host("b")], [], azure(), ())
+    found = choose_contacts([host("a", **variables), host("b")], [], azure(), {})
 
     assert found.names == ("a",)
     assert "their variables cannot be read" in found.lines[1]
@@ -126,27 +132,27 @@ def test_given_variables_that_cannot_be_meant_then_the_host_is_asked_where_they_
 def test_given_two_hosts_with_one_id_then_both_are_asked() -> None:
     twins = [host("a"), note_resting("b", {"id": f"{PLACE}/virtualMachines/A"}), host("c")]
 
-    assert choose_contacts(twins, [], azure(), ()).names == ("a", "b")
+    assert choose_contacts(twins, [], azure(), {}).names == ("a", "b")
 
 
 @pytest.mark.parametrize("announced", [{"msg": "403"}, {"hit": None, "unlisted": []}, {"failed": True}])
 def test_given_that_azure_was_not_asked_then_that_is_no_quiet_night(announced: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="handle_events_ask: Azure was not asked for events"):
-        choose_contacts([host("a")], [], announced, ())
+        choose_contacts([host("a")], [], announced, {})
 
 
 @pytest.mark.parametrize("hosts", [[host("a")], [note_resting("a", {})]])
 def test_given_that_nothing_would_be_learnt_about_anybody_then_it_is_refused(hosts: list[dict[str, Any]]) -> None:
     with pytest.raises(PlanError, match="Azure lists the events of no host"):
-        choose_contacts(hosts, [], azure(a="no role"), ())
+        choose_contacts(hosts, [], azure(a="no role"), {})
 
 
 def test_given_no_list_that_lasts_then_every_host_has_to_have_a_balancer_that_tells() -> None:
     hosts = [behind("a"), host("b")]
     with pytest.raises(PlanError, match=r"handle_events_out_directory is not set.* for b no balancer"):
-        choose_contacts(hosts, haproxy(a="ready"), azure(), (), keeps_list=False)
+        choose_contacts(hosts, haproxy(a="ready"), azure(), {}, keeps_list=False)
 
-    assert choose_contacts(hosts[:1], haproxy(a="ready"), azure(), (), keeps_list=False).names == ()
+    assert choose_contacts(hosts[:1], haproxy(a="ready"), azure(), {}, keeps_list=False).names == ()
 
 
 def test_given_a_balancer_that_does_not_answer_then_its_hosts_are_not_counted_by_it() -> None:
@@ -192,6 +198,6 @@ def test_given_what_a_host_says_then_it_is_back_only_if_nobody_has_left_it_out_o
 
 
 def test_given_no_hosts_then_nobody_is_asked() -> None:
-    assert choose_contacts([], [], azure(), ()) == Contacts(
+    assert choose_contacts([], [], azure(), {}) == Contacts(
         (), [], ("Azure was asked about 0 hosts: it lists events for 0 of them",)
     )

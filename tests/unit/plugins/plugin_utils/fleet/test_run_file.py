@@ -68,11 +68,10 @@ def test_given_a_host_with_all_that_may_be_known_of_it_when_written_then_nothing
     run = begin([host, Host("web2")], Policy(), now)
 
     balancers = Balancers(groups={"web1": ["backend web"]}, down=["web2"])
-    write_run(path, Kept(run, balancers, "/srv/out"))
+    write_run(path, Kept(run, balancers, "/srv/out", {"web1": "/id"}))
 
-    found, kept, out_directory = read_run(path, run.policy)
-    assert kept == balancers
-    assert out_directory == "/srv/out"
+    found, *others = read_run(path, run.policy)
+    assert others == [balancers, "/srv/out", {"web1": "/id"}]
     assert found.hosts["web1"].reading == host
     assert found.hosts["web1"].reading.events[0].not_before == host.events[0].not_before
     assert found == run._replace(plan=found.plan)
