@@ -32,6 +32,7 @@ from .decide.policy import (
 )
 from .io.paths import UnsafePath, check_path
 
+_HOOK_STAGES = (*STAGES, CHECK)
 _UNIT_DIRECTORIES = (
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -123,6 +124,10 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
     for stage in sorted(hooks):
         problems = _problems_with_hooks(os.path.join(config.hooks_directory, stage), stage in expected_hooks)
         found += ["hooks: %s: %s" % (stage, problem) for problem in problems]
+    found += [
+        "hooks: %s/%s: is not read, because a stage is %s" % (config.hooks_directory, name, " or ".join(_HOOK_STAGES))
+        for name in _other_directories(config.hooks_directory)
+    ]
     return found
 
 
@@ -186,6 +191,15 @@ def _problems_with_unit(unit: str, directories: List[str]) -> List[str]:
     except UnsafePath as error:
         return [str(error)]
     return []
+
+
+def _other_directories(directory: str) -> List[str]:
+    """The directories beside those of the stages: the name of one may be misspelt."""
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    return [name for name in names if name not in _HOOK_STAGES and os.path.isdir(os.path.join(directory, name))]
 
 
 def _problems_with_hooks(directory: str, are_expected: bool) -> List[str]:

@@ -133,6 +133,17 @@ def test_given_hooks_that_would_not_be_run_when_a_policy_runs_them_then_it_is_sa
     assert advice_on_machine(none, []) == [idle]
 
 
+def test_given_hooks_of_a_stage_that_is_misspelt_then_it_is_said(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for name in ("drain", "shutdwon", "check"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "README").touch()
+    config = parse_config({"hooks_directory": str(tmp_path)})
+    assert advice_on_machine(config, []) == [
+        "hooks: %s/shutdwon: is not read, because a stage is drain or shutdown or restore or check" % tmp_path
+    ]
+
+
 # --- what no policy is for --------------------------------------------------------------------------
 
 

@@ -83,11 +83,18 @@ def test_given_an_event_when_the_last_one_is_forgotten_then_and_only_then_memory
 
 # The natural choice on Spot: the other types are left to the default policies.
 EVICTIONS: Dict[str, Any] = dict(POLICY, match={"event_types": ["Preempt"]})
-NOTHING = "nothing is configured for %s: no policy covers it, and no hook prepares this machine; it is not approved"
+HOOKS_ALONE: Dict[str, Any] = {stage: [{"hooks": True, "name": "hooks"}] for stage in ("drain", "shutdown", "restore")}
+NOTHING = (
+    "nothing is configured for %s: no policy has more than hooks for it, and no hook prepares this machine; it is not"
+    " approved"
+)
 
 
-def test_given_no_policy_and_no_hook_for_an_event_when_it_comes_then_nobody_approves_and_all_say_so() -> None:
-    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=EVICTIONS)
+@pytest.mark.parametrize("policy", [EVICTIONS, dict(HOOKS_ALONE, approve="when_ready")])
+def test_given_no_policy_and_no_hook_for_an_event_when_it_comes_then_nobody_approves_and_all_say_so(
+    policy: Dict[str, Any],
+) -> None:
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=policy)
     rehearsal.run_until(590.0)
     assert not rehearsal.state.is_out
     status = status_of(rehearsal)
@@ -128,6 +135,16 @@ def test_given_a_hook_that_failed_when_nothing_else_is_configured_then_it_is_not
     assert not status_of(rehearsal)["events"][0]["nothing_configured"]
     rehearsal.run()
     assert rehearsal.approvals == []
+
+
+def test_given_a_policy_of_hooks_alone_that_ignores_failures_when_the_hook_fails_then_it_is_approved() -> None:
+    policy = dict(HOOKS_ALONE, approve="when_ready", on_failure="ignore")
+    rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=policy)
+    rehearsal.stages_with_hooks.add("drain")
+    rehearsal.failing.add("hooks")
+    rehearsal._steps_before.clear()
+    rehearsal.run()
+    assert [event_id for _at, event_id in rehearsal.approvals] == ["E-1"]
 
 
 def test_given_a_hook_that_comes_after_its_stage_has_ended_when_ready_otherwise_then_nobody_approves() -> None:
@@ -1408,6 +1425,7 @@ class HookRehearsal(Rehearsal):
         super().__init__([life], policy=policy)
         # Some of these tests want an approval after a failure.
         self._steps_before.clear()
+        self.stages_with_hooks.add("shutdown")
         self.hooks = hooks
         self.failing = set(failing)
         self.hooks_begun: List[Tuple[float, str]] = []

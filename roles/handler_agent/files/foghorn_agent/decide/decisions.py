@@ -499,13 +499,13 @@ def _restore_left(state: State, rules: Sequence[Rule]) -> "List[Tuple[str, Step]
 
 
 def has_nothing_to_do(one: Tracked, plan: Plan, has_hooks: Callable[[str], bool]) -> bool:
-    """Whether nobody has configured anything for an event: only the default plan is for it, and finds no hook.
+    """Whether nothing prepares the machine for an event: its plan has only hooks, and finds none.
 
     :param has_hooks: whether the directory of a stage has one to run
     """
     return (
-        plan.is_default
-        and not (one.prepared or one.flawed or one.halted)
+        plan.rests_on_hooks
+        and not (one.prepared or one.failures or one.flawed or one.halted)
         # A hook that is added after its stage has ended does not run.
         and not any(one.progress(stage).left_of(plan.steps(stage)) and has_hooks(stage) for stage in _STAGES_BEFORE)
     )
@@ -518,7 +518,8 @@ def is_ready(one: Tracked, plan: Plan) -> bool:
         not one.rebooted
         and not one.flawed
         and not one.halted
-        and (one.prepared or plan.approve == NEVER or not plan.is_default)
+        # A failure that forbids the approval has flawed the plan; any other, the operator ignores.
+        and (one.prepared or bool(one.failures) or plan.approve == NEVER or not plan.rests_on_hooks)
         and all(
             one.progress(stage).state == SUCCEEDED and not one.progress(stage).left_of(plan.steps(stage))
             for stage in _STAGES_BEFORE

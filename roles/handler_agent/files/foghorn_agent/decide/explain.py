@@ -149,6 +149,6 @@ def _approval(plan: Plan, event: Event) -> str:
         if event.is_shared
         else "it is approved when all is done"
     )
-    if plan.is_default:
+    if plan.rests_on_hooks:
         by += ", if a hook has prepared this machine"
     return by + (", as %s allows" % " and ".join(conditions) if conditions else "")

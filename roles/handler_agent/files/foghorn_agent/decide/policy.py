@@ -107,6 +107,12 @@ class Plan(NamedTuple):
         return {DRAIN: self.drain, SHUTDOWN: self.shutdown, RESTORE: self.restore}[stage] or ()
 
     @property
+    def rests_on_hooks(self) -> bool:
+        """Whether hooks alone prepare the machine, so that without a hook nothing does."""
+        steps = self.steps(DRAIN) + self.steps(SHUTDOWN)
+        return self.is_default or (bool(steps) and all(step.kind == HOOKS for step in steps))
+
+    @property
     def takes_out(self) -> bool:
         """Whether the machine leaves rotation under this plan."""
         return self.drain is not None or self.shutdown is not None
@@ -132,10 +138,10 @@ def plan_for(rules: Sequence[Rule], event: Event, notice: Optional[float]) -> Pl
 
 
 def nothing_configured_for(event_type: str) -> str:
-    """What is reported about an event that only a default plan without any hook covers."""
+    """What is reported about an event for which hooks alone would prepare the machine, where there is no hook."""
     return (
-        "nothing is configured for %s: no policy covers it, and no hook prepares this machine; it is not approved"
-        % (event_type)
+        "nothing is configured for %s: no policy has more than hooks for it, and no hook prepares this machine; it is"
+        " not approved" % event_type
     )
 
 
