@@ -60,16 +60,21 @@ class Match(NamedTuple):
 
 def read_match(section: Section, known_types: Sequence[str] = EVENT_TYPES) -> Match:
     """Read a condition. What is wrong with it is noted in the section."""
+    bounds = {
+        name: None if not section.has(name) else section.seconds(name, 0.0, least=0.0, most=LONGEST_NOTICE)
+        for name in ("no_longer_than", "longer_than", "notice_below", "notice_above")
+    }
+    for lower, upper in (("longer_than", "no_longer_than"), ("notice_above", "notice_below")):
+        least, most = bounds[lower], bounds[upper]
+        if least is not None and most is not None and least >= most:
+            section.mistake(lower, section.content[lower], "less than %s, which is %g" % (upper, most))
     return Match(
         event_types=section.words("event_types", lambda given: read_types(given, known_types)),
         event_sources=section.words("event_sources", read_sources),
         event_statuses=section.words("event_statuses", read_statuses),
         description=section.text("description"),
         shared=section.boolean("shared"),
-        **{
-            name: None if not section.has(name) else section.seconds(name, 0.0, least=0.0, most=LONGEST_NOTICE)
-            for name in ("no_longer_than", "longer_than", "notice_below", "notice_above")
-        },
+        **bounds,
     )
 
 

@@ -66,6 +66,8 @@ TAKEN = [
 REFUSED = {
     "match: {event_types: [Rebot]}": "match.event_types: 'Rebot' is not one of Preempt, Terminate, Redeploy, Reboot,",
     "match: {event_types: Reboot}": 'match.event_types: expected a list of texts, at least one, got "Reboot"',
+    "match: {longer_than: 9, no_longer_than: 9}": "match.longer_than: expected less than no_longer_than, which is 9",
+    "match: {notice_above: 9, notice_below: 6}": "match.notice_above: expected less than notice_below, which is 6",
     "match: {event_types: []}": "match.event_types: expected a list of texts, at least one, got []",
     "match: {event_types: [5]}": "match.event_types: expected a list of texts, at least one, got [5]",
     "match: {event_types: ['']}": 'match.event_types: expected a list of texts, at least one, got [""]',
