@@ -116,7 +116,7 @@ class Machine:
     @property
     def changes(self) -> int:
         """How many tasks of the last run changed something."""
-        recap = re.search(r"changed=(\d+)", self.output)
+        recap = re.search(r"^machine .*changed=(\d+)", self.output, re.MULTILINE)
         assert recap, self.output
         return int(recap.group(1))
 
@@ -316,7 +316,7 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
             [
                 "handler_agent_margin: expected seconds from 0 to 86400, got -3",
                 "handler_agent_policies[0].drain[0].pause: expected seconds from 0.001 to 86400, got -1",
-                "handler_agent_policies[0].aprove: is not known here",
+                "handler_agent_policies[0].aprove: is not an option here",
             ],
         ),
         (
