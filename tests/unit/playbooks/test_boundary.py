@@ -31,6 +31,8 @@ PINNED = {
     "__checked_prefix": "a literal of the playbook that includes the file",
     "__chosen": "looked up before the first contact",
     "__beside": "looked up before the first contact",
+    "__checked_hosts": "a literal of the playbook that imports the file",
+    "__pattern": "a variable of localhost, which no managed host sets",
     "__handle_events_balancers": "from the hosts' variables, which note_asked leaves out where a host has set them",
     "__handle_events_order": "its do is one of the steps of fleet/run.py, by the action maintenance_step",
     "__handle_events_tasks": "include_vars, which no fact of a host outranks",

@@ -35,17 +35,19 @@ def doubt_about_name(state: State) -> Optional[str]:
     ]
     if not strange:
         return None
-    return ("this VM is now called %s, and was called %s when %s was announced: it is tracked while it is listed") % (
+    former = " or ".join(state.former_names)
+    what = ", ".join(strange)
+    return "this VM is now called %s, and was called %s when %s was announced: it is tracked while it is listed" % (
         name,
-        " or ".join(state.former_names),
-        ", ".join(strange),
+        former,
+        what,
     )
 
 
 def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str]:
-    """Which words in the policies nobody knows, and which types of events no policy is for, nor a hook.
+    """Name the words in the policies that nobody knows, and the types of events for which nothing prepares this VM.
 
-    :param has_hooks: whether there are hooks, which the default policies run
+    :param has_hooks: whether there is a hook; without one, a policy of hooks alone prepares nothing
     """
     own = [rule for rule in rules if not rule.plan.is_default]
     unknown = sorted({word for rule in own for word in rule.match.unknown_types((*EVENT_TYPES, MANUAL))})
@@ -55,11 +57,13 @@ def doubt_about_policies(rules: Sequence[Rule], has_hooks: bool) -> Optional[str
         if own
         and not has_hooks
         and each not in ADVISORY_EVENT_TYPES
-        and not any(rule.match.event_types is None or rule.match.names(each) for rule in own)
+        and not any(
+            not rule.plan.rests_on_hooks and (rule.match.event_types is None or rule.match.names(each)) for rule in own
+        )
     ]
     found = ["%s is not an event type that this version knows" % ", ".join(unknown)] if unknown else []
     if uncovered:
-        found.append("no policy and no hook covers %s" % ", ".join(uncovered))
+        found.append("no policy and no hook prepares this machine for %s" % ", ".join(uncovered))
     return "; ".join(found) or None
 
 
