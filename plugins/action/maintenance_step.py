@@ -23,7 +23,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contacts import VARIABLES
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import DemandKind
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import PolicyError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.questions import QUESTIONS, checked
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import RunFileError

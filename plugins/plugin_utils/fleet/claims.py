@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.text import plain
 from .clocks import as_utc
-from .plan import Attempt
+from .host import Attempt
 
 BY_EVENT = "handle_events"
 BY_HAND = "by_hand"

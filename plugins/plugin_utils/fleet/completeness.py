@@ -10,7 +10,8 @@ hold for the others alone, and several such runs would empty a group together.
 from collections.abc import Sequence
 
 from .balancers import few
-from .plan import Host, PlanError, is_of_unknown_group, members_of_groups
+from .groups import is_of_unknown_group, members_of_groups
+from .host import Host, PlanError
 
 _EXPECTED = "handle_events_expected_hosts"
 

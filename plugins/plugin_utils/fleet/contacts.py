@@ -16,7 +16,7 @@ from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.event import name_key
 from ...module_utils.scheduled_events.text import plain
 from .balancers import few, find_places
-from .plan import PlanError
+from .host import PlanError
 from .reading import UNREADABLE, describe_reading, read_host
 
 VARIABLES = (

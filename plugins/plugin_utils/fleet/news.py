@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from .balancers import few
 from .demand import NO_LIMIT
-from .plan import GroupState, count_groups
+from .groups import GroupState, count_groups
 from .policy import start_of
 from .run import HostRun, Run, Step
 

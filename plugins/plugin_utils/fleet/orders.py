@@ -17,7 +17,7 @@ from ..trust import describe_forgery, forged
 from .balancers import Balancers, of_host
 from .claims import describe_others, lease_view, view_as_dict
 from .demand import NO_LIMIT, Demand, DemandKind
-from .plan import Host
+from .host import Host
 from .policy import start_of
 from .reading import UNREADABLE, note_host, note_unreadable, read_host, read_reading
 from .run import Order, OrderReport, Run, Step

@@ -9,9 +9,9 @@ from typing import Any
 from ...module_utils.scheduled_events.text import plain
 from ..tags import mistakes_in_tags
 from .claims import describe_run
+from .host import PlanError
 from .orders import view_asked
 from .os_upgrades import UpgradeOptions, decide, note_member
-from .plan import PlanError
 from .reading import UNREADABLE
 from .status import describe_status
 from .steps import Call, as_plain

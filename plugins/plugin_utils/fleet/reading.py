@@ -16,7 +16,8 @@ from ...module_utils.scheduled_events.text import plain
 from .agent import is_at_work_on
 from .balancers import pool_group
 from .clocks import ClockReading
-from .plan import Attempt, Host, PlanError
+from .demand import NO_LIMIT
+from .host import Attempt, Host, PlanError
 
 REMOVAL: Mapping[str, Any] = {
     "methods": ["health_probe"],
@@ -41,8 +42,6 @@ GATEWAY_SECONDS = 300
 """Seconds that Azure takes for a change of an application gateway, if the operator does not say: minutes."""
 
 _PER_GROUP = ("minimum_in_service", "expected_hosts")
-# Seconds since the epoch, in the year 5138: a later value is not a time.
-_LATEST = 1e11
 
 # The ways out of rotation that need to know which VM in Azure a host is.
 _NEED_ID = frozenset(["azure_load_balancer", "application_gateway"])
@@ -291,7 +290,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
 
 def _read_clock(content: Mapping[str, Any]) -> ClockReading:
     said = float(content["said"])
-    if not 0 <= said < _LATEST:
+    if not 0 <= said < NO_LIMIT:
         raise ValueError("its clock says %r" % (content["said"],))
     return ClockReading(float(content["asked_at"]), float(content["answered_at"]), said)
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from ...module_utils.scheduled_events.dates import format_date
 from ...module_utils.scheduled_events.event import Event
 from .clocks import as_utc
-from .plan import EventPlan, HostPlan, Plan
+from .event_plans import EventPlan
+from .plan import HostPlan, Plan
 from .policy import notice_of
 from .silence import explain
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from ...module_utils.scheduled_events.event import Event
 from .completeness import check_complete
 from .demand import DemandKind
-from .plan import Host, HostPlan, Plan, approvals, attempts, make_plan
+from .host import Host
+from .plan import HostPlan, Plan, approvals, attempts, make_plan
 from .policy import Policy
 from .progress import Progress, begin_watch
 from .recheck import recheck

@@ -10,7 +10,7 @@ from typing import Any
 from ...module_utils.scheduled_events.text import plain
 from .agent import has_taken_out
 from .claims import BY_EVENT, BY_HAND, Found, LeaseView, is_alive, lease_view
-from .plan import describe_attempt
+from .host import describe_attempt
 from .reading import UNREADABLE
 from .silence import explain
 

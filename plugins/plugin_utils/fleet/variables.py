@@ -15,8 +15,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..approval_times import read_times
 from ..services import mistakes_in, read_services
+from .groups import read_minimum
+from .host import PlanError
 from .own_tasks import why_no_tasks
-from .plan import PlanError, read_minimum
 from .policy import PREFIX, PolicyError, read_policy
 
 ROLES = ("load_balancer_removal", "graceful_shutdown")

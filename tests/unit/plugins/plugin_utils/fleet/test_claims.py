@@ -17,7 +17,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims 
     is_alive,
     lease_view,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.plugin_utils.fleet.claimed import (
     NOW,
     claim,

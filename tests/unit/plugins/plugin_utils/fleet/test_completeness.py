@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.completeness import check_complete
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, PlanError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host, PlanError
 
 
 def host(name: str, group: str = "backend web", **details: Any) -> Host:

@@ -16,7 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.contact
     others_to_ask,
     share_a_group,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import PlanError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import note_host, read_host
 from hypothesis import given
 from hypothesis import strategies as st

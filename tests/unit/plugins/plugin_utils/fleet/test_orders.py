@@ -18,6 +18,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import NO_LIMIT, Demand, DemandKind
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import (
     balancers_to_ask,
     known_host,
@@ -25,7 +26,6 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders 
     order_as_dict,
     read_reports,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Order,

@@ -12,13 +12,14 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.claims import describe_run
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.orders import known_host, note_asked
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.os_upgrades import (
     Member,
     UpgradeOptions,
     decide,
 )
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     OrderReport,

@@ -15,11 +15,9 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading, as_utc
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host, PlanError
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
-    Attempt,
-    Host,
     Plan,
-    PlanError,
     approvals,
     attempts,
     make_plan,

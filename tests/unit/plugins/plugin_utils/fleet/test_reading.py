@@ -16,12 +16,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import DocumentError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import (
-    Attempt,
-    Host,
-    PlanError,
-    make_plan,
-)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host, PlanError
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading import (
     REMOVAL,

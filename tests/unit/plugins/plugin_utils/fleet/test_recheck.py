@@ -11,7 +11,8 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     parse_listed,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, HostPlan, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import HostPlan, make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import begin_watch, watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.recheck import recheck

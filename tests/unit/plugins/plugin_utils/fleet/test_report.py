@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host, make_plan
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import make_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy, read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import (
     Moment,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand import Demand, DemandKind
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import Event
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.balancers import Balancers
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.clocks import ClockReading
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.plan import Attempt, Host
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Attempt, Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import Run, begin
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run_file import (
