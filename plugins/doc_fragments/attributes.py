@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""What the attributes of a module mean. Each module says its own support."""
+"""What the attributes of a module mean. Modules that change something say their own support."""
 
 from __future__ import annotations
 
@@ -20,6 +20,20 @@ attributes:
     description: Target operating systems on which the module can run.
     support: full
     platforms: posix
+"""
+
+    READS_ONLY = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+    details: This module reads only.
+  diff_mode:
+    support: N/A
+    details: This module reads only.
+  idempotent:
+    support: full
+    details: This module reads only.
 """
 
     # Not IMDS and ARM: a name that is a file of fragments as well, Ansible takes for the file.

@@ -16,6 +16,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   vm_id:
@@ -35,16 +36,6 @@ options:
       - By default, all pools that the VM's interfaces name. Pools that have the machine by address must be listed.
     type: list
     elements: str
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - Needs C(Microsoft.Network/applicationGateways/read) for members by address, and
     C(Microsoft.Network/networkInterfaces/read) and C(Microsoft.Compute/virtualMachines/read), or for instances

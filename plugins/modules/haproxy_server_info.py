@@ -16,6 +16,7 @@ description:
   - The playbook C(foghorn.azure_events.handle_events) finds out with it which machines do the same work.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
 options:
   socket:
     description:
@@ -34,14 +35,6 @@ options:
       - Seconds for one command of the runtime API. Above 0, up to 86400.
     type: float
     default: 10
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-    details: It changes nothing.
-  idempotent:
-    support: full
 seealso:
   - module: foghorn.azure_events.haproxy_server
   - name: HAProxy's management guide

@@ -17,6 +17,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   vm_id:
@@ -36,16 +37,6 @@ options:
     type: str
     choices: [membership, admin_state]
     default: membership
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - Needs C(Microsoft.Network/networkInterfaces/read) and C(Microsoft.Compute/virtualMachines/read), for instances
     C(Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read) and its C(…/networkInterfaces/read), and for

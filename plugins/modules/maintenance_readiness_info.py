@@ -16,6 +16,7 @@ description:
   - Problems are returned as findings, not errors. A missing agent is not a problem.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
 options:
   endpoint:
     description:
@@ -41,16 +42,6 @@ options:
     type: list
     elements: str
     default: []
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - The request for events enables scheduled events on the VM, if nobody has polled for a day. This may take two
     minutes.

@@ -19,6 +19,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   scopes:
@@ -40,16 +41,6 @@ options:
     elements: str
     choices: [read, change, publish, see_events, approve, rebalance]
     default: []
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - Azure does not say which assigned service principal is Microsoft's service MaintenanceResourceProvider. If one has
     the role, the check is V(unknown), with the command that shows its id.

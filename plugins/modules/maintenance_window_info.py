@@ -18,6 +18,7 @@ extends_documentation_fragment:
   - foghorn.azure_events.azure.target
   - foghorn.azure_events.azure.places
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
@@ -26,16 +27,6 @@ options:
       - Without a machine, all machines of this resource group are read. If it is not set either, all machines of the
         subscriptions.
     type: str
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - All VMs form one list, and the instances of each uniform scale set another.
 seealso:

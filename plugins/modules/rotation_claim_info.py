@@ -15,6 +15,7 @@ description:
   - A machine without the file has no claims and no lease. That is not an error.
 extends_documentation_fragment:
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
 options:
   directory:
     description: Directory of the file, as for M(foghorn.azure_events.rotation_claim).
@@ -37,16 +38,6 @@ options:
     type: list
     elements: str
     default: []
-attributes:
-  check_mode:
-    support: full
-    details: This module changes nothing.
-  diff_mode:
-    support: N/A
-    details: This module changes nothing.
-  idempotent:
-    support: full
-    details: This module changes nothing.
 seealso:
   - module: foghorn.azure_events.rotation_claim
 """

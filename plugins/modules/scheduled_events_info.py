@@ -19,17 +19,8 @@ extends_documentation_fragment:
   - foghorn.azure_events.imds.affecting
   - foghorn.azure_events.filters
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_imds
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - The first request of a VM enables Scheduled Events and may take two minutes. Events then appear within about five
     minutes. After a day without requests the service is disabled again.

@@ -18,6 +18,7 @@ extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.places
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
@@ -32,16 +33,6 @@ options:
   scale_set:
     description: The name of a scale set. Needs O(resource_group).
     type: str
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 seealso:
   - module: foghorn.azure_events.scheduled_events_policy
 """

@@ -17,6 +17,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   vm_id:
@@ -28,16 +29,6 @@ options:
       - The address or name at which the host is reached. The module resolves a name where it runs.
       - Public addresses are not checked. A host that is reached at one is not recognized as the VM.
     type: str
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 seealso:
   - module: foghorn.azure_events.load_balancer_member
 """

@@ -18,6 +18,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   vm_ids:
@@ -25,16 +26,6 @@ options:
     type: list
     elements: str
     required: true
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 seealso:
   - module: foghorn.azure_events.load_balancer_member
   - module: foghorn.azure_events.application_gateway_member

@@ -15,6 +15,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
@@ -37,16 +38,6 @@ options:
     description: Only events of hooks of these types, in Azure's spelling. By default, all types.
     type: list
     elements: str
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/lifecycleHookEvents/read), which the role Reader grants.
   - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.

@@ -15,6 +15,7 @@ description:
 extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
@@ -25,16 +26,6 @@ options:
     description: The name of the scale set.
     type: str
     required: true
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), which the role Reader grants.
   - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.

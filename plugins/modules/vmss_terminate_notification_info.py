@@ -18,6 +18,7 @@ extends_documentation_fragment:
   - foghorn.azure_events.azure
   - foghorn.azure_events.azure.places
   - foghorn.azure_events.attributes
+  - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
   resource_group:
@@ -41,16 +42,6 @@ options:
     description: Also read the instances, with an additional request for each scale set, or several for a large one.
     type: bool
     default: true
-attributes:
-  check_mode:
-    support: full
-    details: This module reads only.
-  diff_mode:
-    support: N/A
-    details: This module reads only.
-  idempotent:
-    support: full
-    details: This module reads only.
 seealso:
   - module: foghorn.azure_events.vmss_terminate_notification
   - module: foghorn.azure_events.vmss_automatic_repairs
