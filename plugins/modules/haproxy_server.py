@@ -189,26 +189,21 @@ before:
     backend:
       description: The backend.
       type: str
-      returned: always
     server:
       description: The server.
       type: str
-      returned: always
     state:
       description: The state that was set for the server itself, V(drain), V(maintenance) or V(ready).
       type: str
-      returned: always
     admin_state:
       description:
         - The bits of C(srv_admin_state). 1, maintenance was set; 2, it tracks a server in maintenance; 4, the
           configuration has C(disabled), which stays set when it is ready; 8, drain was set; 16, it tracks a drained
           server; 32, its name does not resolve.
       type: int
-      returned: always
     weight:
       description: The weight.
       type: int
-      returned: always
 servers:
   description: The server in each of the backends, as last seen.
   returned: when HAProxy has the server
@@ -229,43 +224,33 @@ servers:
     backend:
       description: The backend.
       type: str
-      returned: always
     server:
       description: The server.
       type: str
-      returned: always
     state:
       description: The state that is set for the server itself, V(drain), V(maintenance) or V(ready).
       type: str
-      returned: always
     effective_state:
       description: The effective state, including the state of a server that it tracks.
       type: str
-      returned: always
     admin_state:
       description: The bits of C(srv_admin_state), as in RV(before).
       type: int
-      returned: always
     operational_state:
       description: Result of its health checks, V(stopped), V(starting), V(running), V(stopping) or V(unknown).
       type: str
-      returned: always
     weight:
       description: The weight.
       type: int
-      returned: always
     sessions:
       description: Number of sessions.
       type: int
-      returned: always
     queued:
       description: Number of queued requests.
       type: int
-      returned: always
     sessions_of_old_processes:
       description: Sessions and queued requests in old processes after a reload. Null without O(master_socket).
       type: int
-      returned: always
 commands:
   description: The commands that were sent to HAProxy, or in check mode would be.
   returned: when HAProxy has the server

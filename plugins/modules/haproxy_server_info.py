@@ -75,36 +75,28 @@ servers:
     backend:
       description: The backend.
       type: str
-      returned: always
     server:
       description: The server.
       type: str
-      returned: always
     state:
       description: The state that is set for the server itself, V(drain), V(maintenance) or V(ready).
       type: str
-      returned: always
     effective_state:
       description: The effective state, including the state of a server that it tracks.
       type: str
-      returned: always
     admin_state:
       description:
         - The bits of C(srv_admin_state), as in RV(foghorn.azure_events.haproxy_server#module:before[].admin_state).
       type: int
-      returned: always
     operational_state:
       description: Result of its health checks, V(stopped), V(starting), V(running), V(stopping) or V(unknown).
       type: str
-      returned: always
     weight:
       description: The weight.
       type: int
-      returned: always
     is_backup:
       description: Whether it is a C(backup) server, which serves only if no other server does.
       type: bool
-      returned: always
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -83,34 +83,27 @@ checks:
     scope:
       description: The resource id that it concerns.
       type: str
-      returned: always
     check:
       description: What was looked at.
       type: str
-      returned: always
     state:
       description: V(ok), V(missing), or V(unknown) if Azure does not answer it.
       type: str
-      returned: always
     severity:
       description:
         - V(ok), V(error) if something is missing that O(needs) requires, V(warning) if that could not be determined.
         - V(note) is for permissions that O(needs) does not require.
       type: str
-      returned: always
     needed_for:
       description: The choices of O(needs) that require it.
       type: list
       elements: str
-      returned: always
     found:
       description: What Azure said.
       type: str
-      returned: always
     command:
       description: The Azure CLI command that grants the missing permission. Empty if no command helps.
       type: str
-      returned: always
 lacking:
   description: The choices of O(needs) that lack something.
   returned: success

@@ -65,39 +65,30 @@ machines:
     id:
       description: The machine's id.
       type: str
-      returned: always
     name:
       description: Its name, as scheduled events have it.
       type: str
-      returned: always
     self_service_allowed:
       description: Whether its owner may begin the maintenance now.
       type: bool
-      returned: always
     self_service_start:
       description: Start of the window for its owner, RFC 3339.
       type: str
-      returned: always
     self_service_end:
       description: Until when.
       type: str
-      returned: always
     scheduled_start:
       description: Start of the window for Azure, RFC 3339.
       type: str
-      returned: always
     scheduled_end:
       description: End of the window for Azure, RFC 3339.
       type: str
-      returned: always
     last_result:
       description: Result of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
       type: str
-      returned: always
     last_message:
       description: Azure's message.
       type: str
-      returned: always
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

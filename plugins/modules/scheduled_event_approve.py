@@ -162,11 +162,9 @@ not_approved:
     event_id:
       description: Identifies the event.
       type: str
-      returned: always
     reason:
       description: Why it was not approved.
       type: str
-      returned: always
 events:
   description:
     - The chosen events as last read, without events that are no longer listed.

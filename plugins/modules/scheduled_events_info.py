@@ -118,66 +118,52 @@ events:
     event_id:
       description: Id of the event. Compare without case. V(Unreadable) if Azure's id is not a string.
       type: str
-      returned: always
     event_type:
       description: V(Freeze), V(Reboot), V(Redeploy), V(Preempt), V(Terminate), or the advisory
         V(SpotRebalanceRecommendation), which may come without an eviction. A type that Azure has added since is
         returned unchanged. V(Unreadable) if it is not a string.
       type: str
-      returned: always
     event_status:
       description: V(Scheduled) or V(Started). An event that is over is no longer listed. V(Unreadable) if the status,
         the id or RV(events[].resources) is invalid; such an event is never approved.
       type: str
-      returned: always
     event_source:
       description: V(Platform) or V(User); V(none) if O(api_version) lacks it.
       type: str
-      returned: always
     resource_type:
       description: Type of the resources. Azure sends V(VirtualMachine).
       type: str
-      returned: always
     resources:
       description: Names in Azure of all VMs that the event hits. Empty if the list is invalid. Such an event may hit
         any VM, so it is returned with any O(affecting).
       type: list
       elements: str
-      returned: always
     description:
       description: Azure's description; V(none) if O(api_version) lacks it.
       type: str
-      returned: always
     duration_in_seconds:
       description: Expected interruption in seconds. V(0) means none, V(-1) unknown, V(none) that O(api_version) lacks
         it.
       type: int
-      returned: always
     not_before:
       description: Earliest start, RFC 3339 in UTC; V(none) if Azure does not give it, for example once the event has
         started.
       type: str
-      returned: always
     seconds_until_start:
       description: Seconds of notice left by this VM's clock; V(0) once started, V(none) when the start is unknown.
       type: int
-      returned: always
     affects_this_vm:
       description: Whether this VM is among RV(events[].resources).
       type: bool
-      returned: always
     shared:
       description: Whether the event hits more than one VM, so that one approval applies to all.
       type: bool
-      returned: always
     leader:
       description: The first of RV(events[].resources), which approves for all; V(none) if there are none.
       type: str
-      returned: always
     this_vm_leads:
       description: Whether this VM is RV(events[].leader).
       type: bool
-      returned: always
     other_fields:
       description:
         - Fields that this version of the collection does not know, as Azure sent them.

@@ -73,27 +73,21 @@ resources:
     kind:
       description: V(virtual_machine), V(availability_set) or V(scale_set).
       type: str
-      returned: always
     id:
       description: Its id.
       type: str
-      returned: always
     name:
       description: Its name.
       type: str
-      returned: always
     location:
       description: The region.
       type: str
-      returned: always
     policy:
       description: Its policy, with the options of M(foghorn.azure_events.scheduled_events_policy).
       type: dict
-      returned: always
     follows:
       description: The id of the VM's set, whose policy applies instead of its own.
       type: str
-      returned: always
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success

@@ -48,12 +48,10 @@ hit:
     vm_id:
       description: The id of the VM, as it was given.
       type: str
-      returned: always
     event_ids:
       description: The ids of its events.
       type: list
       elements: str
-      returned: always
   sample:
     - vm_id: >-
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
@@ -67,11 +65,9 @@ unlisted:
     vm_id:
       description: The id of the VM, as it was given.
       type: str
-      returned: always
     reason:
       description: The reason.
       type: str
-      returned: always
   sample: []
 auth_source_used:
   description: The source of the credentials, V(parameters), V(env), V(credential_file), V(cli) or V(msi).

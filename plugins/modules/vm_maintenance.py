@@ -84,32 +84,25 @@ window:
     self_service_allowed:
       description: Whether its owner may begin the maintenance now.
       type: bool
-      returned: always
     self_service_start:
       description: From when on its owner may begin it, RFC 3339.
       type: str
-      returned: always
     self_service_end:
       description: Until when.
       type: str
-      returned: always
     scheduled_start:
       description: From when on Azure may begin it by itself.
       type: str
-      returned: always
     scheduled_end:
       description: By when Azure will have begun it.
       type: str
-      returned: always
     last_result:
       description: >-
         What came of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
       type: str
-      returned: always
     last_message:
       description: What Azure says of it.
       type: str
-      returned: always
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the request, but its result is unknown. The machine may go down at any moment,

@@ -49,12 +49,10 @@ vms:
     vm_id:
       description: The id of the VM, as it was given.
       type: str
-      returned: always
     pools:
       description: The ids of its pools, of load balancers and Application Gateways.
       type: list
       elements: str
-      returned: always
   sample:
     - vm_id: >-
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
@@ -70,13 +68,11 @@ pools:
     id:
       description: The id of the pool.
       type: str
-      returned: always
     members:
       description:
         - The ids of the VMs in it, including VMs in the same resource groups and scale sets that are not in O(vm_ids).
       type: list
       elements: str
-      returned: always
   sample:
     - id: >-
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web

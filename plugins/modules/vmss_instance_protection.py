@@ -100,19 +100,15 @@ instances:
     instance_id:
       description: The instance's id.
       type: str
-      returned: always
     changed:
       description: Whether its protection was changed, or in check mode would be.
       type: bool
-      returned: always
     before:
       description: Its protection before the task.
       type: dict
-      returned: always
     after:
       description: Its protection after the task, or in check mode the expected one.
       type: dict
-      returned: always
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the change, but its result is unknown. The instances may be changed. Absent if

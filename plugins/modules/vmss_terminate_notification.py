@@ -148,20 +148,16 @@ before:
     terminate_notification:
       description: Announcement of deletions.
       type: dict
-      returned: always
       contains: &notification
         enabled:
           description: Whether it is announced.
           type: bool
-          returned: always
         not_before_timeout:
           description: The notice; V(none) if Azure has no value.
           type: str
-          returned: always
     os_image_notification:
       description: Announcement of OS image upgrades.
       type: dict
-      returned: always
       contains: *notification
 after:
   description: The notifications after the task; in check mode and with O(wait=false), the expected ones.

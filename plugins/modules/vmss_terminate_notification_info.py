@@ -104,69 +104,54 @@ scale_sets:
     id:
       description: The scale set's id.
       type: str
-      returned: always
     name:
       description: The scale set's name.
       type: str
-      returned: always
     resource_group:
       description: The resource group.
       type: str
-      returned: always
     location:
       description: The region.
       type: str
-      returned: always
     orchestration_mode:
       description: V(Uniform) or V(Flexible).
       type: str
-      returned: always
     upgrade_mode:
       description: Who brings instances to the latest model, V(Manual), V(Automatic) or V(Rolling).
       type: str
-      returned: always
     spot:
       description: Whether the instances, or some of them in a mixed scale set, are Spot and have no such notification.
       type: bool
-      returned: always
     priority:
       description: V(Spot) or V(Regular), from the scale set's model. In a mixed scale set, see each instance.
       type: str
-      returned: always
     eviction_policy:
       description: Eviction policy of Spot instances, V(Delete) or V(Deallocate), else V(none).
       type: str
-      returned: always
     spot_restore_policy:
       description:
         - Whether Azure tries to restore evicted Spot instances (C(enabled)), and for how long (C(restore_timeout), in
           ISO 8601). V(none) if the scale set does not set it.
       type: dict
-      returned: always
     can_announce:
       description: Whether any of its instances supports terminate notifications. Spot instances do not; Azure announces
         their eviction as V(Preempt).
       type: bool
-      returned: always
     has_model:
       description: Whether it has a model to set a notification in. A flexible scale set may have none.
       type: bool
-      returned: always
     terminate_notification:
       description: Announcement of deletions, with the keys C(enabled) and C(not_before_timeout).
       type: dict
-      returned: always
     os_image_notification:
       description: Announcement of OS image upgrades, with the same keys.
       type: dict
-      returned: always
     error:
       description:
         - Why this scale set could not be read completely, also in a warning; V(none) if it was. The other scale sets
           are returned.
         - A scale set that O(name) selects makes the module fail instead.
       type: str
-      returned: always
     automatic_repairs:
       description:
         - Automatic instance repairs.
@@ -185,33 +170,27 @@ scale_sets:
         instance_id:
           description: Its id in Azure's API.
           type: str
-          returned: always
         name:
           description: Its name in scheduled events.
           type: str
-          returned: always
         latest_model:
           description:
             - Whether it is at the latest model.
             - Azure does not return this for VMs of a flexible scale set. For them it is whether the VM has the
               notifications of the scale set's model, or is Spot and has none anyway.
           type: bool
-          returned: always
         priority:
           description: V(Spot) or V(Regular).
           type: str
-          returned: always
         eviction_policy:
           description: V(Delete) or V(Deallocate); V(none) if it is not Spot.
           type: str
-          returned: always
         terminate:
           description:
             - Whether its deletion would be announced, by the instance's own model.
             - C(announced) is V(none) if the instance has an older model, which Azure does not show.
               C(not_before_timeout) is the notice. C(reason) says why deletions are not announced, or why it is unknown.
           type: dict
-          returned: always
     outdated_instances:
       description: Names of the instances that are not at the latest model.
       type: list
