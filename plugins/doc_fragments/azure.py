@@ -141,6 +141,18 @@ options:
     type: str
 """
 
+    SCALE_SET = r"""
+options:
+  resource_group:
+    description: The resource group.
+    type: str
+    required: true
+  name:
+    description: The name of the scale set.
+    type: str
+    required: true
+"""
+
     PLACES = r"""
 options:
   subscriptions:

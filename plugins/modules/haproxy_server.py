@@ -186,13 +186,13 @@ before:
       admin_state: 0
       weight: 100
   contains:
-    backend:
+    backend: &backend
       description: The backend.
       type: str
-    server:
+    server: &server
       description: The server.
       type: str
-    state:
+    state: &state
       description: The state that was set for the server itself, V(drain), V(maintenance) or V(ready).
       type: str
     admin_state:
@@ -201,7 +201,7 @@ before:
           configuration has C(disabled), which stays set when it is ready; 8, drain was set; 16, it tracks a drained
           server; 32, its name does not resolve.
       type: int
-    weight:
+    weight: &weight
       description: The weight.
       type: int
 servers:
@@ -221,15 +221,9 @@ servers:
       queued: 0
       sessions_of_old_processes: 0
   contains:
-    backend:
-      description: The backend.
-      type: str
-    server:
-      description: The server.
-      type: str
-    state:
-      description: The state that is set for the server itself, V(drain), V(maintenance) or V(ready).
-      type: str
+    backend: *backend
+    server: *server
+    state: *state
     effective_state:
       description: The effective state, including the state of a server that it tracks.
       type: str
@@ -239,9 +233,7 @@ servers:
     operational_state:
       description: Result of its health checks, V(stopped), V(starting), V(running), V(stopping) or V(unknown).
       type: str
-    weight:
-      description: The weight.
-      type: int
+    weight: *weight
     sessions:
       description: Number of sessions.
       type: int

@@ -56,44 +56,20 @@ EXAMPLES = r"""
 
 RETURN = r"""
 lease:
-  description: The run that works on the machine; V(none) if there is none.
+  description:
+    - The run that works on the machine; V(none) if there is none. It has the keys of
+      RV(foghorn.azure_events.rotation_claim#module:lease).
   returned: success
   type: dict
   sample: {id: 5c0429c8, playbook: handle_events, by: root on ctl1, process: null, until: 1789841400.1,
     returning: false}
-  contains:
-    id:
-      description: Its unique id.
-      type: str
-    playbook:
-      description: What it runs.
-      type: str
-    by:
-      description: Who runs it.
-      type: str
-    process:
-      description: Data that its controller needs to find out whether it is alive.
-      type: dict
-    until:
-      description: When the lease ends, in seconds since the epoch by the machine's clock.
-      type: float
-    returning:
-      description: Whether the run is about to restore the machine.
-      type: bool
 claims:
-  description:
-    - The claims, by owner. Times are in seconds since the epoch by the machine's clock.
-    - Each has RV(ignore:since), RV(ignore:noted_at), when it was last said, RV(ignore:by), RV(ignore:reason),
-      RV(ignore:boot_id), which tells whether the machine has booted since, RV(ignore:is_final),
-      RV(ignore:starts_at), RV(ignore:approving), RV(ignore:left_out_at), when it was said that the machine stays out,
-      and RV(ignore:seen), by the id of an event in lower case when it was first said.
+  description: The claims, by owner. Each has the keys of RV(foghorn.azure_events.rotation_claim#module:claims).
   returned: success
   type: dict
   sample: {by_hand: {reason: new kernel, by: alice on ctl1, since: 1789840800.1}}
 tried:
-  description:
-    - By event id in lower case, RV(ignore:at), when the machine was taken out for it in vain, in seconds since the
-      epoch by the machine's clock, and the RV(ignore:reason).
+  description: Removals in vain, by event id, as RV(foghorn.azure_events.rotation_claim#module:tried).
   returned: success
   type: dict
   sample: {602d9444-d2cd-49c7-8624-8643e7171297: {at: 1789840800.1, reason: "web1: these services did not stop: web"}}

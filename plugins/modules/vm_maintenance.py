@@ -69,7 +69,9 @@ reason:
   type: str
   sample: no maintenance is planned for it
 window:
-  description: The window, V(none) if there is none.
+  description:
+    - The window, V(none) if there is none. It has the keys of
+      RV(foghorn.azure_events.maintenance_window_info#module:machines) except C(id) and C(name).
   returned: success
   type: dict
   sample:
@@ -80,29 +82,6 @@ window:
     scheduled_end: "2026-06-21T00:00:00Z"
     last_result: None
     last_message: null
-  contains:
-    self_service_allowed:
-      description: Whether its owner may begin the maintenance now.
-      type: bool
-    self_service_start:
-      description: From when on its owner may begin it, RFC 3339.
-      type: str
-    self_service_end:
-      description: Until when.
-      type: str
-    scheduled_start:
-      description: From when on Azure may begin it by itself.
-      type: str
-    scheduled_end:
-      description: By when Azure will have begun it.
-      type: str
-    last_result:
-      description: >-
-        What came of the last attempt, V(None), V(RetryLater), V(MaintenanceAborted) or V(MaintenanceCompleted).
-      type: str
-    last_message:
-      description: What Azure says of it.
-      type: str
 may_still_happen:
   description:
     - V(true) if Azure may have accepted the request, but its result is unknown. The machine may go down at any moment,

@@ -18,17 +18,10 @@ description:
   - The module does not turn repairs on or off in the scale set's model. If they are off, it does nothing.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.scale_set
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
-  resource_group:
-    description: The resource group.
-    type: str
-    required: true
-  name:
-    description: The name of the scale set.
-    type: str
-    required: true
   state:
     description: Whether repairs run or are suspended.
     type: str

@@ -18,17 +18,10 @@ description:
   - Hooks that are not named stay as they are, including types that this module does not know.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.scale_set
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
-  resource_group:
-    description: The resource group.
-    type: str
-    required: true
-  name:
-    description: The name of the scale set.
-    type: str
-    required: true
   state:
     description: Whether the scale set has hooks.
     type: str

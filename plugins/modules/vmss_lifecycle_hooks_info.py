@@ -14,18 +14,10 @@ description:
   - Reads the lifecycle hooks of a virtual machine scale set, and the reasons that prevent Azure from asking.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.scale_set
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
-options:
-  resource_group:
-    description: The resource group.
-    type: str
-    required: true
-  name:
-    description: The name of the scale set.
-    type: str
-    required: true
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), which the role Reader grants.
   - Lifecycle hooks are a public preview of Azure's, in Microsoft.Compute 2025-11-01 and later.

@@ -20,17 +20,10 @@ description:
     C(Rolling) or automatic image upgrades are on. The module never starts a second one.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.scale_set
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.actiongroup_arm
 options:
-  resource_group:
-    description: The resource group.
-    type: str
-    required: true
-  name:
-    description: The name of the scale set.
-    type: str
-    required: true
   state:
     description:
       - V(started) starts an upgrade, unless one of any kind is running.

@@ -14,18 +14,10 @@ description:
   - Reads the running or last rolling upgrade of a virtual machine scale set, and Azure's history of its image upgrades.
 extends_documentation_fragment:
   - foghorn.azure_events.azure
+  - foghorn.azure_events.azure.scale_set
   - foghorn.azure_events.attributes
   - foghorn.azure_events.attributes.reads_only
   - foghorn.azure_events.attributes.actiongroup_arm
-options:
-  resource_group:
-    description: The resource group.
-    type: str
-    required: true
-  name:
-    description: The name of the scale set.
-    type: str
-    required: true
 notes:
   - Needs C(Microsoft.Compute/virtualMachineScaleSets/read), C(…/rollingUpgrades/read) and C(…/osUpgradeHistory/read),
     which the role Reader grants.
