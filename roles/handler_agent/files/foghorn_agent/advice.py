@@ -10,7 +10,7 @@ from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPE
 from foghorn_core.scheduled_events.words import warning_of
 
 from .act.connections import problem_with_containers
-from .act.steps import has_hooks, hook_commands, idle_hooks
+from .act.steps import has_hooks, hook_commands, is_executable
 from .config import KNOWN_TYPES, Config
 from .decide.policy import (
     CHECK,
@@ -209,13 +209,15 @@ def _problems_with_hooks(directory: str, are_expected: bool) -> List[str]:
     """
     try:
         hooks = hook_commands(directory)
-        idle = idle_hooks(directory)
     except UnsafePath as error:
         return [str(error)]
-    found = ["%s: does not run, because it is not executable: chmod +x it" % path for path in idle]
-    if are_expected and not hooks and not idle:
-        found.append("there is none in %s" % directory)
-    return found
+    if are_expected and not hooks:
+        return ["there is none in %s" % directory]
+    return [
+        "%s: fails, because it is not executable: chmod +x it, or append .disabled to its name" % path
+        for path in hooks
+        if not is_executable(os.stat(path).st_mode)
+    ]
 
 
 def _problems_with(program: str) -> List[str]:

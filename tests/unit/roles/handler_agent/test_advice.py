@@ -119,7 +119,7 @@ def test_given_a_unit_that_others_can_write_when_it_is_stopped_then_it_is_named_
     assert found[0].startswith("mine: shutdown: %s/open.service: others than root can write" % tmp_path)
 
 
-def test_given_hooks_that_would_not_be_run_when_a_policy_runs_them_then_it_is_said(tmp_path: Path) -> None:
+def test_given_hooks_that_cannot_be_executed_when_checked_then_they_are_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     forgotten = tmp_path / "shutdown" / "10-app"
     forgotten.parent.mkdir()
@@ -127,7 +127,10 @@ def test_given_hooks_that_would_not_be_run_when_a_policy_runs_them_then_it_is_sa
     policy = {"name": "mine", "drain": [{"hooks": True}], "shutdown": [{"hooks": True}]}
     own = parse_config({"policies": [policy], "hooks_directory": str(tmp_path)})
     none = parse_config({"hooks_directory": str(tmp_path)})
-    idle = "hooks: shutdown: %s: does not run, because it is not executable: chmod +x it" % forgotten
+    idle = (
+        "hooks: shutdown: %s: fails, because it is not executable: chmod +x it, or append .disabled to its name"
+        % forgotten
+    )
     assert advice_on_machine(own, []) == ["hooks: drain: there is none in %s/drain" % tmp_path, idle]
     # The default policies run what there is, and nobody has to have any.
     assert advice_on_machine(none, []) == [idle]

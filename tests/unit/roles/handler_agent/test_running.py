@@ -162,10 +162,16 @@ def test_given_a_dry_run_when_a_step_could_not_be_run_then_it_fails_as_it_would(
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o777)
-    outcome = dry(tmp_path, command(str(script)), said).poll()
-    assert outcome is not None
-    assert not outcome.succeeded
-    assert said == [("", outcome.reason)]
+    hook(tmp_path, "10-lb", "true")
+    (tmp_path / "drain" / "10-lb").chmod(0o644)
+    reasons = []
+    for step in (command(str(script)), Step(HOOKS, "hooks", 60.0)):
+        outcome = dry(tmp_path, step, said).poll()
+        assert outcome is not None
+        assert not outcome.succeeded
+        assert said.pop() == ("", outcome.reason)
+        reasons.append(outcome.reason)
+    assert reasons[1] == "10-lb: is not executable"
 
 
 def test_given_a_dry_run_when_it_pauses_then_it_takes_the_time_that_is_known(said: Said, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Generator, List, Optional, Sequence
 import pytest
 from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
 from foghorn_agent.act import steps
-from foghorn_agent.act.steps import Child, StepOutcome, hook_commands
+from foghorn_agent.act.steps import Child, StepOutcome, has_hooks, hook_commands
 from foghorn_agent.io.paths import UnsafePath
 
 LIMIT = 100.0  # seconds, by the clock that is set by hand
@@ -558,7 +558,20 @@ def test_given_hooks_when_listed_then_they_come_in_lexical_order(hooks: Path, ad
 
 @pytest.mark.parametrize(
     "name",
-    [".hidden", "10-a~", "10-a.rpmnew", "10-a.rpmsave", "10-a.rpmorig", "10-a.dpkg-old", "10-a.dpkg-dist", "a b", "ä"],
+    [
+        ".hidden",
+        "10-a~",
+        "#10-a#",
+        "10-a.bak",
+        "10-a.disabled",
+        "README",
+        "README.md",
+        "10-a.rpmnew",
+        "10-a.rpmsave",
+        "10-a.rpmorig",
+        "10-a.dpkg-old",
+        "10-a.dpkg-dist",
+    ],
 )
 def test_given_a_file_that_is_no_hook_when_listed_then_it_is_left_out(
     hooks: Path, add: Callable[..., Path], name: str
@@ -567,11 +580,26 @@ def test_given_a_file_that_is_no_hook_when_listed_then_it_is_left_out(
     assert hook_commands(str(hooks)) == []
 
 
-def test_given_a_file_that_is_not_executable_when_listed_then_it_is_left_out(
-    hooks: Path, add: Callable[..., Path]
+def test_given_a_file_that_is_not_executable_when_listed_then_it_comes_last_and_fails(
+    hooks: Path, add: Callable[..., Path], start: Starter
 ) -> None:
-    add("README", 0o644)
-    assert hook_commands(str(hooks)) == []
+    add("10-database", 0o644)
+    add("20-app")
+    add("30 proxy (2)")
+    commands = hook_commands(str(hooks))
+    assert commands == [str(hooks / name) for name in ("20-app", "30 proxy (2)", "10-database")]
+    outcome = outcome_of(start([commands[-1]]))
+    assert not outcome.succeeded
+    assert outcome.reason.startswith("could not be started: [Errno 13] Permission denied")
+    assert outcome.reason.endswith(": chmod +x it, if it is to run")
+
+
+def test_given_a_name_that_is_not_ascii_when_listed_then_all_are_refused(hooks: Path, add: Callable[..., Path]) -> None:
+    add("10-fine")
+    add("20-ä")
+    with pytest.raises(UnsafePath, match="printable ASCII characters only: rename it"):
+        hook_commands(str(hooks))
+    assert has_hooks(str(hooks))
 
 
 def test_given_a_directory_among_the_hooks_when_listed_then_it_is_left_out(hooks: Path) -> None:

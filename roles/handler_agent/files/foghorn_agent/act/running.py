@@ -15,7 +15,7 @@ from ..io import log as levels
 from ..io.log import Log
 from ..io.paths import UnsafePath, check_path
 from .connections import count_established, problem_with_containers
-from .steps import Child, StepOutcome, hook_commands
+from .steps import Child, StepOutcome, hook_commands, is_executable
 
 _CUT_OFF = "cut off at the deadline"
 _SHARE_IS_UP = "cut off, to leave the following hooks time before the deadline"
@@ -131,6 +131,8 @@ class Running:
             if step.kind == HOOKS:
                 hooks = hook_commands(os.path.join(self._around.hooks_directory, self.work.stage))
                 for hook in hooks:
+                    if not is_executable(os.stat(hook).st_mode):
+                        return self._failed("%s: is not executable" % os.path.basename(hook))
                     self._around.note_hook(self.work, os.path.basename(hook))
                 return self._succeeded("would run %s" % (", ".join(map(os.path.basename, hooks)) or "no hook"))
             if os.path.isabs(step.argv[0]):

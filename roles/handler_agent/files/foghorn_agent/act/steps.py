@@ -13,7 +13,7 @@ import re
 import signal
 import stat
 import subprocess
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
 
 from ..io.paths import UnsafePath, check_path
 
@@ -38,9 +38,9 @@ _PATIENCE_AFTER_KILL = 2.0  # seconds
 # Python ignores these for itself, and subprocess sees to them.
 _RESTORED_BY_POPEN = (signal.SIGPIPE, signal.SIGXFSZ)
 
-_HOOK_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\Z")
-# Package managers leave these beside a file that was changed.
-_NO_HOOK = re.compile(r"\.(?:rpmnew|rpmsave|rpmorig|dpkg-[a-z]+)\Z")
+_HOOK_NAME = re.compile(r"[ -~]+\Z")
+# Hidden files, what editors and package managers leave behind, what somebody has disabled, and notes for people.
+_NO_HOOK = re.compile(r"\.|README|.*(?:~|#|\.(?:bak|disabled|rpmnew|rpmsave|rpmorig|dpkg-[a-z]+))\Z")
 
 
 class StepOutcome(NamedTuple):
@@ -111,7 +111,8 @@ class Child:
         try:
             self._process = _start(self.argv, environment)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            self._outcome = StepOutcome(False, "could not be started: %s" % error, None, "", 0.0)
+            hint = ": chmod +x it, if it is to run" if isinstance(error, PermissionError) else ""
+            self._outcome = StepOutcome(False, "could not be started: %s%s" % (error, hint), None, "", 0.0)
             return
         self._stdin = _without_blocking(self._process.stdin)
         self._stdout = _without_blocking(self._process.stdout)
@@ -258,14 +259,36 @@ class Child:
 
 
 def hook_commands(directory: str) -> List[str]:
-    """Find the executable files of a hook directory, in lexical order. Without the directory there are none.
+    """Find the hooks of a directory, in lexical order. Without the directory there are none.
 
-    Left out, as by run-parts: what cannot be executed, directories, hidden files, names with anything but
-    `A-Z a-z 0-9 _ - .`, and what package managers leave behind.
+    Each file is a hook, except hidden files, `README*`, `*.disabled`, and what editors and package managers leave
+    behind. A file that cannot be executed is a hook that fails: if it was skipped, the machine would look prepared.
+    Such files come last, so that they take no time from the others.
 
-    :raises UnsafePath: if others than root could change what is run, or it cannot be told
+    :raises UnsafePath: if others than root could change what is run, if it cannot be told, or if a name is not ASCII
     """
-    return [path for path, is_executable in _hooks_in(directory) if is_executable]
+    if not os.path.lexists(directory):
+        return []
+    check_path(directory)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError as error:
+        raise UnsafePath("%s: cannot be read: %s" % (directory, error.strerror)) from None
+    found: List[str] = []
+    failing: List[str] = []
+    for name in names:
+        if _NO_HOOK.match(name):
+            continue
+        path = os.path.join(directory, name)
+        mode = os.stat(check_path(path)).st_mode
+        if not stat.S_ISREG(mode):
+            continue
+        if not _HOOK_NAME.match(name):
+            raise UnsafePath(
+                "%s: %a: the name of a hook has printable ASCII characters only: rename it" % (directory, name)
+            )
+        (found if is_executable(mode) else failing).append(path)
+    return found + failing
 
 
 def has_hooks(directory: str) -> bool:
@@ -276,31 +299,9 @@ def has_hooks(directory: str) -> bool:
         return True
 
 
-def idle_hooks(directory: str) -> List[str]:
-    """Find the files of a hook directory that are left out only because they cannot be executed.
-
-    :raises UnsafePath: as with `hook_commands`
-    """
-    return [path for path, is_executable in _hooks_in(directory) if not is_executable]
-
-
-def _hooks_in(directory: str) -> List[Tuple[str, bool]]:
-    """The files with names of hooks, and whether each can be executed."""
-    if not os.path.lexists(directory):
-        return []
-    check_path(directory)
-    try:
-        names = sorted(os.listdir(directory))
-    except OSError as error:
-        raise UnsafePath("%s: cannot be read: %s" % (directory, error.strerror)) from None
-    found = []
-    for name in names:
-        if _HOOK_NAME.match(name) and not _NO_HOOK.search(name):
-            path = os.path.join(directory, name)
-            mode = os.stat(check_path(path)).st_mode
-            if stat.S_ISREG(mode):
-                found.append((path, bool(mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH))))
-    return found
+def is_executable(mode: int) -> bool:
+    """Whether somebody may execute a file with this mode. Root, too, may execute it only then."""
+    return bool(mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH))
 
 
 def _start(argv: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
