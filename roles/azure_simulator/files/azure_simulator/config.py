@@ -224,8 +224,7 @@ def _balancers(
     top: Fields, vms: Mapping[str, VmConfig], pools: Collection[tuple[str, str]]
 ) -> tuple[BalancerConfig, ...]:
     balancers: dict[str, BalancerConfig] = {}
-    for number, item in enumerate(top.items("load_balancers")):
-        fields = Fields(item, f"load_balancers[{number}]", top.mistakes)
+    for fields in top.each("load_balancers"):
         fields.required("name", "its name in status")
         name = fields.text("name", "") or ""
         if name in balancers:
@@ -234,7 +233,6 @@ def _balancers(
         probe = _probe(fields.mapping("probe"))
         members = _members(fields, vms)
         pool = _pool(fields, pools)
-        fields.close()
         balancers[name] = BalancerConfig(name, address, port, probe, members, pool)
     return tuple(balancers.values())
 
@@ -305,8 +303,7 @@ def _members(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[MemberConfig,
 
 def _impact_rules(top: Fields, vms: Mapping[str, VmConfig]) -> tuple[ImpactRule, ...]:
     rules = []
-    for number, item in enumerate(top.items("on_impact")):
-        fields = Fields(item, f"on_impact[{number}]", top.mistakes)
+    for fields in top.each("on_impact"):
         named = fields.texts("vms") or ()
         rule = ImpactRule(
             vms=frozenset(name for text in named for name, _number in expand_name(fields, "vms", text)),
@@ -319,7 +316,6 @@ def _impact_rules(top: Fields, vms: Mapping[str, VmConfig]) -> tuple[ImpactRule,
             fields.wrong("vms", f"{name!r} is not the name of a VM")
         if not rule.start and not rule.end:
             fields.wrong("start", "give a command for it, for end, or for both")
-        fields.close()
         rules.append(rule)
     return tuple(rules)
 

@@ -8,7 +8,7 @@ import difflib
 import ipaddress
 import math
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 
@@ -150,6 +150,13 @@ class Fields:
             self.wrong(key, f"{value!r} is not a list")
             return []
         return value
+
+    def each(self, key: str) -> Iterator[Fields]:
+        """The fields of each mapping in a list. Each is closed when the next one is asked for."""
+        for number, item in enumerate(self.items(key)):
+            fields = Fields(item, f"{self.at(key)}[{number}]", self.mistakes)
+            yield fields
+            fields.close()
 
     def mapping(self, key: str) -> Fields:
         """The fields of a mapping inside this one; empty when absent."""

@@ -204,12 +204,9 @@ class World:
         """When the next thing happens of itself; None when nothing will."""
         return self._agenda[0][0] if self._agenda else None
 
-    def _at(self, when: float, act: Callable[[], None]) -> None:
-        heapq.heappush(self._agenda, (when, next(self._numbers), act))
-
     def at(self, when: float, act: Callable[[], None]) -> None:
         """Have something done at an instant, in order with everything else that happens of itself."""
-        self._at(when, act)
+        heapq.heappush(self._agenda, (when, next(self._numbers), act))
 
     # -- who wants to know ------------------------------------------------------------------------
 
@@ -274,7 +271,7 @@ class World:
                 self._tell("impact", "end", vm=name, event=upgrade)
             done()
 
-        self._at(self.now + seconds, end)
+        self.at(self.now + seconds, end)
 
     def _delete_vm(self, vm: Vm) -> None:
         vm.deleted = True
@@ -300,7 +297,7 @@ class World:
             scope.events_from = scope.enabled_at + self._event_delay
             self._tell("scope", ENABLING, vm=name, scope=scope.key)
             if self._enable_delay:
-                self._at(scope.enabled_at, lambda: self._enable(scope))
+                self.at(scope.enabled_at, lambda: self._enable(scope))
             else:
                 self._enable(scope)
         return scope.enabled_at
@@ -309,14 +306,14 @@ class World:
         scope.state = ENABLED
         for feed in scope.feeds.values():
             feed.begin(self._notices(scope, feed))
-        self._at(scope.events_from, lambda: self._refresh(scope))
-        self._at(scope.last_request + DISABLE_AFTER, lambda: self._doze(scope))
+        self.at(scope.events_from, lambda: self._refresh(scope))
+        self.at(scope.last_request + DISABLE_AFTER, lambda: self._doze(scope))
         self._tell("scope", ENABLED, scope=scope.key)
 
     def _doze(self, scope: Scope) -> None:
         quiet_until = scope.last_request + DISABLE_AFTER
         if self.now < quiet_until:
-            self._at(quiet_until, lambda: self._doze(scope))
+            self.at(quiet_until, lambda: self._doze(scope))
         else:
             scope.state = DISABLED
             self._tell("scope", DISABLED, scope=scope.key)
@@ -387,10 +384,10 @@ class World:
         else:
             event.turn(SCHEDULED, self.now)
             if event.starts:
-                self._at(event.not_before, lambda: self._start_if_due(event))
+                self.at(event.not_before, lambda: self._start_if_due(event))
             else:
-                self._at(event.not_before, lambda: self._evict_if_due(event))
-                self._at(self.now + event.life.linger, lambda: self._end_if_due(event))
+                self.at(event.not_before, lambda: self._evict_if_due(event))
+                self.at(self.now + event.life.linger, lambda: self._end_if_due(event))
             self._refresh(self._scope(event))
             self._tell("event", SCHEDULED, event=event)
         return event
@@ -461,7 +458,7 @@ class World:
 
     def _start_soon(self, event: Event) -> None:
         if event.life.approval_delay:
-            self._at(min(event.not_before, self.now + event.life.approval_delay), lambda: self._start_if_due(event))
+            self.at(min(event.not_before, self.now + event.life.approval_delay), lambda: self._start_if_due(event))
         else:
             self._start_if_due(event)
 
@@ -501,7 +498,7 @@ class World:
         scope = self._scope(event)
         self._refresh(scope)
         self._tell("event", STARTED, event=event)
-        self._at(self.now + event.life.linger, lambda: self._end(event, COMPLETED))
+        self.at(self.now + event.life.linger, lambda: self._end(event, COMPLETED))
         if event.life.impact or event.deletes:
             self._begin_impact(event)
         if event.event_type == "Terminate":
@@ -514,7 +511,7 @@ class World:
                 vm.impacts[event.event_id] = _STATE_DURING[event.impact_type]
             self._tell("impact", "start", vm=vm.name, event=event)
         if event.life.impact:
-            self._at(self.now + event.life.impact, lambda: self._end_impact(event))
+            self.at(self.now + event.life.impact, lambda: self._end_impact(event))
         else:
             self._end_impact(event)
 

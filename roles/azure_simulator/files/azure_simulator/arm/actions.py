@@ -127,14 +127,9 @@ class Actions:
             if status == "Succeeded":
                 scale_set.repairs_suspended = action == "Suspend"
 
-        operation = self._resources.operations.begin(
-            "setOrchestrationServiceState",
-            scale_set.resource_id,
-            PROVIDER,
-            scale_set.location,
-            done,
-            self._resources.config.operation_seconds,
-            wanted=request.wanted,
+        seconds = self._resources.config.operation_seconds
+        operation = self._resources.begin(
+            "setOrchestrationServiceState", scale_set.resource_id, scale_set.location, done, request.wanted, seconds
         )
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 

@@ -9,7 +9,7 @@ import copy
 from . import versions
 from .documents import show_availability_set
 from .errors import ArmError, conflict
-from .ownership import ResourceLookup
+from .ownership import ResourceLookup, is_listed
 from .policies import check_policy
 from .resources import AvailabilitySet, ComputeResources, merge, plain_location
 from .routing import ArmAnswer, ArmRequest, Pager, Router
@@ -35,28 +35,20 @@ class AvailabilitySets:
     def routes(self, router: Router) -> None:
         """Add the routes."""
         router.add("GET", _ALL, PROVIDER, self.list_all)
-        router.add("GET", _GROUP, PROVIDER, self.list_group)
+        router.add("GET", _GROUP, PROVIDER, self.list_all)
         router.add("GET", _ONE, PROVIDER, self.get)
         router.add("PUT", _ONE, PROVIDER, self.put)
         router.add("PATCH", _ONE, PROVIDER, self.patch)
         router.add("DELETE", _ONE, PROVIDER, self.delete)
 
     def list_all(self, request: ArmRequest) -> ArmAnswer:
-        """All of a subscription."""
-        subscription = request.names["subscription"].lower()
-        found = [a for a in self._resources.availability_sets.values() if a.subscription.lower() == subscription]
-        return self._list(request, found)
-
-    def list_group(self, request: ArmRequest) -> ArmAnswer:
-        """All of a resource group."""
-        owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        found = [
-            a for a in self._resources.availability_sets.values() if (a.subscription.lower(), a.group.lower()) == owner
+        """All of a subscription, or of a resource group in it."""
+        shown = [
+            show_availability_set(found, self._resources, request.version)
+            for found in self._resources.availability_sets.values()
+            if is_listed(request, found.subscription, found.group, found.location)
         ]
-        return self._list(request, found)
-
-    def _list(self, request: ArmRequest, found: list[AvailabilitySet]) -> ArmAnswer:
-        return self._pager.page(request, [show_availability_set(a, self._resources, request.version) for a in found])
+        return self._pager.page(request, shown)
 
     def get(self, request: ArmRequest) -> ArmAnswer:
         """One of them."""

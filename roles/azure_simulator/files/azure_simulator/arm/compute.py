@@ -16,7 +16,7 @@ from .documents import show_instance, show_member, show_set, show_status, show_v
 from .errors import ArmError, invalid, linked_forbidden, precondition_failed
 from .lifecycle import check_hooks, complete_hooks
 from .operations import Operation
-from .ownership import ResourceLookup
+from .ownership import ResourceLookup, is_listed
 from .policies import check_policy, check_switch
 from .resources import ComputeResources, Machine, ScaleSet, enabled, iso, merge, plain_location
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
@@ -51,9 +51,9 @@ class Compute:
     def routes(self, router: Router) -> None:
         """Add the routes."""
         for method, template, handler, *query in (
-            ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_all_sets),
+            ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_sets),
             ("GET", f"{_GROUP}/virtualMachineScaleSets", self.list_sets),
-            ("GET", f"{_LOCATION}/virtualMachineScaleSets", self.list_sets_at),
+            ("GET", f"{_LOCATION}/virtualMachineScaleSets", self.list_sets),
             ("GET", _SET, self.get_set),
             ("PUT", _SET, self.put_set),
             ("PATCH", _SET, self.patch_set),
@@ -65,9 +65,9 @@ class Compute:
             ("PUT", _INSTANCE, self.put_instance),
             ("DELETE", _INSTANCE, self.delete_instance),
             ("POST", f"{_INSTANCE}/simulateEviction", self.evict_instance),
-            ("GET", f"{_ALL}/virtualMachines", self.list_all_vms, "statusOnly", "$filter", "$expand"),
+            ("GET", f"{_ALL}/virtualMachines", self.list_vms, "statusOnly", "$filter", "$expand"),
             ("GET", f"{_GROUP}/virtualMachines", self.list_vms, "$filter", "$expand"),
-            ("GET", f"{_LOCATION}/virtualMachines", self.list_vms_at),
+            ("GET", f"{_LOCATION}/virtualMachines", self.list_vms),
             ("GET", _VM, self.get_vm, "$expand"),
             ("PATCH", _VM, self.patch_vm),
             ("DELETE", _VM, self.delete_vm),
@@ -77,26 +77,9 @@ class Compute:
 
     # -- scale sets ---------------------------------------------------------------------------------
 
-    def list_all_sets(self, request: ArmRequest) -> ArmAnswer:
-        """All sets of a subscription."""
-        subscription = request.names["subscription"].lower()
-        sets = [s for s in self._resources.sets.values() if s.subscription.lower() == subscription]
-        return self._pager.page(request, [show_set(s, request.version) for s in sets])
-
     def list_sets(self, request: ArmRequest) -> ArmAnswer:
-        """All sets of a resource group."""
-        owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        sets = [s for s in self._resources.sets.values() if (s.subscription.lower(), s.group.lower()) == owner]
-        return self._pager.page(request, [show_set(s, request.version) for s in sets])
-
-    def list_sets_at(self, request: ArmRequest) -> ArmAnswer:
-        """All sets of a subscription in one location."""
-        subscription, location = request.names["subscription"].lower(), plain_location(request.names["location"])
-        sets = [
-            s
-            for s in self._resources.sets.values()
-            if (s.subscription.lower(), plain_location(s.location)) == (subscription, location)
-        ]
+        """All sets of a subscription, or of a resource group or a location in it."""
+        sets = [s for s in self._resources.sets.values() if is_listed(request, s.subscription, s.group, s.location)]
         return self._pager.page(request, [show_set(s, request.version) for s in sets])
 
     def get_set(self, request: ArmRequest) -> ArmAnswer:
@@ -296,27 +279,16 @@ class Compute:
 
     # -- VMs ------------------------------------------------------------------------------------------
 
-    def list_all_vms(self, request: ArmRequest) -> ArmAnswer:
-        """All VMs of a subscription, without the instances of uniform sets."""
-        subscription = request.names["subscription"].lower()
-        return self._list_vms(request, [m for m in self._lookup.vms() if m.vm.subscription_id.lower() == subscription])
+    def list_vms(self, request: ArmRequest) -> ArmAnswer:
+        """All VMs of a subscription, or of a resource group or a location in it; or a scale set's members among them.
 
-    def list_vms_at(self, request: ArmRequest) -> ArmAnswer:
-        """All VMs of a subscription in one location."""
-        subscription, location = request.names["subscription"].lower(), plain_location(request.names["location"])
+        Instances of uniform sets are no VMs here.
+        """
         machines = [
             m
             for m in self._lookup.vms()
-            if (m.vm.subscription_id.lower(), plain_location(m.vm.location)) == (subscription, location)
+            if is_listed(request, m.vm.subscription_id, m.vm.resource_group, m.vm.location)
         ]
-        return self._list_vms(request, machines)
-
-    def list_vms(self, request: ArmRequest) -> ArmAnswer:
-        """All VMs of a resource group."""
-        return self._list_vms(request, [m for m in self._lookup.vms() if self._lookup.is_here(m, request)])
-
-    def _list_vms(self, request: ArmRequest, machines: list[Machine]) -> ArmAnswer:
-        """The requested page of these VMs, or of a scale set's members among them."""
         text = request.query.get("$filter")
         if _says(request, "statusOnly") is not None:
             if _says(request, "statusOnly") != "true" or text is not None or "$expand" in request.query:
@@ -387,16 +359,8 @@ class Compute:
             if machine.provisioning_state == "Updating":
                 machine.provisioning_state = status
 
-        resources = self._resources
-        return resources.operations.begin(
-            "update",
-            machine.vm.resource_id,
-            PROVIDER,
-            location,
-            done,
-            resources.config.operation_seconds,
-            wanted=request.wanted,
-        )
+        seconds = self._resources.config.operation_seconds
+        return self._resources.begin("update", machine.vm.resource_id, location, done, request.wanted, seconds)
 
     # -- ETags ------------------------------------------------------------------------------------------------
 

@@ -318,8 +318,7 @@ def _thumbprints(fields: Fields, directory: Path) -> frozenset[str]:
 
 def _clients(parent: Fields, directory: Path) -> tuple[ClientConfig, ...]:
     clients: dict[str, ClientConfig] = {}
-    for number, item in enumerate(parent.items("clients")):
-        fields = Fields(item, f"{parent.path}.clients[{number}]", parent.mistakes)
+    for fields in parent.each("clients"):
         fields.required("client_id", "a GUID")
         federated = fields.mapping("federated")
         client = ClientConfig(
@@ -336,7 +335,6 @@ def _clients(parent: Fields, directory: Path) -> tuple[ClientConfig, ...]:
             fields.wrong("federated", "needs both issuer and subject")
         if not (client.secret or client.thumbprints or client.federated_issuer):
             fields.wrong("secret", "set secret, certificate or federated, for this client to sign in")
-        fields.close()
         clients[client.client_id] = client
     return tuple(clients.values())
 
@@ -371,8 +369,7 @@ def _properties(fields: Fields) -> dict[str, Any]:
 
 def _scale_sets(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[ScaleSetConfig, ...]:
     sets: dict[tuple[str, str, str], ScaleSetConfig] = {}
-    for number, item in enumerate(parent.items("scale_sets")):
-        fields = Fields(item, f"{parent.path}.scale_sets[{number}]", parent.mistakes)
+    for fields in parent.each("scale_sets"):
         fields.required("name", "the scale_set of VMs, or of VMs to come")
         name = fields.text("name", "") or ""
         group = fields.text("resource_group")
@@ -386,7 +383,6 @@ def _scale_sets(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[ScaleSetCo
         if key in sets:
             fields.wrong("name", f"{name!r} is the name of two scale sets")
         sets[key] = config
-        fields.close()
     for vm in vms.values():
         key = _key(vm.subscription_id, vm.resource_group, vm.scale_set)
         if vm.scale_set and key not in sets:
@@ -452,8 +448,7 @@ def _network(fields: Fields, key: str) -> tuple[str, ...]:
 
 def _resources(parent: Fields, key: str, known: set[str], what: str) -> dict[str, ResourceConfig]:
     resources: dict[str, ResourceConfig] = {}
-    for number, item in enumerate(parent.items(key)):
-        fields = Fields(item, f"{parent.path}.{key}[{number}]", parent.mistakes)
+    for fields in parent.each(key):
         fields.required("name", f"the name of {what}")
         name = fields.text("name", "") or ""
         if name and name not in known:
@@ -462,15 +457,13 @@ def _resources(parent: Fields, key: str, known: set[str], what: str) -> dict[str
             fields.wrong("name", f"{name!r} is given twice")
         timeout = _timeout(fields) if key == "virtual_machines" else None
         resources[name] = ResourceConfig(name, timeout, _properties(fields))
-        fields.close()
     return resources
 
 
 def _windows(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[WindowConfig, ...]:
     windows: list[WindowConfig] = []
     taken: set[str] = set()
-    for number, item in enumerate(parent.items("maintenance_windows")):
-        fields = Fields(item, f"{parent.path}.maintenance_windows[{number}]", parent.mistakes)
+    for fields in parent.each("maintenance_windows"):
         fields.required("vms", "the names of VMs")
         names = fields.texts("vms") or ()
         for vm in sorted(set(names) - set(vms)):
@@ -486,14 +479,12 @@ def _windows(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[WindowConfig,
                 fields.number("scheduled", _SCHEDULED, above=True),
             )
         )
-        fields.close()
     return tuple(windows)
 
 
 def _update_runs(parent: Fields, subscription: str) -> tuple[UpdateRunConfig, ...]:
     runs: list[UpdateRunConfig] = []
-    for number, item in enumerate(parent.items("update_runs")):
-        fields = Fields(item, f"{parent.path}.update_runs[{number}]", parent.mistakes)
+    for fields in parent.each("update_runs"):
         fields.required("configuration", "the name of a maintenance configuration")
         fields.required("begins", "the simulated seconds from the start until it begins")
         runs.append(
@@ -505,14 +496,12 @@ def _update_runs(parent: Fields, subscription: str) -> tuple[UpdateRunConfig, ..
                 fields.text("name", "") or "",
             )
         )
-        fields.close()
     return tuple(runs)
 
 
 def _hook_events(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[HookEventConfig, ...]:
     events: list[HookEventConfig] = []
-    for number, item in enumerate(parent.items("lifecycle_hook_events")):
-        fields = Fields(item, f"{parent.path}.lifecycle_hook_events[{number}]", parent.mistakes)
+    for fields in parent.each("lifecycle_hook_events"):
         fields.required("scale_set", "the name of a scale set")
         fields.required("type", f"one of {', '.join(WAITS)}")
         name = fields.text("scale_set", "") or ""
@@ -529,7 +518,6 @@ def _hook_events(parent: Fields, vms: Mapping[str, VmConfig]) -> tuple[HookEvent
             else ""
         )
         events.append(HookEventConfig(owner, kind, asked, fields.guid("name") or ""))
-        fields.close()
     return tuple(events)
 
 
@@ -537,19 +525,16 @@ def _permissions(parent: Fields) -> tuple[PermissionConfig, ...]:
     if parent.raw("permissions") is None:
         return (PermissionConfig(("*",), (), "/"),)
     permissions: list[PermissionConfig] = []
-    for number, item in enumerate(parent.items("permissions")):
-        fields = Fields(item, f"{parent.path}.permissions[{number}]", parent.mistakes)
+    for fields in parent.each("permissions"):
         fields.required("actions", "patterns of actions")
         actions, others = fields.texts("actions") or (), fields.texts("not_actions") or ()
         permissions.append(PermissionConfig(actions, others, fields.text("scope") or "/"))
-        fields.close()
     return tuple(permissions)
 
 
 def _role_assignments(parent: Fields) -> tuple[RoleConfig, ...]:
     roles: list[RoleConfig] = []
-    for number, item in enumerate(parent.items("role_assignments")):
-        fields = Fields(item, f"{parent.path}.role_assignments[{number}]", parent.mistakes)
+    for fields in parent.each("role_assignments"):
         fields.required("role", "the id of a role's definition")
         fields.required("principal_id", "the id of the principal that has it")
         fields.required("scope", "the id of a subscription, a resource group or a resource")
@@ -561,14 +546,12 @@ def _role_assignments(parent: Fields) -> tuple[RoleConfig, ...]:
                 fields.text("scope", "") or "",
             )
         )
-        fields.close()
     return tuple(roles)
 
 
 def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[PoolsConfig, ...]:
     resources: list[PoolsConfig] = []
-    for number, item in enumerate(parent.items(key)):
-        fields = Fields(item, f"{parent.path}.{key}[{number}]", parent.mistakes)
+    for fields in parent.each(key):
         fields.required("name", "its name")
         inner = fields.mapping("pools")
         raw = fields.raw("pools")
@@ -588,5 +571,4 @@ def _pools(parent: Fields, key: str, vms: Mapping[str, VmConfig]) -> tuple[Pools
                 pools=pools,
             )
         )
-        fields.close()
     return tuple(resources)

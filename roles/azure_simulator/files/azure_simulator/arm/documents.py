@@ -66,8 +66,13 @@ def show_instance(
         "sku": {"name": vm.vm_size, "tier": "Standard"},
         "properties": properties,
     }
-    if vm.zone:
-        shown["zones"] = [vm.zone]
+    return _placed(shown, machine, version)
+
+
+def _placed(shown: dict[str, Any], machine: Machine, version: str) -> dict[str, Any]:
+    """A machine with its zone, and with its ETag where the version has one."""
+    if machine.vm.zone:
+        shown["zones"] = [machine.vm.zone]
     if version >= versions.ETAGS_SINCE:
         shown["etag"] = f'"{machine.etag}"'
     return shown
@@ -119,11 +124,7 @@ def show_vm(machine: Machine, resources: ComputeResources, version: str, with_vi
         "tags": machine.tags,
         "properties": versions.hide_members(properties, versions.MACHINE, version),
     }
-    if vm.zone:
-        shown["zones"] = [vm.zone]
-    if version >= versions.ETAGS_SINCE:
-        shown["etag"] = f'"{machine.etag}"'
-    return shown
+    return _placed(shown, machine, version)
 
 
 def show_status(machine: Machine, resources: ComputeResources) -> dict[str, Any]:

@@ -151,14 +151,9 @@ class HookEvents:
                 event.wait_until = event.wait_until if wait_until is None else wait_until
                 self._look(event)
 
-        operation = self._resources.operations.begin(
-            "updateLifecycleHookEvent",
-            scale_set.resource_id,
-            PROVIDER,
-            scale_set.location,
-            done,
-            self._resources.config.operation_seconds,
-            wanted=request.wanted,
+        seconds = self._resources.config.operation_seconds
+        operation = self._resources.begin(
+            "updateLifecycleHookEvent", scale_set.resource_id, scale_set.location, done, request.wanted, seconds
         )
         return ArmAnswer(202, None, self._links.asynchronous(request, operation, scale_set.subscription))
 

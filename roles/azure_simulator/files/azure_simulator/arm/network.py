@@ -20,7 +20,7 @@ from .config import ArmConfig, PoolsConfig
 from .errors import ArmError, etag_mismatch, not_found, superseded
 from .operations import Operation, Operations
 from .outcomes import CANCELED
-from .ownership import ResourceLookup
+from .ownership import ResourceLookup, is_listed
 from .resources import ComputeResources, Machine, ScaleSet, compute_id, network_id
 from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
 
@@ -130,8 +130,8 @@ class Network:
     def routes(self, router: Router) -> None:
         """Make them known."""
         for kind in (NICS, BALANCERS, GATEWAYS):
-            router.add("GET", f"{_ALL}/{kind}", PROVIDER, functools.partial(self.list_all, kind=kind, whole=True))
-            router.add("GET", f"{_GROUP}/{kind}", PROVIDER, functools.partial(self.list_all, kind=kind, whole=False))
+            router.add("GET", f"{_ALL}/{kind}", PROVIDER, functools.partial(self.list_all, kind=kind))
+            router.add("GET", f"{_GROUP}/{kind}", PROVIDER, functools.partial(self.list_all, kind=kind))
             router.add("GET", f"{_GROUP}/{kind}/{{name}}", PROVIDER, functools.partial(self.get, kind=kind))
             router.add("PUT", f"{_GROUP}/{kind}/{{name}}", PROVIDER, functools.partial(self.put, kind=kind))
         router.add("GET", _POOL, PROVIDER, self.list_pools)
@@ -194,14 +194,12 @@ class Network:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def list_all(self, request: ArmRequest, kind: str, whole: bool) -> ArmAnswer:
-        subscription, group = request.names["subscription"].lower(), request.names.get("group", "").lower()
+    def list_all(self, request: ArmRequest, kind: str) -> ArmAnswer:
+        """All resources of a kind in a subscription, or in a resource group."""
         found = [
-            self._show(resource)
-            for resource in self._resources.values()
-            if resource.kind == kind
-            and resource.subscription.lower() == subscription
-            and (whole or resource.group.lower() == group)
+            self._show(one)
+            for one in self._resources.values()
+            if one.kind == kind and is_listed(request, one.subscription, one.group, one.location)
         ]
         return self._pager.page(request, found)
 

@@ -10,18 +10,15 @@ those that are approved, and begins with the next batch once this one is healthy
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Callable
 
-from .config import duration
-from .errors import ArmError, conflict, invalid
+from .errors import conflict, invalid
 from .hook_events import APPROVED, HookEvents
 from .lifecycle import BATCH, SCHEDULING, hooks_of
 from .ownership import ResourceLookup
 from .resources import (
-    BATCH_PERCENT,
     DELETING,
     UNHEALTHY_PERCENT,
     UPDATING,
@@ -84,14 +81,14 @@ class OsUpgrades:
                 self._begin(scale_set, wanted)
 
         self._ask(scale_set, SCHEDULING, [scale_set.resource_id], scheduled)
-        operation = self._resources.operations.begin(
+        seconds = self._resources.config.operation_seconds
+        operation = self._resources.begin(
             "seekAutoOSUpgradeApproval",
             scale_set.resource_id,
-            PROVIDER,
             scale_set.location,
-            lambda _status: None,
-            self._resources.config.operation_seconds,
-            wanted=request.wanted,
+            lambda _: None,
+            request.wanted,
+            seconds,
         )
         return ArmAnswer(202, None, self._links.accepted(request, operation, scale_set.subscription))
 
@@ -120,8 +117,7 @@ class OsUpgrades:
         if not rolling.pending:
             self._resources.end_rolling(rolling, "Completed")
             return
-        size = max(1, math.floor(rolling.total * rolling.policy.get("maxBatchInstancePercent", BATCH_PERCENT) / 100))
-        batch = {scale_set.id_of(machine): machine for machine in rolling.pending[:size]}
+        batch = {scale_set.id_of(machine): machine for machine in rolling.pending[: rolling.batch_size]}
 
         def answered(states: Mapping[str, str]) -> None:
             if not rolling.over:
@@ -135,7 +131,7 @@ class OsUpgrades:
         allowed = rolling.policy.get("maxUnhealthyInstancePercent", UNHEALTHY_PERCENT)
         unhealthy = [machine for machine in scale_set.machines.values() if not self._is_healthy(machine.handle)]
         if len(unhealthy) * 100 > allowed * len(scale_set.machines):
-            self._fail(
+            self._resources.fail_rolling(
                 rolling,
                 "MaxUnhealthyInstancePercentExceededBeforeRollingUpgrade",
                 f"Rolling Upgrade failed since {len(unhealthy)} of {len(scale_set.machines)} instances are unhealthy, "
@@ -174,18 +170,4 @@ class OsUpgrades:
         rolling.successful += len(well)
         rolling.failed += len(rolling.running) - len(well)
         rolling.running = []
-        allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", UNHEALTHY_PERCENT)
-        if rolling.failed * 100 > allowed * max(1, rolling.successful + rolling.failed):
-            self._fail(
-                rolling,
-                "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade",
-                "Rolling Upgrade failed after exceeding the MaxUnhealthyUpgradedInstancePercent value defined in the "
-                "RollingUpgradePolicy.",
-            )
-            return
-        pause = duration(rolling.policy.get("pauseTimeBetweenBatches")) or 0
-        self._world.at(self._world.now + pause, lambda: self._next_batch(scale_set, rolling))
-
-    def _fail(self, rolling: Rolling, code: str, message: str) -> None:
-        rolling.error = ArmError(409, code, message)
-        self._resources.end_rolling(rolling, "Faulted")
+        self._resources.go_on(rolling, lambda: self._next_batch(scale_set, rolling))

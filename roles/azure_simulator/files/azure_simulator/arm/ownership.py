@@ -5,8 +5,18 @@
 from __future__ import annotations
 
 from .errors import ArmError, not_found
-from .resources import AvailabilitySet, ComputeResources, Machine, ScaleSet, compute_id
+from .resources import AvailabilitySet, ComputeResources, Machine, ScaleSet, compute_id, plain_location
 from .routing import ArmRequest
+
+
+def is_listed(request: ArmRequest, subscription: str, group: str, location: str) -> bool:
+    """Whether the list of a subscription, or of a resource group or a location in it, holds such a resource."""
+    names = request.names
+    return (
+        names["subscription"].lower() == subscription.lower()
+        and names.get("group", group).lower() == group.lower()
+        and plain_location(names.get("location", location)) == plain_location(location)
+    )
 
 
 class ResourceLookup:
@@ -45,12 +55,6 @@ class ResourceLookup:
     def vms(self) -> list[Machine]:
         """All VMs of their own: instances of uniform sets are none."""
         return [m for m in self._resources.machines.values() if m.vm.instance_number is None]
-
-    @staticmethod
-    def is_here(machine: Machine, request: ArmRequest) -> bool:
-        """Whether a machine is in the resource group that is named."""
-        owner = (request.names["subscription"].lower(), request.names["group"].lower())
-        return (machine.vm.subscription_id.lower(), machine.vm.resource_group.lower()) == owner
 
     @staticmethod
     def place(request: ArmRequest) -> str:

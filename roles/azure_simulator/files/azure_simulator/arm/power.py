@@ -8,9 +8,9 @@ for an approval or for their NotBefore, unless the scheduledEventsPolicy approve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from ..events import CANCELED, COMPLETED, SCHEDULED, STARTED, Event, EventSpec
 from ..world import DEALLOCATED, DISABLED, OFF, RUNNING, STOPPED, Change
@@ -51,10 +51,6 @@ _POWER_AFTER = {POWER_OFF: STOPPED, DEALLOCATE: DEALLOCATED, START: RUNNING}
 _NEEDS_A_HOST = frozenset([RESTART, REDEPLOY, MAINTAIN])
 
 
-def _nothing(_status: str) -> None:
-    pass
-
-
 class Power:
     """Runs the actions."""
 
@@ -71,7 +67,8 @@ class Power:
             self._check(action, machine)
         if action in _EVENTS:
             events = [self._announce(action, machine) for machine in machines]
-            operation = self._begin(action, target, location, wanted, None, [event for event in events if event])
+            waits_for = [event for event in events if event]
+            operation = self._resources.begin(action, target, location, lambda _: None, wanted, None, waits_for)
             if not operation.waits_for:
                 self._resources.operations.end(operation)
             return operation
@@ -149,21 +146,7 @@ class Power:
         seconds = (
             self._resources.config.instance_seconds if action == REIMAGE else self._resources.config.operation_seconds
         )
-        return self._begin(action, target, location, wanted, seconds, (), done)
-
-    def _begin(
-        self,
-        action: str,
-        target: str,
-        location: str,
-        wanted: Ending | None,
-        seconds: float | None,
-        waits_for: Iterable[str],
-        done: Callable[[str], None] = _nothing,
-    ) -> Operation:
-        return self._resources.operations.begin(
-            action, target, "Microsoft.Compute", location, done, seconds, waits_for, wanted
-        )
+        return self._resources.begin(action, target, location, done, wanted, seconds)
 
     def _heard(self, change: Change) -> None:
         """One of these events has taken effect, or will not."""

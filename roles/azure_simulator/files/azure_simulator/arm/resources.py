@@ -151,6 +151,12 @@ class Rolling:
         """True once it has ended, in whatever way."""
         return self.code != "RollingForward"
 
+    @property
+    def batch_size(self) -> int:
+        """The most instances of a batch."""
+        percent: float = self.policy.get("maxBatchInstancePercent", BATCH_PERCENT)
+        return max(1, math.floor(self.total * percent / 100))
+
 
 class ScaleSet:
     """A scale set: its model, and instances that may not have it yet."""
@@ -422,8 +428,6 @@ class ComputeResources:
     def policy_owner(self, vm: VmConfig) -> tuple[str, str, dict[str, Any]]:
         """Kind, name and properties of the resource whose scheduledEventsPolicy counts: the scale set, the
         availability set or the VM. A VM of a set follows the set's.
-
-        A VM of a set follows the set's.
         """
         owner = (vm.subscription_id, vm.resource_group)
         if vm.scale_set:
@@ -471,7 +475,7 @@ class ComputeResources:
 
     # -- operations -----------------------------------------------------------------------------------
 
-    def _begin(
+    def begin(
         self,
         kind: str,
         target: str,
@@ -481,6 +485,7 @@ class ComputeResources:
         seconds: float | None = None,
         waits_for: Iterable[str] = (),
     ) -> Operation:
+        """Begin an operation of Compute, as `Operations.begin` does."""
         return self.operations.begin(kind, target, "Microsoft.Compute", location, done, seconds, waits_for, wanted)
 
     def preempt(self, scale_set: ScaleSet) -> None:
@@ -519,7 +524,7 @@ class ComputeResources:
             if status == SUCCEEDED:
                 self._roll_out(scale_set)
 
-        scale_set.operation = self._begin(
+        scale_set.operation = self.begin(
             "update", scale_set.resource_id, scale_set.location, done, wanted, self.config.operation_seconds, gone
         )
         return scale_set.operation
@@ -536,7 +541,7 @@ class ComputeResources:
             for machine in scale_set.machines.values():
                 machine.provisioning_state = SUCCEEDED
 
-        scale_set.operation = self._begin(
+        scale_set.operation = self.begin(
             "create", scale_set.resource_id, scale_set.location, done, wanted, self.config.operation_seconds
         )
         return scale_set.operation
@@ -639,7 +644,7 @@ class ComputeResources:
                 elif machine.provisioning_state == UPDATING:
                     machine.provisioning_state = status
 
-        return self._begin(
+        return self.begin(
             "manualupgrade", scale_set.resource_id, scale_set.location, done, wanted, self.config.instance_seconds
         )
 
@@ -688,7 +693,7 @@ class ComputeResources:
         rolling = scale_set.rolling = Rolling(self._outdated(scale_set), self.world.now, policy, image)
         if image is not None:
             scale_set.os_upgrades.append(rolling)
-        operation = self._begin(
+        operation = self.begin(
             "rollingUpgrade", scale_set.resource_id, scale_set.location, lambda _status: None, wanted
         )
         self._next_batch(scale_set, rolling, operation)
@@ -701,8 +706,7 @@ class ComputeResources:
             self.end_rolling(rolling, "Completed")
             self.operations.end(operation)
             return
-        percent = rolling.policy.get("maxBatchInstancePercent", BATCH_PERCENT)
-        size = max(1, math.floor(rolling.total * percent / 100))
+        size = rolling.batch_size
         rolling.running, rolling.pending = rolling.pending[:size], rolling.pending[size:]
         for machine in rolling.running:
             machine.provisioning_state = UPDATING
@@ -719,18 +723,27 @@ class ComputeResources:
         rolling.running = []
         if rolling.over:
             return
+        self.go_on(rolling, lambda: self._next_batch(scale_set, rolling, operation))
+        if rolling.error is not None:
+            self.operations.end(operation, "Failed", rolling.error)
+
+    def go_on(self, rolling: Rolling, next_batch: Callable[[], None]) -> None:
+        """Begin the next batch after the pause, or end the upgrade if too many instances have failed."""
         allowed = rolling.policy.get("maxUnhealthyUpgradedInstancePercent", UNHEALTHY_PERCENT)
         if rolling.failed * 100 > allowed * max(1, rolling.successful + rolling.failed):
             message = (
                 "Rolling Upgrade failed after exceeding the MaxUnhealthyUpgradedInstancePercent value defined in the "
                 "RollingUpgradePolicy."
             )
-            rolling.error = ArmError(409, "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade", message)
-            self.end_rolling(rolling, "Faulted")
-            self.operations.end(operation, "Failed", rolling.error)
+            self.fail_rolling(rolling, "MaxUnhealthyUpgradedInstancePercentExceededInRollingUpgrade", message)
             return
         pause = duration(rolling.policy.get("pauseTimeBetweenBatches")) or 0
-        self.world.at(self.world.now + pause, lambda: self._next_batch(scale_set, rolling, operation))
+        self.world.at(self.world.now + pause, next_batch)
+
+    def fail_rolling(self, rolling: Rolling, code: str, message: str) -> None:
+        """End a rolling upgrade with an error."""
+        rolling.error = ArmError(409, code, message)
+        self.end_rolling(rolling, "Faulted")
 
     def cancel_rolling(self, scale_set: ScaleSet, wanted: Ending | None) -> Operation:
         """Call a rolling upgrade off; the batch under way is still finished."""
@@ -738,7 +751,7 @@ class ComputeResources:
         if rolling is None or rolling.over:
             raise conflict("There is no ongoing Rolling Upgrade to cancel.")
         self._stop_rolling(scale_set, rolling)
-        return self._begin(
+        return self.begin(
             "cancel", scale_set.resource_id, scale_set.location, lambda _s: None, wanted, self.config.operation_seconds
         )
 
@@ -761,7 +774,7 @@ class ComputeResources:
 
     def delete(self, machines: list[Machine], target: str, location: str, wanted: Ending | None) -> Operation:
         """Delete machines. The operation ends when they are gone, which is when their Terminate events are over."""
-        operation = self._begin(
+        operation = self.begin(
             "delete", target, location, lambda _status: None, wanted, waits_for=[machine.handle for machine in machines]
         )
         for machine in machines:
@@ -785,7 +798,7 @@ class ComputeResources:
             else:
                 scale_set.provisioning_state = status
 
-        operation = self._begin(
+        operation = self.begin(
             "delete",
             scale_set.resource_id,
             scale_set.location,
