@@ -114,55 +114,50 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="print the JSON of the control API")
     status.set_defaults(run=_status)
 
-    fault = commands.add_parser("fault", parents=[remote], help="inject or remove a fault of the metadata service")
+    on_the_wire = argparse.ArgumentParser(add_help=False)
+    on_the_wire.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
+    on_the_wire.add_argument("--status", type=int, help="HTTP status of the answer (kind status)")
+    on_the_wire.add_argument("--body", help="body of the answer (kinds status, garbage)")
+    on_the_wire.add_argument(
+        "--header", action="append", dest="headers", metavar="NAME: VALUE", help="header of the answer (kind status)"
+    )
+    on_the_wire.add_argument("--seconds", type=float, help="real seconds of a silence or a slow answer")
+    on_the_wire.add_argument("--bytes-per-second", type=float, help="bytes per second of a slow answer")
+    on_the_wire.add_argument("--count", type=int, help="end after this many answers")
+    on_the_wire.add_argument(
+        "--applied", action="store_true", default=None, help="process the request, but lose the answer"
+    )
+    on_the_wire.add_argument("--for", type=float, help="end after this many real seconds")
+
+    fault = commands.add_parser(
+        "fault", parents=[remote, on_the_wire], help="inject or remove a fault of the metadata service"
+    )
     fault.add_argument("kind", choices=[*KINDS, "list", "remove", "clear"])
     fault.add_argument("fault_id", nargs="?", help="with remove: the id of the fault")
     fault.add_argument("--vm", default="*", help="only requests of this VM (default: all)")
     fault.add_argument("--path", action="append", dest="paths", help="only paths with this prefix; may be repeated")
-    fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
     fault.add_argument(
         "--api-version",
         action="append",
         dest="api_versions",
         help="only requests for this API version; may be repeated",
     )
-    fault.add_argument("--status", type=int, help="HTTP status of the answer (kind status)")
-    fault.add_argument("--body", help="body of the answer (kinds status, garbage)")
-    fault.add_argument(
-        "--header", action="append", dest="headers", metavar="NAME: VALUE", help="header of the answer (kind status)"
-    )
-    fault.add_argument("--seconds", type=float, help="real seconds of a silence or a slow answer")
-    fault.add_argument("--bytes-per-second", type=float, help="bytes per second of a slow answer")
-    fault.add_argument("--count", type=int, help="end after this many answers")
-    fault.add_argument("--applied", action="store_true", default=None, help="process the request, but lose the answer")
-    fault.add_argument("--for", type=float, help="end after this many real seconds")
     fault.set_defaults(run=_fault)
 
-    arm_fault = commands.add_parser("arm-fault", parents=[remote], help="inject or remove a fault of Resource Manager")
+    arm_fault = commands.add_parser(
+        "arm-fault", parents=[remote, on_the_wire], help="inject or remove a fault of Resource Manager"
+    )
     arm_fault.add_argument("kind", choices=[*ARM_KINDS, "list", "remove", "clear"])
     arm_fault.add_argument("fault_id", nargs="?", help="with remove: the id of the fault")
     arm_fault.add_argument(
         "--path", action="append", dest="paths", help="only paths that match this (* stands for anything)"
     )
-    arm_fault.add_argument("--method", action="append", dest="methods", choices=METHODS, help="may be repeated")
     arm_fault.add_argument("--error", choices=ERRORS, help="the error to answer with (kind error)")
     arm_fault.add_argument("--retry-after", type=int, help="seconds (kind error)")
     arm_fault.add_argument("--outcome", choices=OUTCOMES, help="how the operation ends (kind operation)")
     arm_fault.add_argument("--code", help="code of the error (kinds error, operation)")
     arm_fault.add_argument("--message", help="message of the error (kinds error, operation)")
     arm_fault.add_argument("--vm", action="append", dest="vms", help="the instance (kind stuck); may be repeated")
-    arm_fault.add_argument("--status", type=int, help="HTTP status of the answer (kind status)")
-    arm_fault.add_argument("--body", help="body of the answer (kinds status, garbage)")
-    arm_fault.add_argument(
-        "--header", action="append", dest="headers", metavar="NAME: VALUE", help="header of the answer (kind status)"
-    )
-    arm_fault.add_argument("--seconds", type=float, help="real seconds of a silence or a slow answer")
-    arm_fault.add_argument("--bytes-per-second", type=float, help="bytes per second of a slow answer")
-    arm_fault.add_argument("--count", type=int, help="end after this many requests")
-    arm_fault.add_argument(
-        "--applied", action="store_true", default=None, help="process the request, but lose the answer"
-    )
-    arm_fault.add_argument("--for", type=float, help="end after this many real seconds")
     arm_fault.set_defaults(run=_arm_fault)
 
     throwaway = commands.add_parser("certificate", help="make a self-signed certificate for arm.tls")
@@ -222,19 +217,8 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def _event(options: argparse.Namespace) -> int:
-    details = _given(
-        options,
-        "notice",
-        "impact",
-        "linger",
-        "approval_delay",
-        "duration",
-        "event_source",
-        "description",
-        "event_id",
-        "status",
-        "becomes",
-    )
+    names = "notice impact linger approval_delay duration event_source description event_id status becomes"
+    details = _given(options, *names.split())
     return _print(ControlClient(options.control).event(options.event_type, options.resources, **details))
 
 

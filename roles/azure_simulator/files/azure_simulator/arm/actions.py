@@ -10,15 +10,8 @@ from .errors import ArmError, invalid
 from .ownership import ResourceLookup
 from .power import DEALLOCATE, MAINTAIN, POWER_OFF, REDEPLOY, REIMAGE, RESTART, START, Power
 from .resources import ComputeResources, Machine, ScaleSet, enabled
-from .routing import ArmAnswer, ArmRequest, Handler, Links, Router
+from .routing import COMPUTE, INSTANCE, SET, VM, ArmAnswer, ArmRequest, Handler, Links, Router
 from .views import REPAIRS, instance_view, set_view
-
-PROVIDER = "Microsoft.Compute"
-
-_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute"
-_SET = f"{_GROUP}/virtualMachineScaleSets/{{set}}"
-_INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
-_VM = f"{_GROUP}/virtualMachines/{{vm}}"
 
 _ACTIONS = (RESTART, REDEPLOY, POWER_OFF, DEALLOCATE, START, REIMAGE, MAINTAIN)
 _SWITCHES = ("skipShutdown",)
@@ -38,13 +31,13 @@ class Actions:
         """Add the routes."""
         for action in _ACTIONS:
             query = _SWITCHES if action == POWER_OFF else ()
-            router.add("POST", f"{_VM}/{action}", PROVIDER, self._on_vm(action), query)
-            router.add("POST", f"{_INSTANCE}/{action}", PROVIDER, self._on_instance(action), query)
-            router.add("POST", f"{_SET}/{action}", PROVIDER, self._on_set(action), query)
-        router.add("GET", f"{_VM}/instanceView", PROVIDER, self.view_vm)
-        router.add("GET", f"{_INSTANCE}/instanceView", PROVIDER, self.view_instance)
-        router.add("GET", f"{_SET}/instanceView", PROVIDER, self.view_set)
-        router.add("POST", f"{_SET}/setOrchestrationServiceState", PROVIDER, self.set_service)
+            router.add("POST", f"{VM}/{action}", COMPUTE, self._on_vm(action), query)
+            router.add("POST", f"{INSTANCE}/{action}", COMPUTE, self._on_instance(action), query)
+            router.add("POST", f"{SET}/{action}", COMPUTE, self._on_set(action), query)
+        router.add("GET", f"{VM}/instanceView", COMPUTE, self.view_vm)
+        router.add("GET", f"{INSTANCE}/instanceView", COMPUTE, self.view_instance)
+        router.add("GET", f"{SET}/instanceView", COMPUTE, self.view_set)
+        router.add("POST", f"{SET}/setOrchestrationServiceState", COMPUTE, self.set_service)
 
     # -- views ------------------------------------------------------------------------------------------------
 

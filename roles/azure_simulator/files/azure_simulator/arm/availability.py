@@ -12,13 +12,9 @@ from .errors import ArmError, conflict
 from .ownership import ResourceLookup, is_listed
 from .policies import check_policy
 from .resources import AvailabilitySet, ComputeResources, merge, plain_location
-from .routing import ArmAnswer, ArmRequest, Pager, Router
+from .routing import COMPUTE, GROUP, SUBSCRIPTION, ArmAnswer, ArmRequest, Pager, Router
 
-PROVIDER = "Microsoft.Compute"
-
-_ALL = "/subscriptions/{subscription}/providers/Microsoft.Compute/availabilitySets"
-_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/availabilitySets"
-_ONE = f"{_GROUP}/{{name}}"
+_ONE = f"{GROUP}/availabilitySets/{{name}}"
 
 _KEPT = ("platformUpdateDomainCount", "platformFaultDomainCount")
 """The members of a set that cannot be changed."""
@@ -34,12 +30,12 @@ class AvailabilitySets:
 
     def routes(self, router: Router) -> None:
         """Add the routes."""
-        router.add("GET", _ALL, PROVIDER, self.list_all)
-        router.add("GET", _GROUP, PROVIDER, self.list_all)
-        router.add("GET", _ONE, PROVIDER, self.get)
-        router.add("PUT", _ONE, PROVIDER, self.put)
-        router.add("PATCH", _ONE, PROVIDER, self.patch)
-        router.add("DELETE", _ONE, PROVIDER, self.delete)
+        router.add("GET", f"{SUBSCRIPTION}/availabilitySets", COMPUTE, self.list_all)
+        router.add("GET", f"{GROUP}/availabilitySets", COMPUTE, self.list_all)
+        router.add("GET", _ONE, COMPUTE, self.get)
+        router.add("PUT", _ONE, COMPUTE, self.put)
+        router.add("PATCH", _ONE, COMPUTE, self.patch)
+        router.add("DELETE", _ONE, COMPUTE, self.delete)
 
     def list_all(self, request: ArmRequest) -> ArmAnswer:
         """All of a subscription, or of a resource group in it."""

@@ -19,18 +19,11 @@ from .operations import Operation
 from .ownership import ResourceLookup, is_listed
 from .policies import check_policy, check_switch
 from .resources import ComputeResources, Machine, ScaleSet, enabled, iso, merge, plain_location
-from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .routing import COMPUTE, GROUP, INSTANCE, SET, SUBSCRIPTION, VM, ArmAnswer, ArmRequest, Links, Pager, Router
 
-PROVIDER = "Microsoft.Compute"
+_LOCATION = f"{SUBSCRIPTION}/locations/{{location}}"
 
-_GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute"
-_ALL = "/subscriptions/{subscription}/providers/Microsoft.Compute"
-_LOCATION = f"{_ALL}/locations/{{location}}"
-_SET = f"{_GROUP}/virtualMachineScaleSets/{{set}}"
-_INSTANCE = f"{_SET}/virtualMachines/{{instance}}"
-_VM = f"{_GROUP}/virtualMachines/{{vm}}"
-
-_SUBSCRIPTION = re.compile(r"/subscriptions/([^/]+)/", re.IGNORECASE)
+_OF_SUBSCRIPTION = re.compile(r"/subscriptions/([^/]+)/", re.IGNORECASE)
 _MEMBERS_OF = re.compile(r"'virtualMachineScaleSet/id'\s+eq\s+(?P<quote>'?)(?P<id>/[^']*)(?P=quote)", re.IGNORECASE)
 _MEMBERS_OF_EXAMPLE = "'virtualMachineScaleSet/id' eq '{id of the scale set}'"
 """The one filter of VMs that Compute has."""
@@ -51,29 +44,29 @@ class Compute:
     def routes(self, router: Router) -> None:
         """Add the routes."""
         for method, template, handler, *query in (
-            ("GET", f"{_ALL}/virtualMachineScaleSets", self.list_sets),
-            ("GET", f"{_GROUP}/virtualMachineScaleSets", self.list_sets),
+            ("GET", f"{SUBSCRIPTION}/virtualMachineScaleSets", self.list_sets),
+            ("GET", f"{GROUP}/virtualMachineScaleSets", self.list_sets),
             ("GET", f"{_LOCATION}/virtualMachineScaleSets", self.list_sets),
-            ("GET", _SET, self.get_set),
-            ("PUT", _SET, self.put_set),
-            ("PATCH", _SET, self.patch_set),
-            ("DELETE", _SET, self.delete_set),
-            ("POST", f"{_SET}/manualupgrade", self.upgrade),
-            ("POST", f"{_SET}/delete", self.delete_instances),
-            ("GET", f"{_SET}/virtualMachines", self.list_instances, "$expand"),
-            ("GET", _INSTANCE, self.get_instance, "$expand"),
-            ("PUT", _INSTANCE, self.put_instance),
-            ("DELETE", _INSTANCE, self.delete_instance),
-            ("POST", f"{_INSTANCE}/simulateEviction", self.evict_instance),
-            ("GET", f"{_ALL}/virtualMachines", self.list_vms, "statusOnly", "$filter", "$expand"),
-            ("GET", f"{_GROUP}/virtualMachines", self.list_vms, "$filter", "$expand"),
+            ("GET", SET, self.get_set),
+            ("PUT", SET, self.put_set),
+            ("PATCH", SET, self.patch_set),
+            ("DELETE", SET, self.delete_set),
+            ("POST", f"{SET}/manualupgrade", self.upgrade),
+            ("POST", f"{SET}/delete", self.delete_instances),
+            ("GET", f"{SET}/virtualMachines", self.list_instances, "$expand"),
+            ("GET", INSTANCE, self.get_instance, "$expand"),
+            ("PUT", INSTANCE, self.put_instance),
+            ("DELETE", INSTANCE, self.delete_instance),
+            ("POST", f"{INSTANCE}/simulateEviction", self.evict_instance),
+            ("GET", f"{SUBSCRIPTION}/virtualMachines", self.list_vms, "statusOnly", "$filter", "$expand"),
+            ("GET", f"{GROUP}/virtualMachines", self.list_vms, "$filter", "$expand"),
             ("GET", f"{_LOCATION}/virtualMachines", self.list_vms),
-            ("GET", _VM, self.get_vm, "$expand"),
-            ("PATCH", _VM, self.patch_vm),
-            ("DELETE", _VM, self.delete_vm),
-            ("POST", f"{_VM}/simulateEviction", self.evict_vm),
+            ("GET", VM, self.get_vm, "$expand"),
+            ("PATCH", VM, self.patch_vm),
+            ("DELETE", VM, self.delete_vm),
+            ("POST", f"{VM}/simulateEviction", self.evict_vm),
         ):
-            router.add(method, template, PROVIDER, handler, query)
+            router.add(method, template, COMPUTE, handler, query)
 
     # -- scale sets ---------------------------------------------------------------------------------
 
@@ -140,7 +133,7 @@ class Compute:
     def _check_image(self, request: ArmRequest, properties: Mapping[str, Any]) -> None:
         """Refuse an image of another tenant, changed or not, as Azure's check of linked resources does."""
         image = str(_image_of(properties).get("id", ""))
-        match = _SUBSCRIPTION.match(image)
+        match = _OF_SUBSCRIPTION.match(image)
         if match is not None and match[1].lower() not in self._resources.subscriptions():
             raise linked_forbidden(
                 request.caller,

@@ -20,15 +20,13 @@ from .errors import ArmError, invalid
 from .lifecycle import SCHEDULING, WAITS, hooks_of, seconds_of
 from .ownership import ResourceLookup
 from .resources import ComputeResources, ScaleSet
-from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .routing import COMPUTE, SET, ArmAnswer, ArmRequest, Links, Pager, Router
 
-PROVIDER = "Microsoft.Compute"
 WAITING = "Waiting"
 APPROVED = "Approved"
 ANSWERS = {"Approve": APPROVED, "Reject": "Rejected"}
 
-_SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
-_EVENTS = f"{_SET}/lifecycleHookEvents"
+_EVENTS = f"{SET}/lifecycleHookEvents"
 
 
 @dataclass
@@ -82,9 +80,9 @@ class HookEvents:
 
     def routes(self, router: Router) -> None:
         """Make them known."""
-        router.add("GET", _EVENTS, PROVIDER, self.list_all)
-        router.add("GET", f"{_EVENTS}/{{event}}", PROVIDER, self.get)
-        router.add("PATCH", f"{_EVENTS}/{{event}}", PROVIDER, self.answer)
+        router.add("GET", _EVENTS, COMPUTE, self.list_all)
+        router.add("GET", f"{_EVENTS}/{{event}}", COMPUTE, self.get)
+        router.add("PATCH", f"{_EVENTS}/{{event}}", COMPUTE, self.answer)
 
     def ask(
         self, scale_set: ScaleSet, kind: str, targets: list[str], answered: Callable[[Mapping[str, str]], None]

@@ -10,19 +10,18 @@ import hashlib
 import json
 import uuid
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Callable
 
 from ..machines import VmConfig
 from ..world import DELETED, RUNNING, Change, World
 from .actions import refuse_flexible
-from .compute import PROVIDER as COMPUTE
 from .config import ArmConfig, PoolsConfig
 from .errors import ArmError, etag_mismatch, not_found, superseded
 from .operations import Operation, Operations
 from .outcomes import CANCELED
 from .ownership import ResourceLookup, is_listed
 from .resources import ComputeResources, Machine, ScaleSet, compute_id, network_id
-from .routing import ArmAnswer, ArmRequest, Links, Pager, Router
+from .routing import COMPUTE, INSTANCE, SET, ArmAnswer, ArmRequest, Links, Pager, Router
 
 PROVIDER = "Microsoft.Network"
 
@@ -33,8 +32,7 @@ GATEWAYS = "applicationGateways"
 _GROUP = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Network"
 _ALL = "/subscriptions/{subscription}/providers/Microsoft.Network"
 _POOL = f"{_GROUP}/loadBalancers/{{name}}/backendAddressPools"
-_SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
-_INSTANCE_NICS = f"{_SET}/virtualMachines/{{instance}}/networkInterfaces"
+_INSTANCE_NICS = f"{INSTANCE}/networkInterfaces"
 
 _ADMIN_STATES = ("None", "Up", "Down")
 _RULES = ("loadBalancingRules", "outboundRules", "inboundNatRules")
@@ -138,7 +136,7 @@ class Network:
         router.add("GET", f"{_POOL}/{{pool}}", PROVIDER, self.get_pool)
         router.add("PUT", f"{_POOL}/{{pool}}", PROVIDER, self.put_pool)
         router.add("POST", f"{_GROUP}/applicationGateways/{{name}}/backendhealth", PROVIDER, self.health)
-        router.add("GET", f"{_SET}/networkInterfaces", COMPUTE, self.list_set_nics)
+        router.add("GET", f"{SET}/networkInterfaces", COMPUTE, self.list_set_nics)
         for action, state in (("start", "Running"), ("stop", "Stopped")):
             power = functools.partial(self.power, state=state)
             router.add("POST", f"{_GROUP}/applicationGateways/{{name}}/{action}", PROVIDER, power)
@@ -251,19 +249,17 @@ class Network:
             if status == "Succeeded":
                 resource.settle()
 
-        operation = self._operations.begin(
-            "update",
-            resource.resource_id,
-            PROVIDER,
-            resource.location,
-            done,
-            self._config.operation_seconds,
-            wanted=request.wanted,
-        )
+        operation = self._begin("update", request, resource, done)
         before, resource.operation = resource.operation, operation
         if resource.kind == GATEWAYS and before is not None and not before.over:
             self._operations.end(before, CANCELED, superseded(before.operation_id, operation.operation_id))
         return operation
+
+    def _begin(self, kind: str, request: ArmRequest, resource: Resource, done: Callable[[str], None]) -> Operation:
+        seconds, wanted = self._config.operation_seconds, request.wanted
+        return self._operations.begin(
+            kind, resource.resource_id, PROVIDER, resource.location, done, seconds, wanted=wanted
+        )
 
     def _under_way(self, request: ArmRequest, resource: Resource, operation: Operation, shown: Document) -> ArmAnswer:
         headers = self._links.asynchronous(request, operation, resource.subscription)
@@ -464,15 +460,7 @@ class Network:
         def work_out(_status: str) -> None:
             operation.result = self._health(resource)
 
-        operation = self._operations.begin(
-            "backendHealth",
-            resource.resource_id,
-            PROVIDER,
-            resource.location,
-            work_out,
-            self._config.operation_seconds,
-            wanted=request.wanted,
-        )
+        operation = self._begin("backendHealth", request, resource, work_out)
         return ArmAnswer(202, None, self._links.located(request, operation, resource.subscription))
 
     def _health(self, resource: Resource) -> Document:

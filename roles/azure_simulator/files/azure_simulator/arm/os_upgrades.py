@@ -28,13 +28,11 @@ from .resources import (
     ScaleSet,
     enabled,
 )
-from .routing import ArmAnswer, ArmRequest, Links, Router
+from .routing import COMPUTE, SET, ArmAnswer, ArmRequest, Links, Router
 
-PROVIDER = "Microsoft.Compute"
 HEALTHY_WITHIN = 600.0
 """Simulated seconds that an instance has to become healthy once it has its new disk."""
 
-_SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
 _LOOK = 1.0  # simulated seconds between two looks at the health of a batch
 _IMAGE = ("publisher", "offer", "sku", "version")
 
@@ -54,7 +52,7 @@ class OsUpgrades:
 
     def routes(self, router: Router) -> None:
         """Make it known."""
-        router.add("POST", f"{_SET}/seekAutoOSUpgradeApproval", PROVIDER, self.seek)
+        router.add("POST", f"{SET}/seekAutoOSUpgradeApproval", COMPUTE, self.seek)
 
     def seek(self, request: ArmRequest) -> ArmAnswer:
         """Begin an automatic upgrade to an image at once, as Compute does of itself when there is a new one.

@@ -14,6 +14,14 @@ from .errors import ArmError
 from .operations import Operation
 from .outcomes import Ending
 
+COMPUTE = "Microsoft.Compute"
+# Paths of its resources.
+SUBSCRIPTION = f"/subscriptions/{{subscription}}/providers/{COMPUTE}"
+GROUP = f"/subscriptions/{{subscription}}/resourceGroups/{{group}}/providers/{COMPUTE}"
+SET = f"{GROUP}/virtualMachineScaleSets/{{set}}"
+INSTANCE = f"{SET}/virtualMachines/{{instance}}"
+VM = f"{GROUP}/virtualMachines/{{vm}}"
+
 
 @dataclass
 class ArmRequest:

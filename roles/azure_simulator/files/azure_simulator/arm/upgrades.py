@@ -9,11 +9,8 @@ from typing import Any
 from .errors import ArmError
 from .ownership import ResourceLookup
 from .resources import ComputeResources, Rolling, ScaleSet, iso
-from .routing import ArmAnswer, ArmRequest, Handler, Links, Pager, Router
+from .routing import COMPUTE, SET, ArmAnswer, ArmRequest, Handler, Links, Pager, Router
 
-PROVIDER = "Microsoft.Compute"
-
-_SET = "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Compute/virtualMachineScaleSets/{set}"
 _TYPE = "Microsoft.Compute/virtualMachineScaleSets/rollingUpgrades"
 
 
@@ -28,11 +25,11 @@ class Upgrades:
 
     def routes(self, router: Router) -> None:
         """Make them known."""
-        router.add("POST", f"{_SET}/osRollingUpgrade", PROVIDER, self._start(of_image=True))
-        router.add("POST", f"{_SET}/extensionRollingUpgrade", PROVIDER, self._start(of_image=False))
-        router.add("GET", f"{_SET}/rollingUpgrades/latest", PROVIDER, self.latest)
-        router.add("POST", f"{_SET}/rollingUpgrades/cancel", PROVIDER, self.cancel)
-        router.add("GET", f"{_SET}/osUpgradeHistory", PROVIDER, self.history)
+        router.add("POST", f"{SET}/osRollingUpgrade", COMPUTE, self._start(of_image=True))
+        router.add("POST", f"{SET}/extensionRollingUpgrade", COMPUTE, self._start(of_image=False))
+        router.add("GET", f"{SET}/rollingUpgrades/latest", COMPUTE, self.latest)
+        router.add("POST", f"{SET}/rollingUpgrades/cancel", COMPUTE, self.cancel)
+        router.add("GET", f"{SET}/osUpgradeHistory", COMPUTE, self.history)
 
     def _start(self, of_image: bool) -> Handler:
         def handle(request: ArmRequest) -> ArmAnswer:
