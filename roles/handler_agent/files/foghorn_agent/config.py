@@ -91,7 +91,8 @@ class Imds(NamedTuple):
     """How IMDS is asked. Times are in seconds."""
 
     endpoint: str = DEFAULT_ENDPOINT
-    api_version: str = GENERAL_API_VERSION
+    api_version: Optional[str] = None
+    """None: the newest that IMDS has."""
     vm_name: Optional[str] = None
     """None: ask IMDS."""
     poll_interval: float = 1.0

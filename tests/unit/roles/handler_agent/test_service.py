@@ -132,6 +132,29 @@ def test_given_a_reboot_when_it_goes_its_way_then_the_machine_does_too(begin: Be
     assert (table[0], table[-1]) == ("web_0  in rotation", "no events")
 
 
+ADVICE = "SpotRebalanceRecommendation"
+DRAINED_AT_ADVICE = {"policies": [{"match": {"event_types": [ADVICE]}, "drain": []}]}
+
+
+def test_given_a_policy_for_recommendations_when_azure_recommends_to_leave_then_the_machine_leaves_rotation(
+    begin: Begin, azure: Simulator
+) -> None:
+    agent = begin(DRAINED_AT_ADVICE)
+    azure.event(ADVICE, "web_0")
+    wait_for(lambda: agent.ask("/readyz") == 503, [agent])
+    assert [event["event_type"] for event in status(agent)["events"]] == [ADVICE]
+
+
+def test_given_a_metadata_service_without_the_newest_version_when_an_event_comes_then_it_is_handled(
+    begin: Begin, azure: Simulator
+) -> None:
+    azure.fault("status", status=404, api_versions=["2024-07-09"])
+    agent = begin()
+    azure.event("Reboot", "web_0", **LIFE)
+    wait_for(is_restored(agent), [agent])
+    assert [approval["vm"] for approval in event_of(azure)["approvals"]] == ["web_0"]
+
+
 def test_given_two_machines_when_one_is_hit_then_the_other_does_nothing(begin: Begin, azure: Simulator) -> None:
     one, other = begin(name="web_0"), begin(name="web_1")
     azure.event("Freeze", "web_1", **LIFE)
