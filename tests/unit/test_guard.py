@@ -196,7 +196,7 @@ def test_given_a_playbook_when_a_module_goes_outside_then_it_is_refused_and_noth
         pytest.param("assert True", "1 passed", id="nothing refused"),
     ],
 )
-def test_given_a_refusal_when_the_test_ends_well_all_the_same_then_it_is_failed(
+def test_given_a_refusal_when_the_test_ends_well_anyway_then_it_is_failed(
     body: str, ending: str, tmp_path: Path
 ) -> None:
     source = f"""\

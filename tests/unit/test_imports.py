@@ -80,7 +80,7 @@ def test_given_a_package_then_no_two_of_its_public_classes_have_one_name(package
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
-def test_given_two_modules_that_name_each_other_when_looked_at_then_both_imports_are_seen(tmp_path: Path) -> None:
+def test_given_two_modules_that_name_each_other_when_checked_then_both_imports_are_seen(tmp_path: Path) -> None:
     (tmp_path / "__init__.py").write_text("")
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "__init__.py").write_text("")

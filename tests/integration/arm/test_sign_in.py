@@ -138,7 +138,7 @@ def test_given_a_certificate_then_it_signs_in(
     assert result.get("auth_source_used") == "parameters", result
 
 
-def test_given_the_address_of_a_cloud_then_it_tells_where_to_sign_in(
+def test_given_the_address_of_a_cloud_then_it_shows_where_to_sign_in(
     controller: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = controller()

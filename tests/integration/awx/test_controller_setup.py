@@ -72,7 +72,7 @@ def site(controller: Controller) -> Site:
     return Site(controller)
 
 
-def test_given_a_bare_controller_when_it_is_checked_then_changes_are_foretold_and_none_is_made(site: Site) -> None:
+def test_given_a_bare_controller_when_it_is_checked_then_changes_are_predicted_and_none_is_made(site: Site) -> None:
     assert site.foreseen.status == 0, site.foreseen.output
     assert "changed: [localhost] => (item=Azure events: Drain machines)" in site.foreseen.output
     assert site.changed_by_a_check == []
@@ -123,7 +123,7 @@ def test_given_handle_maintenance_when_a_webhook_launches_it_then_the_event_arri
 
 
 @pytest.mark.parametrize(("name", "variable"), [("Drain", "drain_hosts"), ("Restore", "restore_hosts")])
-def test_given_one_for_chosen_machines_when_it_is_launched_without_any_then_it_is_refused(
+def test_given_a_template_for_chosen_machines_when_it_is_launched_without_machines_then_it_is_refused(
     site: Site, name: str, variable: str
 ) -> None:
     refused = site.launch(f"{name} machines", extra_vars={"azure_event": {}})
@@ -134,7 +134,7 @@ def test_given_one_for_chosen_machines_when_it_is_launched_without_any_then_it_i
     assert (site.job["extra_vars"][variable], site.job["limit"]) == ("web1", "web1")
 
 
-def test_given_the_templates_when_they_are_looked_at_then_each_has_what_its_jobs_need(site: Site) -> None:
+def test_given_the_templates_when_they_are_checked_then_each_has_what_its_jobs_need(site: Site) -> None:
     machines, azure = (site.awx.named("credentials", name)["id"] for name in ("Machines", "Azure"))
     found = {
         name: (
@@ -224,7 +224,7 @@ def test_given_a_file_when_it_is_written_then_it_has_what_the_modules_take_and_n
         assert set().union(*objects) <= taken, module
 
 
-def test_given_names_that_are_none_when_it_is_set_up_then_each_is_named_and_nothing_is_changed(
+def test_given_unknown_names_when_it_is_set_up_then_each_is_named_and_nothing_is_changed(
     controller: Controller,
 ) -> None:
     controller.awx.requests.clear()

@@ -276,7 +276,7 @@ def test_given_the_templates_when_they_are_counted_then_each_has_been_launched(s
     assert story.launched | {"terminate_notifications"} == set(TEMPLATES)
 
 
-def test_given_nobody_has_answered_what_must_be_possible_then_the_doctor_shows_its_table_and_succeeds(
+def test_given_a_survey_without_answers_then_the_doctor_shows_its_table_and_succeeds(
     story: Story,
 ) -> None:
     job = story.jobs["examined"]
@@ -285,7 +285,9 @@ def test_given_nobody_has_answered_what_must_be_possible_then_the_doctor_shows_i
     assert "note    Azure: sign-in: nothing could be asked: " in job.output
 
 
-def test_given_an_announced_event_when_it_is_planned_then_the_plan_is_told_and_nothing_is_touched(story: Story) -> None:
+def test_given_an_announced_event_when_it_is_planned_then_the_plan_is_shown_and_nothing_is_touched(
+    story: Story,
+) -> None:
     job = story.jobs["planned"]
 
     assert job.status == "successful", job.output
@@ -345,7 +347,7 @@ def test_given_an_announced_event_when_it_is_handled_then_the_next_job_can_repor
     assert "host0" in reported.output
 
 
-def test_given_an_event_that_holds_a_template_when_people_are_told_then_it_is_the_text_that_it_was(
+def test_given_an_event_that_holds_a_template_when_people_are_notified_then_it_is_the_text_that_it_was(
     story: Story,
 ) -> None:
     assert story.jobs["told"].status == "successful", story.jobs["told"].output

@@ -135,7 +135,7 @@ def test_given_the_page_when_an_event_is_announced_approved_and_withdrawn_by_cli
     assert browser.complaints() == []
 
 
-def test_given_hostile_text_when_shown_then_it_is_text_and_mistakes_are_told(
+def test_given_hostile_text_when_shown_then_it_is_text_and_mistakes_are_shown(
     azure: Simulator, browser: Browser, wait_for: WaitFor
 ) -> None:
     azure.event("Freeze", ["web_0"], description=HOSTILE)
@@ -178,7 +178,7 @@ def test_given_a_narrow_or_wide_window_when_the_page_is_shown_then_it_is_no_wide
     assert [words[words.index(vm, words.index("Machines")) + 1] for vm in ("web_0", "web_1")] == ["in rotation"] * 2
 
 
-def test_given_a_clock_that_stands_and_clients_that_count_when_shown_then_a_click_advances_it_and_the_loss_is_told(
+def test_given_a_clock_that_stands_and_clients_that_count_when_shown_then_a_click_advances_it_and_the_loss_is_shown(
     browser: Browser, wait_for: WaitFor
 ) -> None:
     with Simulator({"clock": {"manual": True}, "vms": [{"name": "db", "address": "127.0.0.53"}]}) as azure:

@@ -171,7 +171,7 @@ def test_given_a_connection_that_ends_after_an_answer_when_loaded_then_another_i
         (_speak_otherwise, "no HTTP"),
     ],
 )
-def test_given_a_server_that_fails_when_loaded_then_every_request_is_lost_and_told_why(
+def test_given_a_server_that_fails_when_loaded_then_every_request_is_lost_and_the_reason_is_reported(
     behaviour: Behaviour | None, reason: str, tmp_path: Path
 ) -> None:
     outcome = _load(behaviour, tmp_path / "log")

@@ -46,7 +46,7 @@ def test_given_no_marker_when_asked_then_it_is_ready_and_keeps_the_connection(
     assert _get(connection, "/") == (200, None)
 
 
-def test_given_the_marker_when_asked_then_the_probe_is_told_503_and_clients_are_served_and_sent_away(
+def test_given_the_marker_when_asked_then_the_probe_gets_503_and_clients_are_served_and_sent_away(
     server: Server,
     connection: http.client.HTTPConnection,
 ) -> None:

@@ -102,7 +102,9 @@ def fixture_unhandled(handled: Story) -> Story:
     )
 
 
-def test_given_a_handled_fleet_when_told_then_each_machine_shows_its_phases_and_nothing_is_lost(handled: Story) -> None:
+def test_given_a_handled_fleet_when_shown_then_each_machine_shows_its_phases_and_nothing_is_lost(
+    handled: Story,
+) -> None:
     assert timeline.tell(handled).splitlines() == [
         "s      0         10        20        30",
         "web_0  ███▒▒···RRRR···█████████████████████████",
@@ -119,7 +121,7 @@ def test_given_a_handled_fleet_when_told_then_each_machine_shows_its_phases_and_
     ]
 
 
-def test_given_an_unhandled_reboot_when_told_then_the_losses_stand_beside_what_caused_them(unhandled: Story) -> None:
+def test_given_an_unhandled_reboot_when_shown_then_the_losses_stand_beside_what_caused_them(unhandled: Story) -> None:
     assert timeline.tell(unhandled).splitlines() == [
         "s      0         10",
         "web_0  ████████RRRR···█████",
@@ -146,19 +148,19 @@ def test_given_a_long_story_when_charted_then_a_cell_is_several_seconds_and_no_i
     assert "T" in lines[2]
 
 
-def test_given_a_terminal_when_told_then_signs_are_coloured(unhandled: Story) -> None:
+def test_given_a_terminal_when_shown_then_signs_are_coloured(unhandled: Story) -> None:
     told = timeline.tell(unhandled, lambda text, colour: f"<{colour}>{text}</>")
     assert "<green>████████</><magenta>RRRR</>" in told
     assert "<red>13 lost</>" in told
 
 
-def test_given_a_loss_before_any_impact_when_told_then_no_event_is_blamed(unhandled: Story) -> None:
+def test_given_a_loss_before_any_impact_when_shown_then_no_event_is_blamed(unhandled: Story) -> None:
     told = timeline.tell(unhandled._replace(load=[_lost(3, "refused"), _second(4, sent=25, lost=1)]))
     assert "  Before any impact: 1 lost (1 refused)" in told
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0, "0:00"), (59.6, "1:00"), (900, "15:00"), (-61, "-1:01")])
-def test_given_a_span_when_told_then_it_is_minutes_and_seconds(seconds: float, told: str) -> None:
+def test_given_a_span_when_shown_then_it_is_minutes_and_seconds(seconds: float, told: str) -> None:
     assert timeline.minutes(seconds) == told
 
 

@@ -188,7 +188,7 @@ def test_given_every_backend_when_it_is_taken_out_and_restored_then_all_is_as_it
     assert haproxy.ask("get weight api/web_0") == "1 (initial 1)\n\n"
 
 
-def test_given_a_server_that_is_disabled_when_it_is_made_ready_and_restored_then_it_is_in_maintenance_again(
+def test_given_a_server_that_is_disabled_when_it_is_set_to_ready_and_restored_then_it_is_in_maintenance_again(
     haproxy: Haproxy, run: Run
 ) -> None:
     taken_in = run(server="spare", state="ready")
@@ -199,7 +199,7 @@ def test_given_a_server_that_is_disabled_when_it_is_made_ready_and_restored_then
     assert haproxy.admin_states()["api/spare"] == 5
 
 
-def test_given_a_server_that_tracks_a_drained_one_when_it_is_read_then_it_is_told_what_is_inherited(
+def test_given_a_server_that_tracks_a_drained_one_when_it_is_read_then_the_inherited_state_is_shown(
     run: Run,
 ) -> None:
     run(server="leader", state="drain")
@@ -220,7 +220,7 @@ def test_given_a_server_that_is_down_when_it_is_drained_then_nothing_is_waited_f
 
 
 @pytest.mark.usefixtures("agent")
-def test_given_an_agent_that_says_ready_when_a_server_is_drained_then_it_is_told_that_it_sets_it_back(
+def test_given_an_agent_that_says_ready_when_a_server_is_drained_then_a_warning_says_that_it_resets_the_state(
     haproxy: Haproxy, run: Run
 ) -> None:
     download = haproxy.download_from(haproxy.web[0], haproxy.api_port)
@@ -234,7 +234,7 @@ def test_given_an_agent_that_says_ready_when_a_server_is_drained_then_it_is_told
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_given_a_socket_of_level_operator_when_a_server_is_drained_then_it_fails_and_the_remedy_is_told(
+def test_given_a_socket_of_level_operator_when_a_server_is_drained_then_it_fails_and_the_error_has_the_remedy(
     haproxy: Haproxy, run: Run, dry_run: bool
 ) -> None:
     with pytest.raises(Refused, match=r"Permission denied.*`level admin`"):
@@ -243,12 +243,12 @@ def test_given_a_socket_of_level_operator_when_a_server_is_drained_then_it_fails
     assert haproxy.admin_states()["web/web_0"] == 0
 
 
-def test_given_an_unknown_server_when_it_is_drained_then_those_that_there_are_are_named(run: Run) -> None:
+def test_given_an_unknown_server_when_it_is_drained_then_the_existing_ones_are_named(run: Run) -> None:
     with pytest.raises(UnknownServer, match="It has web_1, web_0, follower, leader, nobody, spare"):
         run(server="web_2", state="drain")
 
 
-def test_given_the_masters_socket_by_mistake_when_it_is_asked_then_the_error_wonders_whether_it_is_the_right_one(
+def test_given_the_masters_socket_by_mistake_when_it_is_asked_then_the_error_asks_to_check_the_socket(
     haproxy: Haproxy, run: Run
 ) -> None:
     with pytest.raises(Unreachable, match="not a `stats socket` of HAProxy"):

@@ -133,7 +133,7 @@ def test_given_check_mode_when_a_server_is_removed_then_it_is_predicted_and_the_
     assert predicted["diff"]["after"]["web/web_0"] == {"state": "drain", "weight": 100}
 
 
-def test_given_a_prediction_when_it_is_carried_out_then_it_was_right(played: Played) -> None:
+def test_given_a_prediction_when_the_task_runs_then_the_prediction_was_right(played: Played) -> None:
     predicted, removed = played.results["predicted"], played.results["removed"]
 
     assert removed["commands"] == predicted["commands"]
@@ -145,14 +145,14 @@ def test_given_a_server_that_is_out_when_it_is_removed_again_then_nothing_change
     assert (played.results["removed again"]["changed"], played.results["removed again"]["commands"]) == (False, [])
 
 
-def test_given_what_was_found_when_it_is_restored_then_it_is_as_before_and_stays_so(played: Played) -> None:
+def test_given_a_record_when_it_is_restored_then_the_state_is_as_before_and_stays_so(played: Played) -> None:
     assert played.results["restore predicted"]["diff"]["after"] == played.results["predicted"]["diff"]["before"]
     assert played.results["restored"]["changed"] is True
     assert played.results["restored again"]["changed"] is False
     assert played.results["read"]["before"] == played.results["removed"]["before"]
 
 
-def test_given_mistakes_when_they_are_made_then_each_error_tells_the_remedy(played: Played) -> None:
+def test_given_a_mistake_when_the_module_runs_then_the_error_has_the_remedy(played: Played) -> None:
     assert "has no server 'wbe_0' in any backend. It has web_0" in played.results["unknown"]["msg"]
     assert "wait: only a server that is taken out loses its sessions" in played.results["misused"]["msg"]
 

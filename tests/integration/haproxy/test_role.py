@@ -172,14 +172,14 @@ def test_given_two_balancers_when_it_is_removed_then_it_is_out_of_every_backend_
         assert played.bits("removed", place) == [1, 1]
 
 
-def test_given_a_machine_that_is_out_when_it_is_removed_again_then_nothing_changes_nor_is_forgotten(
+def test_given_a_machine_that_is_out_when_it_is_removed_again_then_nothing_changes_and_the_record_stays(
     played: Played,
 ) -> None:
     assert "changed: [web_0" not in played.output["removed again"].partition("TASK [Look]")[0]
     assert played.bits("removed again", "web/web_0") == [1, 1]
 
 
-def test_given_what_was_found_when_it_is_restored_then_each_balancer_has_it_back_as_it_was(
+def test_given_a_record_when_it_is_restored_then_each_balancer_has_the_machine_as_before(
     played: Played, balancers: list[Haproxy]
 ) -> None:
     assert played.bits("restored", "web/web_0") == [0, 0]
@@ -191,7 +191,7 @@ def test_given_a_machine_that_is_back_when_it_is_restored_again_then_nothing_cha
     assert "changed: [web_0" not in played.output["restored again"].partition("TASK [Look]")[0]
 
 
-def test_given_sessions_when_time_runs_out_then_it_is_said_and_the_machine_stays_drained(played: Played) -> None:
+def test_given_sessions_when_time_runs_out_then_a_warning_says_so_and_the_machine_stays_drained(played: Played) -> None:
     assert "Time ran out, sessions remain: at the deadline of" in played.output["busy"]
     assert played.bits("busy", "web/web_1") == [8, 1]
 
@@ -202,7 +202,7 @@ def test_given_a_balancer_that_forgets_while_others_are_waited_for_when_it_is_re
     assert played.bits("busy", "web/web_0") == [1, 1]
 
 
-def test_given_a_machine_that_is_away_when_it_is_restored_then_its_balancers_have_it_back_all_the_same(
+def test_given_an_unreachable_machine_when_it_is_restored_then_its_balancers_restore_it_anyway(
     played: Played,
 ) -> None:
     assert "UNREACHABLE" in played.output["away"]
@@ -227,7 +227,7 @@ def test_given_a_balancer_that_cannot_be_reached_when_it_is_removed_then_it_leav
     assert played.bits("back again", "web/web_0") == [0, 0]
 
 
-def test_given_all_that_was_restored_when_it_is_looked_at_then_no_balancer_keeps_a_record(played: Played) -> None:
+def test_given_a_restored_machine_then_no_balancer_keeps_a_record(played: Played) -> None:
     # Of the machine that is away, its own list of balancers stays: it could not be reached.
     kept = [path for path in (played.directory / "state").rglob("*") if path.is_file()]
     assert kept == [played.directory / "state/web_1/haproxy.balancers"]

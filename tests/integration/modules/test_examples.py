@@ -247,15 +247,15 @@ def _each_as_sent_once(text: str) -> Iterator[dict[str, Any]]:
 
 
 class TestTheExamplesOfTheControlPlane:
-    def test_they_are_those_of_all_its_modules(self) -> None:
+    def test_all_modules_have_examples(self) -> None:
         runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
         assert sorted([*MODULES, "scheduled_event_acknowledge"]) == sorted(runtime["action_groups"]["arm"])
 
-    def test_they_all_run(self, run: Examples) -> None:
+    def test_all_examples_run(self, run: Examples) -> None:
         assert run.played.failed == []
         assert run.approved.failed == []
 
-    def test_those_of_the_scale_set_module_announce_and_no_longer_announce(self, run: Examples) -> None:
+    def test_the_examples_of_the_scale_set_module_enable_and_disable_the_notification(self, run: Examples) -> None:
         enabled = run.played["Announce deletions 10 minutes ahead, on all instances"]
         images = run.played["Announce upgrades of the OS image as well, for instances to come"]
         disabled = run.played["Delete without an announcement"]
@@ -264,7 +264,7 @@ class TestTheExamplesOfTheControlPlane:
         assert images["after"]["os_image_notification"]["enabled"] is True
         assert disabled["after"]["terminate_notification"]["enabled"] is False
 
-    def test_those_of_the_info_module_name_the_instances_that_would_not_be_told(self, run: Examples) -> None:
+    def test_the_examples_of_the_info_module_name_the_instances_without_notification(self, run: Examples) -> None:
         found = run.played["Read all scale sets of the subscription"]["scale_sets"]
         tagged = run.played["Read what those in production announce, but not their instances"]["scale_sets"]
         assert [(scale_set["name"], "instances" in scale_set) for scale_set in tagged] == [("web", False)]
@@ -273,34 +273,36 @@ class TestTheExamplesOfTheControlPlane:
         # Those of web still have the model with the announcement, which Azure does not show.
         assert untold == ["web_0", "web_1", "web_2", "workers_0", "workers_1", "workers_2", "workers_3"]
 
-    def test_that_of_the_vm_module_announces(self, run: Examples) -> None:
+    def test_the_example_of_the_vm_module_enables_the_notification(self, run: Examples) -> None:
         result = run.played["Announce the deletion of a VM 5 minutes ahead"]
         assert result["after"]["terminate_notification"] == {"enabled": True, "not_before_timeout": "PT5M"}
 
-    def test_those_of_the_policy_module_publish_and_approve(self, run: Examples) -> None:
+    def test_the_examples_of_the_policy_module_publish_and_approve(self, run: Examples) -> None:
         published = run.played["Publish the events of a scale set, so that the controller sees them"]
         restarted = run.played["Let restarts that users ask for happen at once"]
         assert (published["before"]["publish"], published["after"]["publish"]) == (False, True)
         assert restarted["after"]["approve_user_initiated_reboot"] is True
 
-    def test_those_of_the_balancers_module_take_out_and_put_back(self, run: Examples) -> None:
+    def test_the_examples_of_the_load_balancer_module_remove_and_restore(self, run: Examples) -> None:
         removed = run.played["Take a VM out of every pool that it is in"]
         restored = run.played["Restore it in exactly these"]
         assert (removed["changed"], restored["changed"]) == (True, True)
 
-    def test_those_of_the_gateways_module_take_out_and_put_back(self, run: Examples) -> None:
+    def test_the_examples_of_the_gateway_module_remove_and_restore(self, run: Examples) -> None:
         removed = run.played["Take it out of these pools of the gateway"]
         restored = run.played["Restore it in exactly these pools of the gateway"]
         assert (removed["changed"], restored["changed"]) == (True, True)
 
-    def test_those_of_the_info_modules_of_balancers_return_the_members_and_change_nothing(self, run: Examples) -> None:
+    def test_the_examples_of_the_balancer_info_modules_return_the_members_and_change_nothing(
+        self, run: Examples
+    ) -> None:
         front, gate = (run.played["Read in which pools of %s a VM is" % of] for of in ("load balancers", "gateways"))
         named = run.played["Read whether a pool has a machine by its name"]
         assert [member["pool"].rpartition("/")[2] for member in front["members"] + gate["members"]] == ["web", "web"]
         assert named["members"] == []
         assert not any(one["changed"] for one in (front, gate, named))
 
-    def test_those_of_the_modules_on_hosts_leave_them(self, run: Examples) -> None:
+    def test_the_examples_of_the_modules_on_hosts_leave_them(self, run: Examples) -> None:
         named = run.played["Name the machines whose maintenance may be begun now"]["msg"]
         maintained = run.played["Have a VM maintained now, if that is planned"]
         assert (named, maintained["reason"], maintained["changed"]) == (["database"], None, True)
@@ -308,7 +310,7 @@ class TestTheExamplesOfTheControlPlane:
         moved = run.played["Move an instance of a scale set to another host"]["id"]
         assert moved.endswith("/virtualMachineScaleSets/web/virtualMachines/1")
 
-    def test_those_of_the_repairs_and_protection_modules_keep_azure_away_and_let_it_come_back(
+    def test_the_examples_of_the_repairs_and_protection_modules_suspend_and_resume_what_azure_does(
         self, run: Examples
     ) -> None:
         suspended = run.played["Have Azure replace no instance while some are out of rotation"]
@@ -318,7 +320,7 @@ class TestTheExamplesOfTheControlPlane:
         unprotected = run.played["Treat it like the others again"]["instances"]
         assert [one["after"]["scale_set_actions"] for one in protected + unprotected] == [True, False]
 
-    def test_those_of_the_rolling_upgrade_modules_upgrade_and_show_it(self, run: Examples) -> None:
+    def test_the_examples_of_the_rolling_upgrade_modules_upgrade_and_show_it(self, run: Examples) -> None:
         upgraded = run.played["Bring the instances of a scale set to the latest image"]
         waited = run.played["Wait until the current rolling upgrade is over"]
         cancelled = run.played["Call an upgrade off"]
@@ -328,7 +330,7 @@ class TestTheExamplesOfTheControlPlane:
         assert read["upgrade"] == cancelled["upgrade"] == upgraded["upgrade"]
         assert [(one["started_by"], one["image"]["sku"]) for one in read["os_upgrade_history"]] == [("User", "server")]
 
-    def test_those_of_the_hooks_modules_have_azure_ask_and_no_more(self, run: Examples) -> None:
+    def test_the_examples_of_the_hooks_modules_add_and_remove_the_hooks(self, run: Examples) -> None:
         asked = run.played["Be asked before each batch, for an hour"]
         alone = run.played["Be asked before each batch, and of nothing else"]
         no_more = run.played["Be asked no more"]
@@ -339,7 +341,7 @@ class TestTheExamplesOfTheControlPlane:
         assert read["hooks"] == []
         assert "enableAutomaticOSUpgrade" in read["obstacles"][1]
 
-    def test_those_of_the_hook_event_modules_have_azure_wait_and_then_go_on(self, run: Examples) -> None:
+    def test_the_examples_of_the_hook_event_modules_delay_and_approve_the_upgrade(self, run: Examples) -> None:
         (asked,) = run.played["Read which instances Azure asks about"]["events"]
         delayed = run.played["Have Azure wait half an hour longer"]["event"]
         one = run.played["Let Azure upgrade one instance, which is drained"]["event"]
@@ -352,7 +354,7 @@ class TestTheExamplesOfTheControlPlane:
             ["Approved"] * 2,
         ]
 
-    def test_those_of_the_rights_module_show_the_commands_that_help(self, run: Examples) -> None:
+    def test_the_examples_of_the_rights_module_show_the_commands_that_help(self, run: Examples) -> None:
         assert run.played["Find out whether events of this subscription can be seen and approved"]["lacking"] == [
             "see_events",
             "approve",
@@ -361,21 +363,21 @@ class TestTheExamplesOfTheControlPlane:
         assert "--assignee 78315a30-673a-4a46-8e5c-ce59dbc6adf8 " in role
         assert {command.split(" --ids ")[0] for command in publish} <= {"az vm update", "az vmss update"}
 
-    def test_those_of_the_policy_info_module_name_what_publishes_nothing(self, run: Examples) -> None:
+    def test_the_examples_of_the_policy_info_module_name_what_publishes_nothing(self, run: Examples) -> None:
         told = run.played["Name what publishes no events, and follows nothing that could"]["msg"]
         assert told == ["database"]
 
-    def test_those_of_the_eviction_module_evict(self, run: Examples) -> None:
+    def test_the_examples_of_the_eviction_module_evict(self, run: Examples) -> None:
         assert {vm for vm, event in run.events.items() if event["event_type"] == "Preempt"} == {"worker-7", "workers_3"}
 
-    def test_those_of_the_acknowledge_module_approve(self, run: Examples) -> None:
+    def test_the_examples_of_the_acknowledge_module_approve(self, run: Examples) -> None:
         drained = run.approved["Approve what hits only these two VMs, once both are drained"]
         named = run.approved["Approve one event, whomever it hits, and wait until it has begun"]
         assert [event["resources"] for event in drained["approved"]] == [["web_0", "web_1"]]
         assert [event["event_id"] for event in named["approved"]] == [NAMED_EVENT]
         assert {run.events[vm]["status"] for vm in ("web_0", "web_2")} <= {"Started", "Completed"}
 
-    def test_those_of_the_page_show_what_is_announced(self, run: Examples) -> None:
+    def test_the_examples_of_the_page_show_what_is_announced(self, run: Examples) -> None:
         shown = run.approved["Show everything that is announced in the subscription"]["msg"]
         assert {event["event_type"] for event in shown} == {"Reboot"}
         assert run.approved["Publish the events of a scale set"]["changed"] is False

@@ -285,7 +285,7 @@ class TestWaiting:
 
 
 class TestWhatGoesWrong:
-    def test_trap_1_given_the_answer_to_an_approval_is_lost_then_it_is_sent_again(self, scene: Scene) -> None:
+    def test_trap_1_given_the_answer_to_an_approval_is_lost_then_the_request_is_repeated(self, scene: Scene) -> None:
         assert scene["lost"]["changed"] is True
         assert scene.record("lost")["started"]
         assert scene.posts("lost_0") == 2

@@ -302,12 +302,12 @@ class TestFilters:
     ) -> None:
         assert scene.listed(task) == listed
 
-    def test_given_a_name_then_it_says_who_this_vm_is_in_any_case(self, scene: Scene) -> None:
+    def test_given_a_vm_name_in_any_case_then_it_identifies_this_vm(self, scene: Scene) -> None:
         assert scene["name given"]["vm_name"] == "WEB_1"
         assert scene.listed("name given") == ["freeze"]
         assert scene["name given"]["events"][0]["this_vm_leads"] is True
 
-    def test_trap_8_given_a_part_of_a_name_then_it_names_nobody(self, scene: Scene) -> None:
+    def test_trap_8_given_a_part_of_a_name_then_it_matches_no_vm(self, scene: Scene) -> None:
         assert scene.listed("part of a name") == []
 
 
@@ -349,7 +349,7 @@ class TestConnections:
         assert "ConnectionRefusedError" in scene["no azure vm"]["last_outcome"]
 
     @pytest.mark.parametrize("task", ["garbage", "busy"])
-    def test_given_a_passing_problem_then_it_is_asked_again(self, scene: Scene, task: str) -> None:
+    def test_given_a_passing_problem_then_the_request_is_repeated(self, scene: Scene, task: str) -> None:
         assert (scene[task]["vm_name"], scene[task]["events"]) == (task, [])
 
     @pytest.mark.parametrize(
@@ -384,12 +384,12 @@ class TestErrors:
             ("misspelt type", "Freeze: did you mean Reboot?"),
         ],
     )
-    def test_given_an_option_that_cannot_be_meant_then_the_error_names_option_value_and_remedy(
+    def test_given_an_invalid_option_then_the_error_names_option_value_and_remedy(
         self, scene: Scene, task: str, message: str
     ) -> None:
         assert message in scene.error(task)
 
-    def test_given_a_type_that_azure_may_add_then_it_is_looked_for_with_a_warning(self, scene: Scene) -> None:
+    def test_given_a_type_that_azure_may_add_then_it_is_accepted_with_a_warning(self, scene: Scene) -> None:
         assert scene["unknown type"]["events"] == []
         assert "'Defragment' is not an event type that this version knows" in repr(scene["unknown type"]["warnings"])
 

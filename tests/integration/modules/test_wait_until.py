@@ -102,17 +102,19 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
     return Scene(played, looks, proof)
 
 
-def test_it_looks_until_it_is_so_and_returns_what_it_saw_then(scene: Scene) -> None:
+def test_it_polls_until_the_condition_is_true_and_returns_the_last_result(scene: Scene) -> None:
     assert scene["something"]["stdout_lines"][0] == "3"
     assert not scene["something"]["failed"]
     assert scene.looks.read_text(encoding="utf-8") == "look\n" * 3
 
 
-def test_what_is_set_for_all_tasks_with_the_module_holds_for_its_looks(scene: Scene) -> None:
+def test_module_defaults_apply_to_the_polls(scene: Scene) -> None:
     assert scene["something"]["stdout_lines"][1] == str(scene.proof.parent)
 
 
-def test_given_what_is_never_so_then_it_fails_and_says_what_was_not_and_what_was_seen(scene: Scene) -> None:
+def test_given_a_condition_that_never_becomes_true_then_it_fails_and_reports_condition_and_last_result(
+    scene: Scene,
+) -> None:
     never = scene["never"]
 
     assert never["failed"]
@@ -123,17 +125,17 @@ def test_given_what_is_never_so_then_it_fails_and_says_what_was_not_and_what_was
     assert "FAILED - RETRYING" not in scene.results.output
 
 
-def test_given_that_a_failure_is_waited_for_then_failed_when_says_so(scene: Scene) -> None:
+def test_given_a_wait_for_a_failure_then_failed_when_decides(scene: Scene) -> None:
     assert not scene["a failure"]["failed"]
     assert scene["a failure"]["rc"] == 3
 
 
-def test_given_a_look_that_takes_too_long_then_the_host_is_unreachable(scene: Scene) -> None:
+def test_given_a_poll_that_takes_too_long_then_the_host_is_unreachable(scene: Scene) -> None:
     assert scene["a long look"]["unreachable"]
     assert "ansible.builtin.command did not end within 0.5 s" in scene["a long look"]["msg"]
 
 
-def test_given_a_host_that_may_be_away_when_a_look_does_not_reach_it_then_it_is_looked_at_again(scene: Scene) -> None:
+def test_given_a_host_that_may_be_away_when_a_poll_does_not_reach_it_then_it_is_polled_again(scene: Scene) -> None:
     assert not scene["a machine that was away"]["failed"]
     assert scene["a machine that was away"]["rc"] == 0
     stays = scene["a machine that stays away"]
@@ -158,12 +160,12 @@ def test_given_no_such_module_then_it_fails_at_once_and_names_it(scene: Scene) -
 
 
 @pytest.mark.parametrize(("task", "shown"), [("no time", "nan"), ("less than no time", "-1.0"), ("forever", "inf")])
-def test_given_a_time_that_is_none_then_it_is_refused(scene: Scene, task: str, shown: str) -> None:
+def test_given_an_invalid_time_then_it_is_refused(scene: Scene, task: str, shown: str) -> None:
     assert scene[task]["failed"]
     assert scene[task]["msg"] == f"timeout is {shown}: it must be a number of seconds"
 
 
-def test_a_long_wait_is_told_of_and_short_ones_are_not(scene: Scene) -> None:
+def test_long_waits_are_reported_and_short_ones_are_not(scene: Scene) -> None:
     told = [line for line in scene.results.output.splitlines() if "s of at most" in line]
 
     assert len(told) == 1

@@ -115,7 +115,7 @@ def test_given_a_host_with_an_agent_when_handled_then_the_playbook_does_nothing_
     assert "left to the agent of host0" in mixed.run.output
 
 
-def test_given_a_host_without_an_agent_beside_those_that_have_one_when_handled_then_it_goes_through_as_ever(
+def test_given_a_host_without_an_agent_beside_those_that_have_one_when_handled_then_it_goes_through_as_before(
     mixed: _Mixed,
 ) -> None:
     assert mixed.approvals("playbook") == 1
@@ -132,7 +132,7 @@ def test_given_an_event_shared_by_both_kinds_then_nobody_approves_it_and_all_are
     assert mixed.host(2).is_serving()
 
 
-def test_given_an_agent_that_does_not_put_its_host_back_then_the_run_fails_naming_it(mixed: _Mixed) -> None:
+def test_given_an_agent_that_does_not_restore_its_host_then_the_run_fails_naming_it(mixed: _Mixed) -> None:
     assert mixed.status == 2
     assert "FAILED: Its agent has not restored it within 2 s" in mixed.run.report(mixed.host(4))
     assert "FAILED" not in "".join(mixed.run.report(mixed.host(number)) for number in range(4))
@@ -166,7 +166,7 @@ def test_given_an_agent_that_does_not_count_when_handled_then_the_playbook_does_
         assert host.is_back()
 
 
-def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_is_met_like_one_without(
+def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_is_handled_like_one_without(
     tmp_path: Path,
 ) -> None:
     with Fleet(tmp_path, 34, 2) as fleet:

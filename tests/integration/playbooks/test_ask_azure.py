@@ -66,7 +66,7 @@ def test_given_nothing_is_announced_then_no_host_is_asked_and_the_run_says_so(
         assert report(fleet) == {"hosts": {}}
 
 
-def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_that_is_not_hit_is_left_in_peace(
+def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_that_is_not_hit_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports = []
@@ -89,7 +89,7 @@ def test_given_the_same_world_then_both_ways_of_asking_end_alike_and_a_group_tha
     assert reports[0] == reports[1]
 
 
-def test_given_what_azure_still_lists_and_the_machine_does_not_then_it_is_over(
+def test_given_an_event_that_azure_still_lists_and_the_machine_does_not_then_it_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Time is moved by hand here.
@@ -117,7 +117,7 @@ def test_given_a_limit_then_its_hosts_are_asked_themselves_and_azure_is_not(
         assert not [entry for entry in fleet.azure.log() if entry.get("door") == "arm"]
 
 
-def test_given_hosts_of_which_silence_means_nothing_then_they_are_asked_and_counted(
+def test_given_hosts_whose_silence_proves_nothing_then_they_are_asked_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with world(tmp_path, monkeypatch) as fleet:
@@ -146,7 +146,7 @@ def test_given_a_sign_in_that_sees_no_events_then_silence_is_an_error(
         assert asked(fleet) == []
 
 
-def test_given_the_host_that_asks_azure_is_unreachable_then_the_run_says_so_and_asks_nobody(
+def test_given_the_host_that_asks_azure_is_unreachable_then_the_run_says_so_and_asks_no_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with world(tmp_path, monkeypatch, count=2) as fleet:
@@ -173,7 +173,7 @@ def test_given_the_host_that_asks_azure_is_unreachable_then_the_run_says_so_and_
         ({"handle_events_minimum_in_servise": 1}, "handle_events_minimum_in_servise"),
     ],
 )
-def test_given_what_cannot_be_meant_then_it_is_refused_before_any_host_is_asked(
+def test_given_an_invalid_value_then_it_is_refused_before_any_host_is_asked(
     variables: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with world(tmp_path, monkeypatch, count=2) as fleet:
@@ -184,7 +184,7 @@ def test_given_what_cannot_be_meant_then_it_is_refused_before_any_host_is_asked(
         assert asked(fleet) == []
 
 
-def test_given_a_run_that_was_killed_then_the_next_finds_whom_it_has_left_out_although_nothing_is_announced(
+def test_given_a_run_that_was_killed_then_the_next_finds_the_hosts_it_left_out_although_nothing_is_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with world(tmp_path, monkeypatch, count=2) as fleet:

@@ -155,7 +155,7 @@ def test_given_a_host_when_drained_and_restored_again_then_nothing_is_done_twice
     assert by_hand.restored_again.changes(host) == 0
 
 
-def test_given_an_established_connection_when_drained_then_time_runs_out_and_that_is_no_failure(
+def test_given_an_established_connection_when_drained_then_the_timeout_is_no_failure(
     by_hand: _ByHand,
 ) -> None:
     host = by_hand.host(3)
@@ -164,7 +164,7 @@ def test_given_an_established_connection_when_drained_then_time_runs_out_and_tha
     assert by_hand.out["host3"] == (True, False)
 
 
-def test_given_a_probe_endpoint_that_may_be_asked_when_restored_then_it_is_seen_to_succeed(by_hand: _ByHand) -> None:
+def test_given_a_probe_endpoint_when_restored_then_the_role_waits_until_it_succeeds(by_hand: _ByHand) -> None:
     asked = [host.name for host in by_hand.fleet.hosts if (host.directory / web_server.SEEN_READY).exists()]
 
     # Of the others, nobody has said where to ask.

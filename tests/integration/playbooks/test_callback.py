@@ -55,7 +55,7 @@ def on_a_terminal(command: list[str]) -> tuple[int, str]:
     return run.returncode, seen.decode().replace("\r\n", "\n")
 
 
-def test_given_any_play_when_shown_then_it_is_what_was_said_and_what_failed_once_and_no_tasks(tmp_path: Path) -> None:
+def test_given_any_play_when_shown_then_it_prints_messages_and_each_failure_once_and_no_tasks(tmp_path: Path) -> None:
     playbook = tmp_path / "play.yml"
     playbook.write_text(
         yaml.safe_dump(

@@ -48,7 +48,7 @@ def test_given_a_host_that_is_away_and_a_feature_that_is_missing_then_both_are_r
         assert "2 requirements are not met" in run.output
 
 
-def test_given_no_credential_then_it_says_what_could_not_be_asked_and_how_to_give_it(
+def test_given_no_credential_then_it_says_what_it_could_not_check_and_how_to_provide_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Fleet(tmp_path, 83, 1) as fleet:

@@ -193,7 +193,7 @@ def test_given_the_mere_name_of_a_unit_when_stopped_and_started_then_it_is_the_u
     assert played.units("start", "mere name") == "nginx"
 
 
-def test_given_a_stop_that_fails_and_must_not_when_stopped_then_those_after_it_are_left_running(
+def test_given_a_stop_that_must_not_fail_when_it_fails_then_later_services_keep_running(
     played: _Played,
 ) -> None:
     assert played.said("stop", "abort") == (
@@ -247,6 +247,6 @@ def test_given_a_start_that_succeeds_and_starts_nothing_when_started_then_it_is_
     assert "not running although their start succeeded: crashed" in played.said("start", "crashed")
 
 
-def test_given_a_key_that_there_is_not_when_stopped_then_it_is_named_and_nothing_is_stopped(played: _Played) -> None:
+def test_given_an_unknown_key_when_stopped_then_it_is_named_and_nothing_is_stopped(played: _Played) -> None:
     assert "graceful_shutdown_services[1]: has the unknown key 'stopp'" in played.said("stop", "misspelt")
     assert played.was_serving("stop", "misspelt")

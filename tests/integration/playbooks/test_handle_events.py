@@ -221,7 +221,7 @@ def test_given_a_freeze_when_handled_then_its_services_go_on(everything: _Everyt
     assert (everything.host(2).directory / "web_server.pid").read_text() == everything.pid_before
 
 
-def test_given_a_host_that_was_drained_by_hand_when_its_event_is_over_then_it_stays_out_and_it_is_said_why(
+def test_given_a_host_that_was_drained_by_hand_when_its_event_is_over_then_it_stays_out_and_the_reason_is_reported(
     everything: _Everything,
 ) -> None:
     assert everything.host(2).marker.exists()
@@ -248,7 +248,7 @@ def test_given_hosts_that_are_in_and_out_when_their_status_is_asked_then_it_says
     assert everything.told.changes(everything.host(0)) == 0
 
 
-def test_given_a_freeze_of_a_few_seconds_when_handled_then_it_is_left_alone(everything: _Everything) -> None:
+def test_given_a_freeze_of_a_few_seconds_when_handled_then_it_is_ignored(everything: _Everything) -> None:
     assert everything.approvals("short freeze") == 0
     assert "left alone, a freeze of 5 s is tolerated" in everything.run.output
     assert "host3" not in everything.run.output.split("PLAY [Take a batch")[1].split("PLAY [Report]")[0]
@@ -267,13 +267,13 @@ def test_given_a_service_that_does_not_stop_then_its_event_is_never_approved_and
     assert "TASK [" not in everything.run.output.split("TASK [Show the result of each host]")[1]
 
 
-def test_given_a_service_that_did_not_stop_when_its_event_is_over_then_the_host_is_put_back(
+def test_given_a_service_that_did_not_stop_when_its_event_is_over_then_the_host_is_restored(
     everything: _Everything,
 ) -> None:
     assert everything.host(4).is_back()
 
 
-def test_given_an_event_that_hits_a_vm_outside_the_play_then_it_is_never_approved_but_met(
+def test_given_an_event_that_hits_a_vm_outside_the_play_then_it_is_handled_but_never_approved(
     everything: _Everything,
 ) -> None:
     assert everything.approvals("with an outsider") == 0
@@ -282,7 +282,7 @@ def test_given_an_event_that_hits_a_vm_outside_the_play_then_it_is_never_approve
     assert "FAILED" not in everything.run.report(everything.host(5))
 
 
-def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_put_back(make_fleet: MakeFleet) -> None:
+def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_restored(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(2)
     host, left_out = fleet.hosts
     # By an earlier run.
@@ -360,7 +360,7 @@ def test_given_a_machine_that_a_cancelled_job_has_leased_then_no_job_ends_well_b
     assert host.is_back()
 
 
-def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_back(
+def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_restored(
     make_fleet: MakeFleet, tmp_path: Path
 ) -> None:
     fleet = make_fleet(3)
@@ -397,7 +397,7 @@ def test_given_events_that_are_withdrawn_when_followed_then_their_hosts_are_put_
     assert "withdrawn while it was drained: no service was stopped; restored" in run.report(spared)
 
 
-def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of_it_is_put_back_while_it_starts(
+def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of_it_is_restored_while_it_starts(
     make_fleet: MakeFleet,
 ) -> None:
     fleet = make_fleet(2)
@@ -424,7 +424,7 @@ def test_given_an_approval_whose_answer_is_lost_with_the_machine_then_no_host_of
     assert "FAILED" not in run.report(second)
 
 
-def test_given_a_host_that_is_unplugged_in_the_middle_then_the_other_goes_back_and_the_run_ends_and_blames_the_host(
+def test_given_a_host_that_is_unplugged_in_the_middle_then_the_other_is_restored_and_the_run_ends_and_blames_the_host(
     make_fleet: MakeFleet,
 ) -> None:
     fleet = make_fleet(2)
@@ -506,7 +506,7 @@ def test_given_hosts_that_are_out_when_the_next_would_break_the_minimum_then_tha
     assert "left in service: 1 of 3 hosts of drained are in service, and 1 must stay" in run.report(alone)
 
 
-def test_given_the_playbook_imported_twice_when_run_then_the_second_begins_anew(make_fleet: MakeFleet) -> None:
+def test_given_the_playbook_imported_twice_when_run_then_the_second_starts_again(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(2)
     freeze = fleet.event("Freeze", fleet.hosts[0], duration=-1)
     twice = fleet.path / "twice.yml"
@@ -589,7 +589,7 @@ def test_given_hosts_that_do_not_answer_when_run_then_nobody_waits_for_them_and_
     assert re.search(rf"^{silent.name} .* failed=1 ", run.output, re.MULTILINE)
 
 
-def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_both_are_made_ready_and_it_is_approved(
+def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_both_are_prepared_and_it_is_approved(
     make_fleet: MakeFleet,
 ) -> None:
     fleet = make_fleet(2)
@@ -619,7 +619,7 @@ def test_given_an_event_shared_with_a_host_that_is_slow_to_answer_when_run_then_
     assert "will be approved if the hosts that have not answered yet answer and are ready" in run.text
 
 
-def test_given_variables_that_cannot_be_when_run_then_all_are_named_before_any_host_is_asked(
+def test_given_invalid_variables_when_run_then_all_are_named_before_any_host_is_asked(
     make_fleet: MakeFleet,
 ) -> None:
     fleet = make_fleet(2)
@@ -673,7 +673,7 @@ def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is
     assert ("no task of this run is selected" in run.stdout) == (status == 2)
 
 
-def test_given_a_mere_check_of_the_syntax_then_it_is_no_error(tmp_path: Path) -> None:
+def test_given_a_syntax_check_then_it_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("localhost\n")
     subprocess.run(
         [

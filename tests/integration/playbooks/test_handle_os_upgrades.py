@@ -268,7 +268,7 @@ def test_given_no_room_or_another_answer_when_run_then_nobody_is_touched_and_azu
         assert "host1: left alone: handle_os_upgrades_answer is leave" in run.text
 
 
-def test_given_a_run_that_is_killed_while_azure_works_when_run_again_then_the_machine_is_put_back(
+def test_given_a_run_that_is_killed_while_azure_works_when_run_again_then_the_machine_is_restored(
     tmp_path: Path, at_azure: Any
 ) -> None:
     with UpgradedFleet(tmp_path, 61, 3, 34, SCHEDULING, BATCH) as fleet:

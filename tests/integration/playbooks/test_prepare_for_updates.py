@@ -52,7 +52,7 @@ def the_run(fleet: Fleet) -> Any:
     return run
 
 
-def test_given_updates_when_all_can_be_drained_then_they_are_out_for_them_until_restore_is_told_so(
+def test_given_updates_when_all_can_be_drained_then_they_stay_out_until_restore_is_run(
     fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
 ) -> None:
     status, run = prepare(handle_events_minimum_in_service=0)
@@ -67,7 +67,7 @@ def test_given_updates_when_all_can_be_drained_then_they_are_out_for_them_until_
     assert all(host.is_back() for host in fleet.hosts)
 
 
-def test_given_updates_when_one_cannot_be_drained_then_they_are_cancelled_and_all_are_put_back(
+def test_given_updates_when_one_cannot_be_drained_then_they_are_cancelled_and_all_are_restored(
     fleet: Fleet, prepare: Callable[..., tuple[int, Run]]
 ) -> None:
     fleet.hosts[1].breaks_at_stop = True

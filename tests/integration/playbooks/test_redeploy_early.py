@@ -119,7 +119,7 @@ def test_given_others_that_are_out_when_one_is_to_be_moved_then_it_stays_in_serv
     assert [run.changes(host) for host in fleet.hosts[:2]] == [0, 0]
 
 
-def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is_touched(fleet: Fleet) -> None:
+def test_given_azure_refuses_when_run_then_the_first_is_restored_and_no_other_is_touched(fleet: Fleet) -> None:
     fleet.azure.arm_fault("error", error="locked", methods=["POST"])
 
     status, run = move(fleet, count=2, redeploy_early_when="always")
@@ -133,7 +133,7 @@ def test_given_azure_refuses_when_run_then_the_first_is_put_back_and_no_other_is
     assert run.changes(fleet.hosts[1]) == 0
 
 
-def test_given_no_word_of_what_azure_has_accepted_when_run_then_the_machine_stays_out(fleet: Fleet) -> None:
+def test_given_no_result_of_an_accepted_request_when_run_then_the_machine_stays_out(fleet: Fleet) -> None:
     fleet.azure.arm_fault("error", error="forbidden", methods=["GET"], paths=["*/operations/*"])
     host = fleet.hosts[0]
 
@@ -146,7 +146,7 @@ def test_given_no_word_of_what_azure_has_accepted_when_run_then_the_machine_stay
     assert list(claims.read(str(host.state)).claims) == ["by_hand"]
 
 
-def test_given_a_machine_that_says_it_is_another_when_run_then_neither_is_moved(fleet: Fleet) -> None:
+def test_given_a_machine_that_claims_to_be_another_when_run_then_neither_is_moved(fleet: Fleet) -> None:
     liar, other, _last = fleet.hosts
     del liar.variables["id"]
     liar.variables |= {"ansible_host": liar.address, "redeploy_early_endpoint": fleet.azure.imds[other.vm.lower()]}

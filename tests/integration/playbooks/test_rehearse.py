@@ -118,7 +118,7 @@ def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet:
         (ALL, {"rehearse_hit": ["host0", "web9"]}, "rehearse_hit: web9 is not one of rehearse_hosts"),
     ],
 )
-def test_given_what_makes_no_sense_when_rehearsed_then_it_is_named_before_anything_is_touched(
+def test_given_invalid_input_when_rehearsed_then_it_is_named_before_anything_is_touched(
     fleet: Fleet, arguments: tuple[str, ...], variables: dict[str, Any], message: str
 ) -> None:
     status, run, report = rehearse(fleet, *arguments, **{"rehearse_event_type": "Reboot", **variables})

@@ -15,7 +15,7 @@ DEEPEST = 9  # ansible-playbook dies at 246
 ORDERS = 100
 
 
-def test_given_a_hundred_orders_when_carried_out_then_only_their_doublings_are_included_in_each_other(
+def test_given_a_hundred_orders_when_carried_out_then_includes_nest_only_logarithmically(
     tmp_path: Path,
 ) -> None:
     for name in ("rounds.yml", "next_round.yml", "nothing.yml"):

@@ -78,7 +78,7 @@ def test_given_no_root_when_install_agent_is_checked_as_pasted_then_the_agent_it
     assert set(re.findall(r"ok: \[(host-\d+)\]", told.split("TASK [")[0])) == {"host-31", "host-32", "host-33"}
 
 
-def test_given_a_slip_of_the_pen_when_install_agent_is_checked_then_it_is_named(
+def test_given_a_misspelt_word_when_install_agent_is_checked_then_it_is_named(
     simulator: Simulator, tmp_path: Path
 ) -> None:
     policies = [{"drain": [{"pauze": 12}]}]

@@ -421,7 +421,7 @@ def test_given_events_that_are_hours_away_when_their_rulebook_is_read_then_it_ru
 
 
 @pytest.mark.parametrize("path", sorted(RULEBOOKS.glob("redeploy_early*.yml")), ids=lambda path: path.stem)
-def test_given_what_is_for_the_night_when_its_rulebook_is_read_then_it_is_told_and_begun_then_only_and_one_at_a_time(
+def test_given_a_job_for_the_night_when_its_rulebook_is_read_then_it_begins_only_then_and_one_at_a_time(
     path: Path,
 ) -> None:
     (ruleset,) = yaml.safe_load(path.read_text(encoding="utf-8"))

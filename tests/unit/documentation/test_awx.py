@@ -34,7 +34,7 @@ def test_given_the_table_when_it_is_compared_then_it_says_of_each_template_what_
     }
 
 
-def test_given_the_variables_when_they_are_compared_then_the_page_names_those_that_there_are() -> None:
+def test_given_the_variables_when_they_are_compared_then_the_page_names_the_existing_ones() -> None:
     assert set(VARIABLES) == set(load("controller_setup.yml")["__controller_setup_arguments"])
 
 

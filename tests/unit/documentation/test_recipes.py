@@ -24,7 +24,7 @@ from foghorn_agent.config import parse_config  # noqa: E402
 
 
 @pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.md")))
-def test_given_a_recipe_when_the_agent_reads_its_policies_then_they_are_good_and_mean_no_mischief(recipe: str) -> None:
+def test_given_a_recipe_when_the_agent_reads_its_policies_then_they_are_valid_and_harmless(recipe: str) -> None:
     config = parse_config({"policies": role_of(recipe)["handler_agent_policies"]})
     assert advice_on_policies(config) == []
 
@@ -151,7 +151,7 @@ def test_given_a_node_when_it_is_drained_and_restored_then_its_pods_are_evicted_
     assert (cluster.node["unschedulable"], cluster.node["annotations"]) == (False, {})
 
 
-def test_given_a_node_that_somebody_cordoned_when_it_is_drained_and_restored_then_it_stays_cordoned(
+def test_given_a_node_that_was_cordoned_before_when_it_is_drained_and_restored_then_it_stays_cordoned(
     cluster: Cluster,
 ) -> None:
     cluster.set(node=dict(cluster.node, unschedulable=True))
@@ -349,7 +349,7 @@ def test_given_little_time_when_stopped_then_three_in_turn_can_end_within_it(pro
     assert project.calls("stop") == [["--timeout", "6", "db", "queue", "web"]]
 
 
-def test_given_nothing_that_runs_when_stopped_then_docker_is_not_told_to_stop_everything(project: Project) -> None:
+def test_given_nothing_that_runs_when_stopped_then_docker_is_not_reported_to_stop_everything(project: Project) -> None:
     project.set(services={"cron": "exited", "mail": "paused"})
     stopped = project.run("shutdown")
     assert stopped.returncode == 0
@@ -360,7 +360,7 @@ def test_given_nothing_that_runs_when_stopped_then_docker_is_not_told_to_stop_ev
 
 
 @pytest.mark.parametrize("command", ["ps", "stop"])
-def test_given_an_engine_that_does_not_answer_when_stopped_then_it_fails_and_a_second_run_makes_up_for_it(
+def test_given_an_engine_that_does_not_answer_when_stopped_then_it_fails_and_a_second_run_stops_the_rest(
     project: Project, command: str
 ) -> None:
     project.set(failing=[command])
@@ -745,7 +745,7 @@ def test_given_a_drain_that_fails_when_its_policy_is_read_then_the_node_does_not
     assert policy["on_failure"] == "stop"
 
 
-def test_given_a_pacemaker_that_was_stopped_before_when_drained_then_there_is_nothing_to_do(
+def test_given_a_stopped_pacemaker_when_drained_then_there_is_nothing_to_do(
     pacemaker: Pacemaker,
 ) -> None:
     pacemaker.set(active=False)

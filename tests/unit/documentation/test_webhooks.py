@@ -82,6 +82,6 @@ def test_given_the_webhook_for_awx_when_sent_then_a_job_is_launched_once_with_th
 
 
 @pytest.mark.parametrize("word", TOLD)
-def test_given_what_webhooks_are_told_when_the_page_is_read_then_it_is_there(word: str) -> None:
+def test_given_what_webhooks_receive_when_the_page_is_read_then_it_is_there(word: str) -> None:
     rows: list[str] = [line for line in PAGE.splitlines() if line.startswith("| `stages`")]
     assert "`%s`" % word in rows[0]

@@ -28,7 +28,7 @@ def test_given_apt_sources_of_the_new_style_when_read_then_each_address_is_found
     assert list(trees.uris(lines)) == ["http://a.example/debian", "http://b.example/debian"]
 
 
-def test_given_a_mirror_of_ones_own_when_asked_then_apt_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_a_custom_mirror_when_asked_then_apt_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOGHORN_LAB_MIRROR", "http://mine.example/debian")
     assert trees.mirror() == "http://mine.example/debian"
 
@@ -41,14 +41,14 @@ def test_given_a_mirror_of_ones_own_when_asked_then_apt_does_not_matter(monkeypa
         ([{"name": "web", "suite": "potato"}], "web: suite potato: not one of bullseye, bookworm, trixie"),
     ],
 )
-def test_given_hosts_that_cannot_be_made_when_described_then_the_reason_is_told(
+def test_given_hosts_that_cannot_be_made_when_described_then_the_reason_is_reported(
     hosts: list[dict[str, str]], reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason):
         describe(hosts)
 
 
-def test_given_a_suite_that_has_not_been_made_when_described_then_the_remedy_is_told(
+def test_given_a_suite_that_has_not_been_made_when_described_then_the_error_has_the_remedy(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(trees, "KEPT_IN", tmp_path)
@@ -56,7 +56,7 @@ def test_given_a_suite_that_has_not_been_made_when_described_then_the_remedy_is_
         describe([{"name": "web"}])
 
 
-def test_given_no_lab_when_it_is_told_something_then_one_line_says_how_to_get_one() -> None:
+def test_given_no_lab_when_a_command_needs_one_then_one_line_says_how_to_get_one() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.lab", "power-cut", "web"],
         cwd=ROOT, env={"LAB": "nobody-runs-this"}, capture_output=True, text=True, check=False, timeout=60,

@@ -145,7 +145,7 @@ def is_ours(decision: Decision) -> bool:
     )
 
 
-def test_there_are_decisions_to_look_at() -> None:
+def test_there_are_decisions_to_check() -> None:
     kinds = {decision.kind for decision in [*decisions(), *lookups()] if "{{" in decision.text}
 
     assert {"delegate_to", "include_tasks", "dest", "lookup"} <= kinds

@@ -32,7 +32,7 @@ def decided(name: str, **variables: Any) -> Any:
     return [rendered(text) for text in OWN[name]] if isinstance(OWN[name], list) else rendered(OWN[name])
 
 
-def test_given_no_variables_when_a_host_is_looked_at_then_it_is_where_the_role_leaves_its_traces() -> None:
+def test_given_no_variables_when_a_host_is_checked_then_it_is_where_the_role_leaves_its_traces() -> None:
     defaults = yaml.safe_load((ROOT / "roles" / "load_balancer_removal" / "defaults" / "main.yml").read_text())
     names = ("load_balancer_removal_methods", "load_balancer_removal_health_probe_file_state")
     there = {FOUND: {"present": [PROBE_FILE]}}
@@ -63,7 +63,7 @@ def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_
     assert decided("__handle_events_is_marked", **found, **variables) is expected
 
 
-def test_given_the_records_of_the_role_used_on_its_own_then_all_of_them_are_looked_for() -> None:
+def test_given_the_records_of_the_role_used_on_its_own_then_all_of_them_are_searched() -> None:
     kept = ["health_probe.json", "haproxy.balancers", "command.places", "azure_load_balancer.json"]
 
     assert decided("__handle_events_traces")[:-1] == [

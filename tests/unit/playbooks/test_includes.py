@@ -52,5 +52,5 @@ def test_given_an_include_that_is_repeated_then_it_is_by_numbers_that_are_equal_
     assert "label" not in task["loop_control"], where
 
 
-def test_there_are_includes_to_look_at() -> None:
+def test_there_are_includes_to_check() -> None:
     assert len(list(loops())) >= 9

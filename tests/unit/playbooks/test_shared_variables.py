@@ -23,6 +23,6 @@ def test_given_a_playbook_that_uses_them_then_it_reads_them_right_after_the_chec
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_given_any_play_then_ansible_does_not_parse_them_anew_for_each_task_of_each_host(name: str) -> None:
+def test_given_any_play_then_ansible_does_not_parse_them_again_for_each_task_of_each_host(name: str) -> None:
     for play in yaml.safe_load((PLAYBOOKS / name).read_text()):
         assert "vars/handle_events.yml" not in play.get("vars_files", [])

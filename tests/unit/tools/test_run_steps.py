@@ -61,7 +61,7 @@ def test_given_a_step_that_leaves_something_out_when_run_then_the_summary_says_s
     assert "NOT ALL WAS TESTED, 1 skipped" in summary
 
 
-def test_given_a_step_that_works_when_run_then_the_time_of_processors_on_it_is_told(steps: list[str]) -> None:
+def test_given_a_step_that_works_when_run_then_the_time_of_processors_on_it_is_reported(steps: list[str]) -> None:
     run = subprocess.run([*steps, "busy"], capture_output=True, text=True, timeout=60, check=True)
     _head, _middle, told = run.stdout.rpartition("processors ")
 

@@ -59,7 +59,7 @@ def test_given_the_source_when_a_rulebook_runs_it_then_its_events_come_and_it_en
     assert "description" not in event["azure_maintenance"]
 
 
-def test_given_arguments_that_cannot_be_meant_when_a_rulebook_runs_the_source_then_it_says_so() -> None:
+def test_given_invalid_arguments_when_a_rulebook_runs_the_source_then_it_says_so() -> None:
     main = runpy.run_path(str(SOURCE))["main"]
 
     with pytest.raises(ValueError, match=r"^source: 'x' is not one of agents, resource_graph, imds"):

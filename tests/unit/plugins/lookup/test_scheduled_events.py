@@ -165,7 +165,7 @@ class TestQueries:
         assert query(query=expression) == found
 
     @pytest.mark.parametrize("expression", ["[?", "", "[].{", "a b"])
-    def test_given_what_is_no_expression_then_the_error_shows_it_before_anything_is_asked(
+    def test_given_input_that_is_no_expression_then_the_error_shows_it_before_anything_is_asked(
         self, query: Query, expression: str
     ) -> None:
         with pytest.raises(AnsibleLookupError) as caught:
@@ -209,7 +209,7 @@ class TestErrors:
             ({"event_types": ["Reboot", "Rebot"]}, "event_types: 'Rebot' is not one of"),
         ],
     )
-    def test_given_an_option_that_cannot_be_meant_then_the_error_names_it(
+    def test_given_an_invalid_option_then_the_error_names_it(
         self, call: Query, options: dict[str, Any], message: str
     ) -> None:
         with pytest.raises(AnsibleLookupError, match=r"^scheduled_events: ") as caught:
@@ -221,7 +221,7 @@ class TestErrors:
         with pytest.raises(AnsibleLookupError, match=r"affects: 'this_vm' .*affecting"):
             query(affects="this_vm")
 
-    def test_given_a_name_that_is_none_then_nothing_is_asked(self, query: Query) -> None:
+    def test_given_an_invalid_name_then_nothing_is_asked(self, query: Query) -> None:
         with pytest.raises(AnsibleLookupError, match="scheduled_events: '' is not the name of a VM"):
             query("", script=())
 

@@ -51,7 +51,7 @@ def test_given_no_agent_then_nothing_is_returned(state: str) -> None:
     assert ask(Machine(127, "", state), COMMAND) == {}
 
 
-def test_given_nobody_to_ask_then_nothing_is_run() -> None:
+def test_given_no_command_for_the_status_then_nothing_is_run() -> None:
     machine = Machine(0, "{}")
 
     assert ask(machine, []) == {}

@@ -66,7 +66,7 @@ def test_given_a_claim_then_everybody_may_read_it_and_nobody_else_may_open_its_l
     assert modes == {"claims.json": 0o644, ".claims.lock": 0o600}
 
 
-def test_given_a_claim_for_events_when_it_is_said_again_then_it_is_kept_when_each_was_first_said(
+def test_given_a_claim_for_events_when_it_is_repeated_then_the_time_of_each_first_claim_stays(
     directory: Path,
 ) -> None:
     def say(event_ids: list[str] | None, seconds: float) -> None:
@@ -132,7 +132,7 @@ def test_given_a_lease_when_another_run_wants_one_then_it_learns_whose_it_is_and
     }
 
 
-def test_given_a_run_that_has_the_machine_out_then_somebody_else_may_count_on_that_until_it_is_put_back() -> None:
+def test_given_a_run_that_has_the_machine_out_then_somebody_else_may_count_on_that_until_it_is_restored() -> None:
     leased = claims.lease(State(), FIRST, 60, NOW)
     assert not claims.is_out(leased, "by_hand", NOW), "nobody has claimed it"
 
@@ -160,7 +160,7 @@ def test_given_a_lease_that_ended_or_whose_run_is_dead_when_another_run_wants_on
         claims.release(after, FIRST, "handle_events")
 
 
-def test_given_a_lease_that_another_run_has_given_up_since_when_renewed_then_it_is_lost_all_the_same() -> None:
+def test_given_a_lease_that_another_run_has_given_up_since_when_renewed_then_it_is_lost_anyway() -> None:
     with pytest.raises(Leased, match=r"It has ended since\. Run again"):
         claims.renew(State(), FIRST, 60, NOW)
 
@@ -204,7 +204,7 @@ def test_given_a_record_that_is_still_there_when_the_last_claim_is_given_up_then
     assert (directory / "services.json").exists()
 
 
-def test_given_somebody_elses_files_when_the_last_claim_is_given_up_then_they_stay(directory: Path) -> None:
+def test_given_another_users_files_when_the_last_claim_is_given_up_then_they_stay(directory: Path) -> None:
     directory.mkdir(parents=True)
     (directory / "precious").touch()
     keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
@@ -214,7 +214,7 @@ def test_given_somebody_elses_files_when_the_last_claim_is_given_up_then_they_st
     assert os.listdir(directory) == ["precious"]
 
 
-def test_given_a_claim_when_said_again_then_it_is_as_old_as_it_was() -> None:
+def test_given_a_claim_when_repeated_then_its_age_stays() -> None:
     first = claims.claim(State(), FIRST, ClaimRequest("handle_events", "Reboot A"), NOW)
 
     after = claims.claim(first, SECOND, ClaimRequest("handle_events", "Reboot B", approving=["B"]), NOW + 5)
@@ -226,7 +226,7 @@ def test_given_a_claim_when_said_again_then_it_is_as_old_as_it_was() -> None:
     assert claim["left_out_at"] is None
 
 
-def test_given_somebody_elses_text_when_claimed_then_it_is_one_short_harmless_line() -> None:
+def test_given_another_users_text_when_claimed_then_it_is_one_short_harmless_line() -> None:
     request = ClaimRequest("handle_events", "Reboot \x1b[31m\n" + "A" * 9999, approving=["\x07"] * 9999)
 
     claim = claims.claim(State(), FIRST, request, NOW).claims["handle_events"]
@@ -236,7 +236,7 @@ def test_given_somebody_elses_text_when_claimed_then_it_is_one_short_harmless_li
     assert claim["approving"] == ["\ufffd"] * 100
 
 
-def test_given_an_event_that_was_tried_in_vain_then_that_outlasts_the_claim_until_it_is_forgotten(
+def test_given_an_event_that_was_tried_without_success_then_that_outlasts_the_claim_until_it_is_forgotten(
     directory: Path,
 ) -> None:
     keep(directory, lambda state: claims.claim(claims.lease(state, FIRST, 9, NOW), FIRST, ClaimRequest("by_hand"), NOW))
@@ -309,7 +309,7 @@ def test_given_a_place_that_cannot_be_written_when_locked_then_it_is_named(tmp_p
         pass
 
 
-def test_given_paths_when_looked_for_then_those_that_are_there_are_named(tmp_path: Path) -> None:
+def test_given_paths_when_searched_then_those_that_are_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "there").touch()
     (tmp_path / "dangling").symlink_to("nowhere")
     names = ["there", "dangling", "missing", "there/below"]

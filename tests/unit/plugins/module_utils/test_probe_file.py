@@ -61,7 +61,7 @@ def test_given_a_file_whose_absence_takes_out_then_it_comes_back_as_it_was(tmp_p
     assert file.read_text() == "healthy"
 
 
-def test_given_a_machine_that_is_out_already_then_it_is_told_since_when_and_nothing_is_written_down(
+def test_given_a_machine_that_is_out_already_then_it_is_reported_since_when_and_nothing_is_written_down(
     tmp_path: Path, record: Record
 ) -> None:
     file = tmp_path / "out"
@@ -109,7 +109,7 @@ def test_given_a_prediction_then_nothing_is_changed(tmp_path: Path, record: Reco
         '{"means": "present", "file": "FILE"}\n' * 17,
     ],
 )
-def test_given_a_record_that_is_none_then_nothing_is_undone(text: str, tmp_path: Path, record: Record) -> None:
+def test_given_an_invalid_record_then_nothing_is_undone(text: str, tmp_path: Path, record: Record) -> None:
     file = tmp_path / "out"
     file.touch()
     os.makedirs(os.path.dirname(record.path))

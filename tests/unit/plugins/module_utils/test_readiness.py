@@ -43,7 +43,7 @@ def fixture_silent() -> Iterator[str]:
         yield "http://127.0.0.1:%d" % closed.getsockname()[1]
 
 
-def test_given_a_metadata_service_then_it_tells_who_the_vm_is_and_which_versions_answer(azure: Simulator) -> None:
+def test_given_a_metadata_service_then_it_shows_who_the_vm_is_and_which_versions_answer(azure: Simulator) -> None:
     findings, told = look_at_imds(connection(azure.imds["web_0"]))
     assert [finding.severity for finding in findings] == ["ok", "ok"]
     assert (told["name"], told["scale_set"]) == ("web_0", "web")
@@ -176,7 +176,7 @@ def test_given_a_vm_that_is_well_then_it_is_ready(azure: Simulator, monkeypatch:
     assert json.dumps(module.result)
 
 
-def test_given_a_proxy_then_its_variable_is_named_and_the_vm_is_ready_all_the_same(
+def test_given_a_proxy_then_its_variable_is_named_and_the_vm_is_ready_anyway(
     azure: Simulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://user:secret@proxy.example:3128")
@@ -204,7 +204,7 @@ def test_given_a_probe_that_does_not_answer_then_the_vm_is_not_ready(azure: Simu
         ({"probes": ["127.0.0.1/readyz"]}, "probes: '127.0.0.1/readyz' cannot be asked. Give http://HOST"),
     ],
 )
-def test_given_what_cannot_be_meant_then_the_error_names_option_value_and_remedy(
+def test_given_an_invalid_value_then_the_error_names_option_value_and_remedy(
     options: dict[str, Any], said: str
 ) -> None:
     module: Any = Module(**{"endpoint": "http://127.0.0.1", **options})

@@ -112,7 +112,7 @@ def test_given_services_when_stopped_then_one_after_the_other_by_its_command_or_
     assert done == Stretch((), tried=True)
 
 
-def test_given_failures_when_stopped_then_the_others_stop_all_the_same_and_each_is_named_with_its_reason() -> None:
+def test_given_failures_when_stopped_then_the_others_stop_anyway_and_each_is_named_with_its_reason() -> None:
     machine = Machine("app", "toy")
 
     done = stop(
@@ -128,7 +128,7 @@ def test_given_failures_when_stopped_then_the_others_stop_all_the_same_and_each_
     assert done.ignored == ("toy (exit status 7: no)",)
 
 
-def test_given_one_that_must_not_fail_when_it_does_then_those_after_it_are_left_running() -> None:
+def test_given_a_service_that_must_not_fail_when_it_fails_then_later_services_keep_running() -> None:
     machine = Machine("writer")
 
     done = stop([service("writer", on_failure="abort"), service("db")], FIRST, "", 300, machine.world)
@@ -148,7 +148,7 @@ def test_given_no_time_when_stopped_then_nothing_is_run_and_what_takes_long_leav
     assert done.failures == ("app (no time was left)",)
 
 
-def test_given_one_for_tasks_when_stopped_then_the_stretch_ends_there_and_the_next_goes_on_behind_it() -> None:
+def test_given_a_service_for_tasks_when_stopped_then_the_stretch_ends_there_and_the_next_continues_after_it() -> None:
     machine = Machine("web")
     services = [service("web"), service("db", stop_tasks="/x.yml", timeout=30), service("disk")]
 
@@ -161,7 +161,7 @@ def test_given_one_for_tasks_when_stopped_then_the_stretch_ends_there_and_the_ne
     assert machine.ran[1:] == ["90 stop disk"]
 
 
-def test_given_a_place_to_go_on_that_there_is_not_then_nothing_is_run_and_that_is_a_failure() -> None:
+def test_given_an_unknown_service_to_continue_from_then_nothing_is_run_and_it_fails() -> None:
     machine = Machine()
     lost = Stretch((), next="dbb")
 
@@ -183,7 +183,7 @@ def test_given_what_was_stopped_when_started_then_what_does_not_run_yet_and_fail
     assert done.failures == ("app (Start the service: exit status 7: no)",)
 
 
-def test_given_one_for_tasks_when_started_then_it_is_seen_healthy_once_they_have_run() -> None:
+def test_given_a_service_for_tasks_when_started_then_its_health_is_checked_after_they_have_run() -> None:
     machine = Machine("check")
     healthy = filled({"healthy": {"command": ["check"], "within": 3.0}})["healthy"]
     services = [service("db", start_tasks="/x.yml", healthy=healthy), service("web")]
@@ -198,7 +198,7 @@ def test_given_one_for_tasks_when_started_then_it_is_seen_healthy_once_they_have
     assert machine.ran == ["10 check"] * 4 + ["90 systemctl start -- web"]
 
 
-def test_given_an_address_that_answers_something_else_then_that_is_said_when_the_time_is_up() -> None:
+def test_given_an_address_that_answers_something_else_then_that_is_reported_when_the_time_is_up() -> None:
     machine = Machine()
     machine.status = 503
     healthy = filled({"healthy": {"url": "http://x", "within": 2.0}})["healthy"]
@@ -211,7 +211,7 @@ def test_given_an_address_that_answers_something_else_then_that_is_said_when_the
     assert unhealthy(healthy, machine.world) == ""
 
 
-def test_given_a_port_that_nobody_listens_on_then_that_is_said() -> None:
+def test_given_a_port_that_nobody_listens_on_then_that_is_reported() -> None:
     healthy = filled({"healthy": {"port": 1, "within": 1.0}})["healthy"]
 
     assert "Wait until the service accepts connections: the check did not succeed within 1 s" in unhealthy(

@@ -77,6 +77,6 @@ def test_given_a_record_of_two_removals_then_what_was_stopped_last_comes_first_a
 
 
 @pytest.mark.parametrize("text", ["no JSON", "5", "[5]", '[{"nam": "web"}]', '{"name": "web"}'])
-def test_given_a_record_that_is_none_then_that_is_said(text: str) -> None:
+def test_given_an_invalid_record_then_that_is_reported(text: str) -> None:
     with pytest.raises(ServiceStateError, match="it contains no lists of services: "):
         read_record(text)

@@ -97,7 +97,7 @@ def test_given_what_the_inventory_says_of_service_when_a_survey_is_read_then_it_
 
 
 @pytest.mark.parametrize("key", TEMPLATES)
-def test_given_a_template_when_its_playbook_is_looked_for_then_the_project_has_it(key: str) -> None:
+def test_given_a_template_then_its_playbook_exists_in_the_project(key: str) -> None:
     name = TEMPLATES[key].get("playbook", f"{key}.yml")
     plays = yaml.safe_load((ROOT / "extensions" / "awx" / "project" / name).read_text(encoding="utf-8"))
 
@@ -188,11 +188,11 @@ def test_given_few_templates_when_workflows_are_made_then_only_those_that_have_a
     assert len(all_of_them) == 1
 
 
-def test_given_two_groups_of_one_name_when_templates_are_made_then_the_name_is_told() -> None:
+def test_given_two_groups_of_one_name_when_templates_are_made_then_the_name_is_reported() -> None:
     with pytest.raises(SetupError, match=r"controller_setup_groups: two .* Handle maintenance \(web\)"):
         make_job_templates(TEMPLATES, SITE, [Group("web", "web"), Group("web", "more_web")])
 
 
-def test_given_a_misspelt_template_when_it_is_asked_for_then_the_right_one_is_told() -> None:
+def test_given_a_misspelt_template_when_it_is_asked_for_then_the_right_one_is_reported() -> None:
     with pytest.raises(SetupError, match="controller_setup_only: drian is not a job template: did you mean drain"):
         make_job_templates(TEMPLATES, SITE, only=["drian"])

@@ -153,7 +153,7 @@ def test_given_no_credential_then_nobody_is_asked(controller: Controller) -> Non
     assert controller.asked == []
 
 
-def test_given_a_job_that_asks_all_the_time_then_the_controller_hears_of_it_twice_a_minute(
+def test_given_a_job_that_asks_continuously_then_the_controller_is_asked_twice_a_minute(
     controller: Controller,
 ) -> None:
     later = controller.later()
@@ -166,7 +166,7 @@ def test_given_a_job_that_asks_all_the_time_then_the_controller_hears_of_it_twic
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 302])
-def test_given_a_controller_that_refuses_then_that_is_said_and_the_credential_goes_nowhere_else(
+def test_given_a_controller_that_refuses_then_that_is_reported_and_the_credential_goes_nowhere_else(
     controller: Controller, status: int
 ) -> None:
     controller.status = status
@@ -192,7 +192,7 @@ def test_given_a_controller_that_refuses_then_that_is_said_and_the_credential_go
         b" " * (4 * 1024 * 1024 + 1),
     ],
 )
-def test_given_an_answer_that_is_none_then_no_job_is_known_of(controller: Controller, body: bytes) -> None:
+def test_given_an_invalid_answer_then_no_job_is_known_of(controller: Controller, body: bytes) -> None:
     controller.body = body
 
     with pytest.raises(ValueError, match=r".+"):

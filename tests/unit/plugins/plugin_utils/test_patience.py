@@ -37,7 +37,7 @@ class Wait:
         )
 
 
-def test_given_what_is_so_already_then_it_looks_once_and_says_nothing() -> None:
+def test_given_a_condition_that_is_already_true_then_it_polls_once_and_says_nothing() -> None:
     wait = Wait(so_after=0)
 
     assert wait.run(timeout=60) == (1000, True)
@@ -45,35 +45,35 @@ def test_given_what_is_so_already_then_it_looks_once_and_says_nothing() -> None:
     assert wait.told == []
 
 
-def test_it_looks_at_intervals_until_it_is_so() -> None:
+def test_it_polls_at_intervals_until_the_condition_is_true() -> None:
     wait = Wait(so_after=5)
 
     assert wait.run(timeout=60, interval=2) == (1006, True)
     assert wait.looked_at == [0, 2, 4, 6]
 
 
-def test_it_looks_once_more_when_the_time_is_up_and_ends() -> None:
+def test_it_polls_once_more_when_the_time_is_up_and_ends() -> None:
     wait = Wait(so_after=99)
 
     assert wait.run(timeout=5, interval=2) == (1005, False)
     assert wait.looked_at == [0, 2, 4, 5]
 
 
-def test_given_no_time_then_it_looks_once() -> None:
+def test_given_no_time_then_it_polls_once() -> None:
     wait = Wait(so_after=99)
 
     assert wait.run(timeout=0) == (1000, False)
     assert wait.looked_at == [0]
 
 
-def test_what_a_look_takes_counts() -> None:
+def test_the_duration_of_a_poll_counts() -> None:
     wait = Wait(so_after=99, look_takes=4)
 
     assert wait.run(timeout=10)[1] is False
     assert wait.looked_at == [0, 5, 10]
 
 
-def test_a_short_wait_is_none_of_anybodys_business_and_a_long_one_is_told_of_now_and_then() -> None:
+def test_a_short_wait_is_not_reported_and_a_long_one_is_reported_now_and_then() -> None:
     short, long = Wait(so_after=9), Wait(so_after=99)
 
     short.run(timeout=600)

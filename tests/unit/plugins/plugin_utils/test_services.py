@@ -75,7 +75,7 @@ def test_given_what_was_read_when_it_is_read_again_then_it_is_the_same() -> None
         ([{"name": "a", "healthy": {"porrt": 1}}], "[0].healthy: has the unknown key 'porrt'"),
     ],
 )
-def test_given_what_cannot_be_meant_when_it_is_read_then_the_error_says_where_and_what_to_write(
+def test_given_an_invalid_value_when_it_is_read_then_the_error_says_where_and_what_to_write(
     entries: Any, message: str
 ) -> None:
     with pytest.raises(ServiceError) as error:
@@ -88,7 +88,7 @@ def units(*names: str) -> list[dict[str, Any]]:
     return read_services(list(names))
 
 
-def test_given_states_then_what_runs_is_told_in_the_order_of_the_services() -> None:
+def test_given_states_then_what_runs_is_reported_in_the_order_of_the_services() -> None:
     app, nginx, toy = units("app", "nginx", "toy")
 
     assert running([app, nginx, toy], {"nginx": "running", "app": "running", "toy": "stopped"}) == [app, nginx]

@@ -22,7 +22,7 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_given_progress_then_each_change_is_told_and_what_ctrl_c_does_once(tmp_path: Path) -> None:
+def test_given_progress_then_each_change_is_reported_and_what_ctrl_c_does_once(tmp_path: Path) -> None:
     told: list[str] = []
     with speaking(told.append, str(tmp_path), 0.01, 0.0, 3600.0) as path:
         write = _writer(path)
@@ -37,7 +37,7 @@ def test_given_progress_then_each_change_is_told_and_what_ctrl_c_does_once(tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_given_nothing_new_then_it_is_told_again_so_that_nobody_takes_it_for_dead(tmp_path: Path) -> None:
+def test_given_nothing_new_then_it_is_reported_again_so_that_nobody_takes_it_for_dead(tmp_path: Path) -> None:
     told: list[str] = []
     with speaking(told.append, str(tmp_path), 0.01, 0.0, 0.02):
         wait_until(lambda: len(told) >= 2)
@@ -45,7 +45,7 @@ def test_given_nothing_new_then_it_is_told_again_so_that_nobody_takes_it_for_dea
     assert told[1].startswith("the state of the instances is not known yet, after 0 s")
 
 
-def test_given_changes_in_quick_succession_then_not_all_of_them_are_told(tmp_path: Path) -> None:
+def test_given_changes_in_quick_succession_then_not_all_of_them_are_reported(tmp_path: Path) -> None:
     told: list[str] = []
     with speaking(told.append, str(tmp_path), 0.01, 3600.0, 3600.0) as path:
         write = _writer(path)
@@ -65,7 +65,7 @@ def test_given_a_module_that_fails_then_nothing_is_left_behind(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_given_a_file_that_is_not_there_then_none_is_made_and_the_work_goes_on(tmp_path: Path) -> None:
+def test_given_a_missing_file_then_none_is_made_and_the_work_goes_on(tmp_path: Path) -> None:
     _writer(str(tmp_path / "nosuch"))("1 of 10")
     _writer(None)("1 of 10")
     assert list(tmp_path.iterdir()) == []

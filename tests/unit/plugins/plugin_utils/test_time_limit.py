@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.time_limit import OutOfTimeError, at_most
 
 
-def test_given_a_look_without_an_end_then_it_is_ended_whatever_catches_exceptions_on_the_way() -> None:
+def test_given_a_poll_without_an_end_then_it_is_ended_whatever_catches_exceptions_on_the_way() -> None:
     def look() -> None:
         try:
             time.sleep(300)

@@ -158,7 +158,9 @@ def all_in(azure: Simulator) -> Callable[[], bool]:
     return lambda: all(rotation(azure).values())
 
 
-def test_given_healthy_members_when_flows_come_then_they_take_turns(front: Simulator, eventually: Eventually) -> None:
+def test_given_healthy_members_when_flows_come_then_they_are_served_in_turn(
+    front: Simulator, eventually: Eventually
+) -> None:
     eventually(all_in(front))
     assert sorted(get(front) for _turn in range(4)) == ["web_0", "web_0", "web_1", "web_1"]
     members = front.status()["load_balancers"]["front"]["members"]

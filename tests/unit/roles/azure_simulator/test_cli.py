@@ -86,7 +86,7 @@ def test_given_what_windows_lacks_is_hidden_when_served_then_it_answers_and_a_si
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_given_a_configuration_when_served_then_a_ready_line_tells_where_and_a_signal_ends_it_well(
+def test_given_a_configuration_when_served_then_a_ready_line_shows_where_and_a_signal_ends_it_well(
     config: Path, number: signal.Signals, ask: Callable[..., Any]
 ) -> None:
     process = run("serve", "--config", str(config))
@@ -120,7 +120,7 @@ def test_given_mistakes_when_served_or_checked_then_all_are_named_and_nothing_is
         assert streams.out == ""
 
 
-def test_given_a_right_configuration_when_checked_then_nothing_is_said(
+def test_given_a_right_configuration_when_checked_then_nothing_is_reported(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", "--check", "--config", str(config)]) == 0
@@ -192,7 +192,7 @@ def test_given_a_command_that_cannot_be_obeyed_when_given_then_it_fails_and_says
     assert error in capsys.readouterr().err
 
 
-def test_given_a_busy_fleet_when_status_is_read_by_a_person_then_it_tells_the_story(
+def test_given_a_busy_fleet_when_status_is_read_by_a_person_then_it_is_readable(
     simulate: Simulate, ask: Callable[..., Any], approve: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     azure = simulate(

@@ -93,7 +93,7 @@ def test_given_its_own_address_or_a_name_that_it_was_given_when_asked_then_it_an
     assert call(azure, "POST", "events", REBOOT, headers)[0] == 201
 
 
-def test_given_an_event_when_announced_then_its_record_tells_everything(simulate: Simulate) -> None:
+def test_given_an_event_when_announced_then_its_record_has_everything(simulate: Simulate) -> None:
     azure = simulate()
     record = azure.event(
         "Reboot",
@@ -172,7 +172,7 @@ def test_given_a_faster_clock_when_an_event_is_announced_then_its_record_is_in_w
         ('{"event_type": "Reboot", "resources": ["db"], "description": 7}', "description: 7 is not a text"),
     ],
 )
-def test_given_an_event_that_cannot_be_when_announced_then_the_answer_is_400_and_names_why(
+def test_given_an_invalid_event_when_announced_then_the_answer_is_400_and_names_why(
     simulate: Simulate, body: str, error: str
 ) -> None:
     azure = simulate()
@@ -209,7 +209,7 @@ def test_given_a_clock_that_runs_when_advanced_then_it_is_refused(simulate: Simu
 
 
 @pytest.mark.parametrize("body", ["{}", '{"seconds": -1}', '{"seconds": "1"}', '{"seconds": 1, "minutes": 1}'])
-def test_given_a_step_that_makes_no_sense_when_advanced_then_the_answer_is_400(simulate: Simulate, body: str) -> None:
+def test_given_an_invalid_step_when_advanced_then_the_answer_is_400(simulate: Simulate, body: str) -> None:
     assert call(simulate(), "POST", "advance", body)[0] == 400
 
 
@@ -222,9 +222,7 @@ def test_given_clients_that_count_when_they_report_then_the_status_has_their_las
 
 
 @pytest.mark.parametrize("body", ["{}", '{"sent": 1}', '{"sent": -1, "lost": 0}', '{"sent": 1, "lost": 0, "late": 1}'])
-def test_given_a_count_that_makes_no_sense_when_reported_then_it_is_refused_and_not_shown(
-    simulate: Simulate, body: str
-) -> None:
+def test_given_an_invalid_count_when_reported_then_it_is_refused_and_not_shown(simulate: Simulate, body: str) -> None:
     azure = simulate()
     assert call(azure, "POST", "load", body)[0] == 400
     assert azure.status()["load"] == {}
@@ -300,6 +298,6 @@ def test_given_nobody_who_listens_when_called_then_the_error_says_what_to_check(
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8700", "https://127.0.0.1", "http://"])
-def test_given_an_address_that_is_none_when_used_then_it_is_refused(url: str) -> None:
+def test_given_an_invalid_address_when_used_then_it_is_refused(url: str) -> None:
     with pytest.raises(ControlError, match="is not a control address"):
         ControlClient(url)

@@ -252,9 +252,7 @@ def test_given_requests_when_they_were_hit_then_the_log_says_by_what(simulate: S
         ({"vm": "*", "kind": "reset", "methods": ["BREW"]}, "methods[0]: 'BREW' is not one of"),
     ],
 )
-def test_given_a_fault_that_makes_no_sense_when_asked_for_then_it_is_refused(
-    fault: dict[str, Any], mistake: str
-) -> None:
+def test_given_an_invalid_fault_when_asked_for_then_it_is_refused(fault: dict[str, Any], mistake: str) -> None:
     with pytest.raises(Invalid) as error:
         parse_fault(fault, vms=("a",), read=read_fault)
     assert any(found.startswith(mistake) for found in error.value.mistakes), error.value.mistakes

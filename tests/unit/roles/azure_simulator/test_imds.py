@@ -86,9 +86,7 @@ def test_given_no_or_a_repeated_or_an_unknown_version_when_asked_then_the_newest
         "/latest/meta-data",
     ],
 )
-def test_given_a_path_that_is_not_there_when_asked_then_the_answer_is_404(
-    simulate: Simulate, ask: Ask, path: str
-) -> None:
+def test_given_a_missing_path_when_asked_then_the_answer_is_404(simulate: Simulate, ask: Ask, path: str) -> None:
     answer = ask(simulate().imds["web_0"], path)
     assert (answer.status, list(answer.json)) == (404, ["error"])
 

@@ -65,7 +65,7 @@ def test_given_a_balancers_address_in_use_when_started_then_what_listened_alread
             pass
 
 
-def test_given_a_free_port_that_is_not_free_everywhere_when_started_then_another_is_looked_for(
+def test_given_a_free_port_that_is_not_free_everywhere_when_started_then_another_is_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bind = server._bind

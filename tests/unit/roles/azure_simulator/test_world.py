@@ -258,7 +258,7 @@ def test_given_the_same_seed_when_events_are_announced_then_they_get_the_same_id
 # -- who is told ----------------------------------------------------------------------------
 
 
-def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_told_and_nobody_else(
+def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_notified_and_no_other(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()
@@ -267,7 +267,7 @@ def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_to
     assert told(world, "db") == []
 
 
-def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_its_group_is_told(
+def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_its_group_is_notified(
     make_world: MakeWorld,
 ) -> None:
     world = make_world(
@@ -282,7 +282,7 @@ def test_given_a_placement_group_inside_a_scale_set_when_a_vm_is_hit_then_only_i
     assert told(world, "set_2") == []
 
 
-def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_it_alone_is_told(make_world: MakeWorld) -> None:
+def test_given_a_zonal_scale_set_when_a_vm_is_hit_then_it_alone_is_notified(make_world: MakeWorld) -> None:
     world = make_world(**ZONES)
     event = announce(world, "Reboot", "z1_0")
     assert told(world, "z1_0") == [(event.event_id, "Scheduled")]
@@ -296,7 +296,7 @@ def test_given_a_zonal_scale_set_when_one_zone_is_polled_then_the_other_is_not_e
     assert world.vms["z2_0"].scope.state == "disabled"
 
 
-def test_given_equal_names_in_two_resource_groups_when_one_is_hit_then_the_other_is_not_told(
+def test_given_equal_names_in_two_resource_groups_when_one_is_hit_then_the_other_is_not_notified(
     make_world: MakeWorld,
 ) -> None:
     world = make_world(
@@ -331,7 +331,7 @@ def test_given_delays_when_first_asked_then_the_answer_and_later_the_events_take
     assert told(world, "web_0") == [(event.event_id, "Scheduled")]
 
 
-def test_given_a_day_without_a_request_when_it_is_over_then_the_scope_is_disabled_and_begins_anew(
+def test_given_a_day_without_a_request_when_it_is_over_then_the_scope_is_disabled_and_starts_again(
     make_world: MakeWorld, pass_time: PassTime
 ) -> None:
     world = make_world()

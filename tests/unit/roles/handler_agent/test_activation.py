@@ -69,8 +69,6 @@ def test_given_what_is_for_nobody_or_for_another_process_when_taken_then_there_i
 
 
 @pytest.mark.parametrize("count", ["", "some", "0", "-1"])
-def test_given_no_number_that_could_be_meant_when_taken_then_there_is_none(
-    count: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_given_no_valid_number_when_taken_then_there_is_none(count: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getpid", lambda: 42)
     assert inherited_sockets({"LISTEN_PID": "42", "LISTEN_FDS": count}) == []

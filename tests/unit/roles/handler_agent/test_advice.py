@@ -60,7 +60,7 @@ def test_given_policies_that_say_what_they_are_for_when_read_then_there_is_nothi
 
 
 @pytest.mark.parametrize("members", [MEMBERS, dict(SECRET, url="http://{name}:9797")])
-def test_given_members_when_nobody_else_can_ask_this_machine_then_it_is_said(members: Any) -> None:
+def test_given_members_when_nobody_else_can_ask_this_machine_then_it_is_reported(members: Any) -> None:
     said = "quorum: no other member can ask this machine, which listens on loopback only: set listen"
     assert policies(quorum=members) == [said]
     assert policies(quorum=members, listen=EVERYWHERE) == []
@@ -136,7 +136,7 @@ def test_given_hooks_that_cannot_be_executed_when_checked_then_they_are_named(tm
     assert advice_on_machine(none, []) == [idle]
 
 
-def test_given_hooks_of_a_stage_that_is_misspelt_then_it_is_said(tmp_path: Path) -> None:
+def test_given_hooks_of_a_stage_that_is_misspelt_then_it_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     for name in ("drain", "shutdwon", "check"):
         (tmp_path / name).mkdir()
@@ -150,7 +150,7 @@ def test_given_hooks_of_a_stage_that_is_misspelt_then_it_is_said(tmp_path: Path)
 # --- what no policy is for --------------------------------------------------------------------------
 
 
-def test_given_types_that_no_policy_is_for_and_no_hook_when_checked_then_it_is_said_that_nobody_approves(
+def test_given_types_that_no_policy_is_for_and_no_hook_when_checked_then_it_is_reported_that_nobody_approves(
     tmp_path: Path,
 ) -> None:
     own = [{"match": {"event_types": ["preempt", "Freeze", "Migrate"]}, "drain": []}]
@@ -159,7 +159,7 @@ def test_given_types_that_no_policy_is_for_and_no_hook_when_checked_then_it_is_s
     assert fate_of_uncovered(config) == ([], ["no policy covers Terminate, Redeploy, Reboot: " + fate])
 
 
-def test_given_no_policy_and_a_hook_when_checked_then_it_is_said_who_approves_what(tmp_path: Path) -> None:
+def test_given_no_policy_and_a_hook_when_checked_then_it_is_reported_who_approves_what(tmp_path: Path) -> None:
     # What may not be run is looked at by its step.
     (tmp_path / "drain").symlink_to("/nowhere")
     notes, warnings = fate_of_uncovered(parse_config({"hooks_directory": str(tmp_path)}))

@@ -24,7 +24,7 @@ def machine(lives: List[Life], *policies: Dict[str, Any], kill_at: Optional[int]
     return Rehearsal(lives, kill_at, 1.0, settings={"policies": list(policies)})
 
 
-def test_given_no_policy_that_names_it_when_an_eviction_is_likely_then_it_is_told_and_nothing_is_done() -> None:
+def test_given_no_policy_that_names_it_when_an_eviction_is_likely_then_it_is_reported_and_nothing_is_done() -> None:
     rehearsal = machine([advice()], POLICY)
     rehearsal.run_until(50.0)
     assert rehearsal.steps() == []
@@ -49,7 +49,7 @@ def test_given_a_policy_that_names_it_when_it_comes_then_it_drains_and_is_back_t
     assert rehearsal.approve_worker.jobs == []
 
 
-def test_given_a_time_of_ones_own_when_it_is_gone_then_the_machine_is_back_after_that() -> None:
+def test_given_a_custom_time_when_it_is_gone_then_the_machine_is_back_after_that() -> None:
     rehearsal = machine([advice()], dict(ADVISED, advice_holds_for=0))
     rehearsal.run_until(75.0)
     assert rehearsal.restored == 1
@@ -68,7 +68,7 @@ def test_given_a_drain_on_advice_when_the_eviction_comes_then_it_goes_on_from_th
     assert [record["kind"] for record in rehearsal.history if record["kind"] == "approving"] == ["approving"]
 
 
-def test_given_a_drain_on_advice_that_failed_when_the_eviction_comes_then_it_is_run_anew() -> None:
+def test_given_a_drain_on_advice_that_failed_when_the_eviction_comes_then_it_is_run_again() -> None:
     preempt = Life("Preempt", notice=60.0, announced_at=400.0, event_id="E-1", fate=DEALLOCATED)
     deregister, wait = ADVISED["drain"]
     rehearsal = machine([advice(900.0), preempt], dict(ADVISED, drain=[dict(deregister, timeout=5), wait]), OTHERS)

@@ -170,7 +170,7 @@ def test_given_an_agent_that_is_killed_anywhere_when_a_hook_or_none_prepares_the
 
 
 @pytest.mark.parametrize("event_type", ["Freeze", "Migrate"])
-def test_given_an_event_that_the_default_never_approves_when_there_is_no_hook_then_that_is_said(
+def test_given_an_event_that_the_default_never_approves_when_there_is_no_hook_then_that_is_reported(
     event_type: str,
 ) -> None:
     rehearsal = Rehearsal([Life(event_type, notice=400.0)], policy=EVICTIONS)
@@ -179,7 +179,7 @@ def test_given_an_event_that_the_default_never_approves_when_there_is_no_hook_th
     assert messages(rehearsal).count(NOTHING % event_type) == 1
 
 
-def test_given_many_events_without_a_plan_when_the_loop_turns_then_each_directory_is_looked_at_once() -> None:
+def test_given_many_events_without_a_plan_when_the_loop_runs_then_each_directory_is_checked_once() -> None:
     lives = [Life("Reboot", notice=900.0, event_id="E-%d" % number) for number in range(50)]
     rehearsal = Rehearsal(lives, policy=EVICTIONS)
     rehearsal.run_until(10.0)
@@ -195,7 +195,7 @@ def test_given_many_events_without_a_plan_when_the_loop_turns_then_each_director
     assert sorted(looked_at) == ["drain", "shutdown"]
 
 
-def test_given_a_policy_of_ones_own_without_steps_when_it_approves_then_it_means_it() -> None:
+def test_given_a_custom_policy_without_steps_when_it_approves_then_it_means_it() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=900.0)], policy={"approve": "when_ready"})
     rehearsal.tick_until(lambda: rehearsal.approvals)
     assert not status_of(rehearsal)["events"][0]["nothing_configured"]
@@ -213,7 +213,7 @@ def test_given_two_machines_of_which_one_has_nothing_configured_when_they_share_
 # --- the pace -------------------------------------------------------------------------------------
 
 
-def test_given_nothing_to_do_when_the_loop_turns_then_the_poll_goes_on_by_itself_and_the_loop_sleeps() -> None:
+def test_given_nothing_to_do_when_the_loop_runs_then_the_poll_goes_on_by_itself_and_the_loop_sleeps() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
     rehearsal.poll_worker.is_held = True
@@ -251,7 +251,7 @@ def test_given_something_that_goes_on_when_polled_then_the_loop_hears_each_answe
     assert rehearsal.poll_worker.jobs[-1] is None
 
 
-def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_loop_sleeps_all_the_same() -> None:
+def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_loop_sleeps_anyway() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
     assert rehearsal.agent is not None
@@ -263,7 +263,7 @@ def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_
     assert len(rehearsal.poll_worker.jobs) == polls + 1
 
 
-def test_given_a_step_under_way_when_the_loop_turns_then_it_looks_after_it_soon() -> None:
+def test_given_a_step_under_way_when_the_loop_runs_then_it_looks_after_it_soon() -> None:
     rehearsal = Rehearsal([Life("Reboot")])
     rehearsal.run_until(4.0)
     assert rehearsal.agent is not None
@@ -315,7 +315,7 @@ def test_given_an_imds_that_fails_for_a_while_when_logged_then_once_when_it_begi
     ]
 
 
-def test_given_an_event_that_was_accepted_when_repeating_it_is_refused_then_it_is_not_sent_at_every_turn(
+def test_given_an_event_that_was_accepted_when_repeating_it_is_refused_then_it_is_not_sent_in_every_iteration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=600.0)])
@@ -330,7 +330,7 @@ def test_given_an_event_that_was_accepted_when_repeating_it_is_refused_then_it_i
     assert min(later - at for at, later in zip(sent, sent[1:])) >= 2.0
 
 
-def test_given_approvals_that_get_lost_when_they_are_sent_again_then_ever_later_but_every_half_minute() -> None:
+def test_given_lost_approvals_when_they_are_repeated_then_at_increasing_intervals_up_to_half_a_minute() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.lost_answers = 1000
     rehearsal.run_until(300.0)
@@ -352,7 +352,7 @@ def test_given_an_approval_under_way_when_it_takes_long_then_no_other_is_sent() 
     assert len(rehearsal.approvals) == 1
 
 
-def test_given_an_event_that_was_over_when_it_is_listed_again_then_it_is_made_ready_anew() -> None:
+def test_given_an_event_that_was_over_when_it_is_listed_again_then_it_is_prepared_again() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.step_seconds["register"] = 60.0
     rehearsal.lost_answers = 1000
@@ -392,7 +392,7 @@ def test_given_many_events_of_ours_when_announced_at_once_then_all_are_handled()
     assert rehearsal.state.tracked == ()
 
 
-def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_turn_of_the_loop_stays_short() -> None:
+def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_iteration_of_the_loop_stays_short() -> None:
     lives = [Life("Freeze", notice=600.0, event_id="E-%d" % index) for index in range(10000)]
     rehearsal = Rehearsal(
         [*lives, Life("Preempt", announced_at=4.0, event_id="URGENT")], policy={"drain": [], "begin_before": 604800}
@@ -412,7 +412,7 @@ def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_turn
 # --- steps ------------------------------------------------------------------------------------------
 
 
-def test_given_a_machine_half_restored_when_another_event_comes_and_goes_then_the_restore_begins_anew() -> None:
+def test_given_a_half_restored_machine_when_another_event_comes_and_goes_then_the_restore_starts_again() -> None:
     longer = dict(POLICY, shutdown=[*POLICY["shutdown"], {"command": ["/bin/flush"], "name": "flush"}])
     rehearsal = Rehearsal(
         [Life("Freeze", linger=5.0), Life("Reboot", announced_at=30.0, withdrawn_after=10.0, event_id="E-2")],
@@ -427,7 +427,7 @@ def test_given_a_machine_half_restored_when_another_event_comes_and_goes_then_th
     assert rehearsal.restored == 1
 
 
-def test_given_a_restore_step_that_fails_when_time_passes_then_it_is_tried_again_ever_later_until_it_succeeds() -> None:
+def test_given_a_restore_step_that_fails_then_it_is_retried_at_increasing_intervals_until_it_succeeds() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=30.0, linger=5.0)])
     rehearsal.failing = {"register"}
     rehearsal.run_until(300.0)
@@ -493,7 +493,7 @@ def test_given_an_event_of_days_ahead_when_another_is_over_then_the_machine_is_r
 
 
 @pytest.mark.parametrize("seconds", [-3600.0, 3600.0])
-def test_given_a_clock_that_is_put_right_when_a_drain_is_put_off_then_it_begins_by_the_right_time(
+def test_given_a_clock_that_is_corrected_when_a_drain_is_put_off_then_it_begins_by_the_right_time(
     seconds: float,
 ) -> None:
     rehearsal = Rehearsal([Life("Redeploy", notice=500.0)], policy=dict(POLICY, approve="never"))
@@ -519,7 +519,7 @@ def test_given_a_step_that_fails_once_when_it_is_tried_again_then_the_event_is_a
     assert [record["kind"] for record in rehearsal.history].count("step_tried") == 1
 
 
-def test_given_a_step_that_goes_on_failing_when_it_is_tried_again_then_ever_later_within_its_time() -> None:
+def test_given_a_step_that_keeps_failing_then_it_is_retried_at_increasing_intervals_within_its_time() -> None:
     rehearsal = Rehearsal([Life("Preempt", notice=30.0)])
     rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 0.0)
     rehearsal.failing = {"deregister"}
@@ -532,7 +532,7 @@ def test_given_a_step_that_goes_on_failing_when_it_is_tried_again_then_ever_late
     assert rehearsal.approvals == []
 
 
-def test_given_a_step_that_waits_to_be_tried_again_when_an_eviction_comes_then_that_goes_ahead() -> None:
+def test_given_a_step_that_waits_to_be_tried_again_when_an_eviction_comes_then_that_goes_first() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0), Life("Preempt", announced_at=70.0, event_id="URGENT")])
     rehearsal.failing = {"deregister"}
     rehearsal.step_seconds["deregister"] = 0.0
@@ -575,7 +575,7 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
     assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
 
 
-def test_given_a_plan_that_goes_on_after_a_failure_when_a_step_fails_then_the_event_is_approved_all_the_same() -> None:
+def test_given_a_plan_that_goes_on_after_a_failure_when_a_step_fails_then_the_event_is_approved_anyway() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=dict(POLICY, on_failure="ignore"))
     rehearsal.failing = {"wait"}
     rehearsal.azure.machines = {}
@@ -626,7 +626,7 @@ def test_given_a_started_event_when_time_passes_then_the_half_minute_does_not_be
 
 
 @pytest.mark.parametrize("seconds", [-3600.0, 3600.0])
-def test_given_a_clock_that_is_put_right_when_further_steps_begin_then_the_deadline_is_the_right_one(
+def test_given_a_clock_that_is_corrected_when_further_steps_begin_then_the_deadline_is_the_right_one(
     seconds: float,
 ) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
@@ -640,7 +640,7 @@ def test_given_a_clock_that_is_put_right_when_further_steps_begin_then_the_deadl
     assert begun["stop"] == 53.0
 
 
-def test_given_steps_that_take_no_time_when_an_event_is_seen_then_all_of_them_run_in_that_turn() -> None:
+def test_given_steps_that_take_no_time_when_an_event_is_seen_then_all_of_them_run_in_that_iteration() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.step_seconds = dict.fromkeys(rehearsal.step_seconds, 0.0)
     rehearsal.run_until(3.0)
@@ -688,7 +688,7 @@ def test_given_a_step_that_will_not_end_when_its_event_is_withdrawn_then_the_res
     assert rehearsal.restored == 1
 
 
-def test_given_a_step_that_is_ending_when_an_eviction_comes_then_it_is_killed_the_sooner() -> None:
+def test_given_a_step_that_is_ending_when_an_eviction_comes_then_it_is_killed_sooner() -> None:
     lives = [
         Life("Reboot", notice=900.0, event_id="LATE"),
         Life("Reboot", notice=100.0, announced_at=9.0, event_id="SOONER"),
@@ -712,7 +712,7 @@ def test_given_no_step_under_way_when_the_agent_stops_then_there_is_nothing_to_w
     assert rehearsal.agent.is_idle()
 
 
-def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_is_made_of_it() -> None:
+def test_given_a_step_of_an_event_that_is_forgotten_when_it_ends_then_nothing_happens() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)])
     rehearsal.run_until(4.0)
     agent = rehearsal.agent
@@ -852,7 +852,7 @@ def test_given_a_disk_that_is_full_when_the_approval_is_due_then_it_is_sent_once
     assert rehearsal.approvals == [(51.0, "E-1")]
 
 
-def test_given_a_journal_that_is_large_when_it_begins_anew_then_a_kill_after_it_loses_nothing() -> None:
+def test_given_a_journal_that_is_large_when_it_starts_again_then_a_kill_after_it_loses_nothing() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=300.0, linger=60.0)])
     rehearsal.longest_journal = 3
     rehearsal.run_until(10.0)
@@ -889,7 +889,7 @@ def test_given_a_journal_that_cannot_be_had_when_an_event_comes_then_it_is_handl
     assert [record["kind"] for record in rehearsal.history].count("seen") == 1
 
 
-def test_given_a_machine_out_of_rotation_when_its_journal_comes_back_late_then_it_is_restored_all_the_same() -> None:
+def test_given_a_machine_out_of_rotation_when_its_journal_comes_back_late_then_it_is_restored_anyway() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=60.0, linger=30.0)])
     rehearsal.run_until(20.0)
     assert rehearsal.state.is_out
@@ -969,7 +969,7 @@ def test_given_no_document_yet_when_another_configuration_is_used_then_it_is_for
 # --- who this machine is ----------------------------------------------------------------------------
 
 
-def test_given_a_first_start_when_it_is_told_then_nobody_hears_of_a_boot() -> None:
+def test_given_a_first_start_then_no_boot_is_reported() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(5.0)
     assert "the machine has booted" not in messages(rehearsal)
@@ -1091,18 +1091,18 @@ def test_given_a_session_that_was_closed_when_polled_then_it_is_asked_no_more_th
         assert imds.asked == [COMPUTE, EVENTS, EVENTS]
 
 
-def test_given_a_configured_name_when_polled_then_it_goes_ahead_of_what_imds_says() -> None:
+def test_given_a_configured_name_when_polled_then_it_takes_precedence_over_what_imds_says() -> None:
     with Answers({COMPUTE: (200, {"name": "web_0", "vmId": 5}), EVENTS: NO_EVENTS}) as imds:
         assert session(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
 
 
-def test_given_an_imds_without_instance_metadata_when_a_name_is_configured_then_it_will_do() -> None:
+def test_given_an_imds_without_instance_metadata_when_a_name_is_configured_then_it_is_sufficient() -> None:
     with Answers({COMPUTE: (404, {}), EVENTS: NO_EVENTS}) as imds:
         assert session(imds.url, "web_9").poll(None)[:2] == (None, "web_9")
 
 
 @pytest.mark.parametrize("compute", [(500, {}), (200, [])])
-def test_given_metadata_that_cannot_be_had_when_a_name_is_configured_then_it_will_do(compute: Tuple[int, Any]) -> None:
+def test_given_unavailable_metadata_when_a_name_is_configured_then_it_is_sufficient(compute: Tuple[int, Any]) -> None:
     # Each look at this clock is half a second later than the last, so that there is little to wait for.
     monotonic = functools.partial(next, itertools.count(0.0, 0.5))
     with Answers({COMPUTE: compute, EVENTS: NO_EVENTS}) as imds:
@@ -1164,14 +1164,14 @@ def test_given_a_running_agent_when_asked_then_it_answers(path: str, status: int
     assert content in answer[2]
 
 
-def test_given_a_path_that_is_not_there_when_asked_then_there_is_no_answer() -> None:
+def test_given_a_missing_path_when_asked_then_there_is_no_answer() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(1.0)
     assert rehearsal.agent is not None
     assert rehearsal.agent.respond("/drain") is None
 
 
-def test_given_an_event_when_it_goes_its_way_then_each_change_is_told_and_logged_once() -> None:
+def test_given_an_event_when_it_is_handled_then_each_change_is_reported_and_logged_once() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
     rehearsal.run()
     told = [record.get("stage", record["kind"]) for record in rehearsal.told]
@@ -1199,7 +1199,7 @@ def test_given_an_event_when_it_goes_its_way_then_each_change_is_told_and_logged
         (Life("Terminate", notice=30.0, fate=UNHARMED), "survived"),
     ],
 )
-def test_given_an_event_that_is_over_when_the_machine_is_restored_then_all_are_told_how_it_ended(
+def test_given_an_event_that_is_over_when_the_machine_is_restored_then_all_are_notified_how_it_ended(
     life: Life, outcome: str
 ) -> None:
     rehearsal = Rehearsal([life], policy=UNAPPROVED)
@@ -1216,7 +1216,7 @@ def test_given_an_event_that_is_over_when_the_machine_is_restored_then_all_are_t
     assert "restore succeeded: %s E-1 %s" % (life.event_type, outcome) in messages(rehearsal)
 
 
-def test_given_two_events_when_the_machine_is_restored_once_then_it_is_told_how_each_ended() -> None:
+def test_given_two_events_when_the_machine_is_restored_once_then_it_is_reported_how_each_ended() -> None:
     rehearsal = Rehearsal(
         [Life("Freeze", notice=60.0), Life("Reboot", notice=300.0, withdrawn_after=120.0, event_id="E-2")],
         policy=UNAPPROVED,
@@ -1242,7 +1242,7 @@ def seconds_of(rehearsal: Rehearsal, stage: str, result: str = "succeeded") -> T
     return float(total.split()[0]), int(count.split()[0])
 
 
-def test_given_an_event_that_was_handled_when_asked_then_the_metrics_tell_how_long_each_stage_took() -> None:
+def test_given_an_event_that_was_handled_when_asked_then_the_metrics_show_how_long_each_stage_took() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
     rehearsal.run()
     assert seconds_of(rehearsal, "drain") == (5.0, 1)
@@ -1322,7 +1322,7 @@ def test_given_a_dry_run_when_other_members_ask_then_they_hear_neither_ready_nor
     assert "would approve Reboot" in messages(dry)
 
 
-def test_given_a_dry_run_when_something_is_asked_for_by_hand_then_the_answer_says_that_nothing_is_done() -> None:
+def test_given_a_dry_run_when_a_manual_command_is_given_then_the_answer_says_that_nothing_is_done() -> None:
     rehearsal = Rehearsal(settings={"dry_run": True})
     rehearsal.run_until(3.0)
     assert rehearsal.ask("drain") == "dry run: would be: out of rotation until it is restored by hand"

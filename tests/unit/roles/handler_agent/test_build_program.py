@@ -134,7 +134,7 @@ def test_given_a_program_that_is_replaced_when_it_runs_then_it_has_what_its_conf
     assert subprocess.check_output([sys.executable, "-IS", "-c", script], timeout=PATIENCE).strip() == b"None"
 
 
-def test_given_a_system_without_another_process_when_the_program_starts_then_it_is_compiled_as_ever(
+def test_given_a_system_without_another_process_when_the_program_starts_then_it_is_compiled_as_before(
     tmp_path: Path,
 ) -> None:
     program = build(tmp_path / "foghorn-agent")

@@ -83,7 +83,7 @@ def test_given_an_eviction_when_its_checks_have_not_ended_then_its_drain_does_no
     assert rehearsal.steps() == ["deregister"]
 
 
-def test_given_a_check_that_was_good_when_the_agent_starts_again_then_it_is_asked_anew() -> None:
+def test_given_a_check_that_was_good_when_the_agent_starts_again_then_it_is_asked_again() -> None:
     rehearsal = rehearsal_of(Life("Reboot", notice=250.0))
     rehearsal.step_seconds["stop"] = 60.0
     rehearsal.run_until(20.0)
@@ -141,7 +141,7 @@ def test_given_another_day_when_it_is_the_time_then_it_is_not_approved() -> None
     assert rehearsal.restored == 1
 
 
-def test_given_a_time_and_a_failing_check_when_both_withhold_then_the_one_that_is_left_is_told() -> None:
+def test_given_a_time_and_a_failing_check_when_both_withhold_then_the_one_that_is_left_is_reported() -> None:
     rehearsal = rehearsal_of(Life("Reboot", notice=250.0), failing="alerts", policy=dict(CHECKED, **at_night()))
     rehearsal.run_until(60.0)
     assert withheld(rehearsal) == "outside approve_between"
@@ -211,7 +211,7 @@ def test_given_conditions_for_an_approval_that_never_comes_when_checked_then_it_
     assert advice == ["policies[0]: check and approve_between without approve: nothing is ever approved"]
 
 
-def test_given_a_check_that_is_not_there_when_checked_then_it_is_warned_of(tmp_path: Any) -> None:
+def test_given_a_missing_check_when_checked_then_it_is_warned_of(tmp_path: Any) -> None:
     advice = advice_of(
         tmp_path,
         match={"event_types": ["Reboot"]},

@@ -115,7 +115,7 @@ def test_given_arguments_when_parsed_then_they_mean_what_they_say(words: List[st
         (["run", "--config", "-"], "--config - is for check-config and explain"),
     ],
 )
-def test_given_arguments_that_cannot_be_meant_when_parsed_then_the_error_says_why(
+def test_given_invalid_arguments_when_parsed_then_the_error_says_why(
     words: List[str], complaint: str, capsys: "pytest.CaptureFixture[str]"
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
@@ -255,7 +255,7 @@ def test_given_where_the_agent_listens_when_the_status_is_asked_for_then_it_is_a
 # --- history ----------------------------------------------------------------------------------------
 
 
-def test_given_a_life_when_its_history_is_asked_for_then_each_thing_has_a_line_oldest_first(
+def test_given_a_journal_when_the_history_is_requested_then_each_record_has_a_line_oldest_first(
     journal: List[Dict[str, Any]], machine: RealAgent
 ) -> None:
     run = machine.run("history")
@@ -268,7 +268,7 @@ def test_given_a_life_when_its_history_is_asked_for_then_each_thing_has_a_line_o
     assert "approving" in run.stdout.decode("ascii")
 
 
-def test_given_a_life_when_its_history_is_asked_for_as_json_then_it_is_every_record(
+def test_given_a_journal_when_the_history_is_requested_as_json_then_it_has_every_record(
     journal: List[Dict[str, Any]], machine: RealAgent
 ) -> None:
     lines = machine.run("history", "--json").stdout.decode("ascii").splitlines()
@@ -282,7 +282,7 @@ def test_given_no_journal_when_the_history_is_asked_for_then_the_error_says_so(m
 
 
 @pytest.mark.parametrize("arguments", [("history", "--json"), ("history",), ("help",), ("version",)])
-def test_given_a_reader_that_has_seen_enough_when_printing_then_it_is_no_error(
+def test_given_a_closed_pipe_when_printing_then_it_is_no_error(
     arguments: Any, journal: List[Dict[str, Any]], machine: RealAgent
 ) -> None:
     assert journal
@@ -389,7 +389,7 @@ def test_given_a_journal_in_use_when_run_then_it_says_so_and_fails(machine: Real
     assert b"is in use: another foghorn-agent is running" in run.stderr
 
 
-def test_given_a_webhook_to_send_when_the_program_is_told_then_it_does_and_says_how_it_went(program: Path) -> None:
+def test_given_a_webhook_to_send_when_the_program_runs_then_it_sends_it_and_reports_the_result(program: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-E", "-s", str(program), "send-webhook"],
         input=json.dumps({"url": NOWHERE + "/hook", "body": "{}"}).encode("ascii"),
@@ -405,7 +405,7 @@ def test_given_a_webhook_to_send_when_the_program_is_told_then_it_does_and_says_
 # --- by hand ----------------------------------------------------------------------------------------
 
 
-def test_given_no_agent_when_something_is_asked_by_hand_then_it_says_where_to_look(machine: RealAgent) -> None:
+def test_given_no_agent_when_a_manual_command_is_given_then_it_says_where_to_look(machine: RealAgent) -> None:
     run = machine.run("drain")
     assert run.returncode == 1
     assert run.stderr.endswith(b"state: systemctl status foghorn-agent\n")
@@ -422,12 +422,12 @@ def test_given_no_agent_when_something_is_asked_by_hand_then_it_says_where_to_lo
         (["drain", "restore"], "one command at a time"),
     ],
 )
-def test_given_what_cannot_be_asked_by_hand_when_read_then_it_is_refused(arguments: List[str], problem: str) -> None:
+def test_given_an_unknown_manual_command_when_read_then_it_is_refused(arguments: List[str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         parse_arguments(arguments)
 
 
-def test_given_what_is_asked_by_hand_when_read_then_its_details_are_there() -> None:
+def test_given_a_manual_command_when_read_then_its_details_are_there() -> None:
     assert parse_arguments(["hold", "--for=2h"]).seconds == 7200.0
     assert parse_arguments(["hold", "--for", "90"]).seconds == 90.0
     assert parse_arguments(["forget", "E-1", "--config", "x"]) == Arguments("forget", "x", event_id="E-1")

@@ -7,7 +7,7 @@ from pathlib import Path
 from foghorn_agent.io.clock import boot_id
 
 
-def test_given_a_kernel_that_says_it_when_asked_then_the_boot_has_its_id(tmp_path: Path) -> None:
+def test_given_a_kernel_with_a_boot_id_when_asked_then_it_is_returned(tmp_path: Path) -> None:
     path = tmp_path / "boot_id"
     path.write_text("0b9fbd8c-6c4f-4cfd-8a5c-f0a8a4a4a4a4\n")
     assert boot_id(str(path)) == "0b9fbd8c-6c4f-4cfd-8a5c-f0a8a4a4a4a4"

@@ -51,7 +51,7 @@ def parsed_step(**content: Any) -> Step:
 # --- what is right ----------------------------------------------------------------------------------
 
 
-def test_given_nothing_when_parsed_then_it_is_all_defaults() -> None:
+def test_given_no_options_when_parsed_then_all_have_their_defaults() -> None:
     assert parse_config({}) == Config()
 
 
@@ -59,7 +59,7 @@ def test_given_a_null_when_parsed_then_it_is_the_default() -> None:
     assert parse_config({"imds": None, "policies": None, "margin": None, "listen": None}) == Config()
 
 
-def test_given_everything_when_parsed_then_it_is_all_there() -> None:
+def test_given_all_options_when_parsed_then_all_are_kept() -> None:
     config = parse_config(
         {
             "imds": {
@@ -229,7 +229,7 @@ def test_given_a_member_whose_name_only_looks_like_anothers_when_parsed_then_it_
         ("", None),
     ],
 )
-def test_given_a_name_in_an_event_when_its_agent_is_looked_for_then_only_a_name_leads_anywhere(
+def test_given_a_name_in_an_event_when_its_agent_is_searched_then_only_a_name_leads_anywhere(
     name: str, url: Optional[str]
 ) -> None:
     known = {"WEB_1": "http://10.0.0.5:9797"}
@@ -494,7 +494,7 @@ def test_given_a_relative_path_when_loaded_then_it_is_found(file: Path, monkeypa
     assert load_config(file.name).margin == 7.0
 
 
-def test_given_no_file_when_loaded_then_it_is_all_defaults(tmp_path: Path) -> None:
+def test_given_no_file_when_loaded_then_all_options_have_their_defaults(tmp_path: Path) -> None:
     assert load_config(str(tmp_path / "nothing")) == Config()
 
 
@@ -547,7 +547,7 @@ def test_given_a_file_that_is_no_configuration_when_loaded_then_the_error_says_w
 
 
 @pytest.mark.parametrize("depth", [100, 500, 900, 990])
-def test_given_a_value_that_is_nested_deeply_when_it_is_wrong_then_it_is_a_mistake_all_the_same(
+def test_given_a_value_that_is_nested_deeply_when_it_is_wrong_then_it_is_a_mistake_anyway(
     depth: int, file: Path
 ) -> None:
     file.write_bytes(b'{"margin": ' + b"[" * depth + b"]" * depth + b"}")

@@ -34,7 +34,7 @@ def kept_in(path: Path) -> str:
     return str(path.parent / "kept")
 
 
-def test_given_a_good_file_when_it_is_spoilt_at_the_next_start_then_what_was_good_last_is_known(path: Path) -> None:
+def test_given_a_good_file_when_it_is_broken_at_the_next_start_then_what_was_good_last_is_known(path: Path) -> None:
     write(path, {"margin": 7})
     assert ConfigFile(str(path), kept_in(path)).load().margin == 7.0
     assert (path.parent / "kept" / COPY).stat().st_mode & 0o777 == 0o600
@@ -80,9 +80,7 @@ def test_given_a_copy_that_others_could_have_written_when_asked_for_then_it_is_n
 
 
 @pytest.mark.parametrize("directory", [None, "/dev/null/nowhere"])
-def test_given_nowhere_to_keep_it_when_loaded_then_it_is_loaded_all_the_same(
-    directory: Optional[str], path: Path
-) -> None:
+def test_given_nowhere_to_keep_it_when_loaded_then_it_is_loaded_anyway(directory: Optional[str], path: Path) -> None:
     write(path, {"margin": 7})
     file = ConfigFile(str(path), directory)
     assert file.load().margin == 7.0

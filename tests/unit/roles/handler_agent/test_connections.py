@@ -206,7 +206,9 @@ def test_given_a_port_that_is_passed_on_to_another_of_this_machine_when_counted_
 
 
 @pytest.mark.parametrize("missing", ["fib_trie", "if_inet6"])
-def test_given_addresses_that_cannot_be_told_when_counted_then_rather_one_too_many(tracked: Path, missing: str) -> None:
+def test_given_indistinguishable_addresses_when_counted_then_the_count_is_rather_too_high(
+    tracked: Path, missing: str
+) -> None:
     (tracked / missing).unlink()
     if missing == "if_inet6":
         (tracked / missing).write_text("no address\n")
@@ -228,7 +230,7 @@ def test_given_a_list_that_can_be_read_or_nothing_tracked_when_asked_then_contai
     assert problem_with_containers(str(tracked), str(tmp_path / "count")) is None
 
 
-def test_given_connections_that_are_tracked_and_not_listed_when_asked_then_that_is_said(
+def test_given_connections_that_are_tracked_and_not_listed_when_asked_then_that_is_reported(
     proc: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "count").write_text("7\n")

@@ -76,20 +76,20 @@ def test_given_a_request_when_asked_then_the_answer_comes(door: Door) -> None:
     assert door.asked == [{"request": "drain"}]
 
 
-def test_given_what_cannot_be_done_when_asked_then_it_is_said_why(door: Door) -> None:
+def test_given_what_cannot_be_done_when_asked_then_the_reason_is_reported(door: Door) -> None:
     door.serve()
     with pytest.raises(RequestError, match="no dancing"):
         ask_agent(door.directory, {"request": "dance"}, PATIENCE)
 
 
-def test_given_the_socket_when_looked_at_then_it_is_for_nobody_but_its_owner(door: Door) -> None:
+def test_given_the_socket_when_checked_then_it_is_for_nobody_but_its_owner(door: Door) -> None:
     found = os.stat(os.path.join(door.directory, SOCKET_NAME))
     assert stat.S_ISSOCK(found.st_mode)
     assert stat.S_IMODE(found.st_mode) == 0o600
     assert found.st_uid == os.geteuid()
 
 
-def test_given_another_user_at_the_other_end_when_connected_then_it_is_hung_up_on(
+def test_given_another_user_at_the_other_end_when_connected_then_it_is_disconnected(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_user_of", lambda _connection: 12345)
@@ -100,7 +100,7 @@ def test_given_another_user_at_the_other_end_when_connected_then_it_is_hung_up_o
 
 
 @pytest.mark.parametrize("packet", [b"{", b"[]", b"\xff", b"[" * 4000, b"null"])
-def test_given_what_is_no_request_when_it_comes_then_it_is_refused_and_the_next_one_is_answered(
+def test_given_input_that_is_no_request_when_it_comes_then_it_is_refused_and_the_next_one_is_answered(
     door: Door, packet: bytes
 ) -> None:
     door.serve()
@@ -147,12 +147,12 @@ def test_given_a_path_that_is_longer_than_a_socket_may_have_when_asked_then_it_a
         assert ask_agent(str(directory), {"request": "drain"}, PATIENCE) == "as you say"
 
 
-def test_given_no_directory_when_it_is_to_be_had_then_that_is_said(tmp_path: Path) -> None:
+def test_given_no_directory_when_it_is_to_be_had_then_that_is_reported(tmp_path: Path) -> None:
     with contextlib.closing(selectors.DefaultSelector()) as selector, pytest.raises(FileNotFoundError):
         Control(str(tmp_path / "nowhere"), str, selector)
 
 
-def test_given_an_agent_that_ends_when_asked_then_it_is_said(tmp_path: Path) -> None:
+def test_given_an_agent_that_ends_when_asked_then_it_is_reported(tmp_path: Path) -> None:
     door = Door(tmp_path)
     failed: List[Optional[OSError]] = []
 

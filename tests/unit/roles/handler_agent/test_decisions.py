@@ -139,7 +139,7 @@ LISTED, ANOTHER = event(), event(event_id="E-2")
         (document(incarnation=5), document(incarnation=5), False),
     ],
 )
-def test_given_a_document_when_it_cannot_follow_the_one_before_then_the_service_was_enabled_anew(
+def test_given_a_document_when_it_cannot_follow_the_one_before_then_the_service_was_enabled_again(
     before: Optional[Document], after: Document, is_anew: bool
 ) -> None:
     assert restarted(before, after) is is_anew
@@ -159,7 +159,7 @@ def test_given_an_event_that_was_not_touched_when_it_is_over_then_it_is_forgotte
     assert state.tracked == ()
 
 
-def test_given_a_boot_when_the_boot_id_was_not_known_before_then_nothing_is_made_of_it() -> None:
+def test_given_a_boot_when_the_boot_id_was_not_known_before_then_nothing_happens() -> None:
     state = taken_in(State(vm_name=VM_NAME), document(event()))
     assert not apply(state, {"kind": "boot", "boot_id": "boot-0"}).tracked[0].rebooted
 
@@ -306,7 +306,7 @@ def test_given_a_step_that_ran_out_of_the_plans_time_when_it_fails_then_the_othe
     ("left", "margin", "seconds"),
     [(900.0, 10.0, 890.0), (30.0, 2.0, 28.0), (12.0, 10.0, 6.0), (0.0, 10.0, 30.0), (-500.0, 10.0, 30.0)],
 )
-def test_given_a_start_when_it_is_near_or_past_then_there_is_time_all_the_same(
+def test_given_a_start_when_it_is_near_or_past_then_there_is_time_anyway(
     left: float, margin: float, seconds: float
 ) -> None:
     assert seconds_before_start(left, margin) == seconds
@@ -335,7 +335,7 @@ def test_given_the_end_of_a_step_when_it_is_judged_then_by_how_it_ended_and_what
     assert (record["forbids_approval"], record["ends_plan"], record["seconds"]) == (forbids, ends, 1.235)
 
 
-def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_all_the_same() -> None:
+def test_given_no_time_when_the_shutdown_is_due_then_it_is_run_anyway() -> None:
     state = advanced(taken_in(NAMED, document(event())))
     drain = work_for(state, -5.0)
     assert drain is not None
@@ -540,6 +540,6 @@ def test_given_steps_under_way_when_compared_then_they_are_the_same_whatever_the
     assert not one.is_same_as(other._replace(event=event("E-2")))
 
 
-def test_given_no_event_of_an_id_when_looked_for_then_there_is_none() -> None:
+def test_given_no_event_of_an_id_when_searched_then_there_is_none() -> None:
     events: List[Event] = []
     assert taken_in(NAMED, document(*events)).find("E-1") is None

@@ -100,7 +100,7 @@ def test_given_a_record_that_is_damaged_when_the_machine_was_put_in_order_then_r
     assert not rehearsal.state.is_out
 
 
-def test_given_a_doubt_when_the_journal_begins_anew_then_it_stays() -> None:
+def test_given_a_doubt_when_the_journal_is_condensed_then_it_stays() -> None:
     rehearsal = drained()
     rehearsal.records[5] = GARBAGE
     state = replay(rehearsal.records)
@@ -110,7 +110,7 @@ def test_given_a_doubt_when_the_journal_begins_anew_then_it_stays() -> None:
     assert "a journal before this one" in (doubt_about_records(again, "/x") or "")
 
 
-def test_given_damage_that_lies_before_a_restore_when_replayed_then_it_is_told_and_stops_nothing() -> None:
+def test_given_damage_that_lies_before_a_restore_when_replayed_then_it_is_reported_and_stops_nothing() -> None:
     rehearsal = Rehearsal([Life("Reboot")]).run()
     rehearsal.records[4] = GARBAGE
     state = replay(rehearsal.records)
@@ -182,7 +182,7 @@ def test_given_the_disk_of_a_machine_that_was_drained_by_hand_when_a_clone_start
     assert "identity" not in answer(clone, "/healthz")
 
 
-def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_told_then_with_the_unit() -> None:
+def test_given_a_clone_of_a_machine_whose_unit_was_stopped_when_it_is_reported_then_the_unit_is_named() -> None:
     state = replay(drained().records)
     told = told_of_original(state)
     assert "out of rotation for Reboot E-1" in told
@@ -249,7 +249,7 @@ def test_given_such_a_doubt_when_the_agent_starts_again_then_it_has_its_full_len
     assert rehearsal.restored == 1
 
 
-def test_given_such_a_doubt_when_the_event_is_listed_once_more_then_it_begins_anew() -> None:
+def test_given_such_a_doubt_when_the_event_is_listed_once_more_then_it_starts_again() -> None:
     rehearsal = Rehearsal([Life("Preempt", notice=300.0, fate=UNHARMED)])
     rehearsal.refusing = True
     rehearsal.run_until(30.0)
@@ -312,7 +312,7 @@ def test_given_an_answer_that_gets_lost_when_several_are_ready_then_they_are_sen
 
 
 @pytest.mark.parametrize("step", [3600.0, -3600.0, 90.0])
-def test_given_a_hold_for_20_minutes_when_the_clock_is_put_right_then_it_ends_after_20_minutes(step: float) -> None:
+def test_given_a_hold_for_20_minutes_when_the_clock_is_corrected_then_it_ends_after_20_minutes(step: float) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900000.0)], policy=UNAPPROVED)
     rehearsal.run_until(2.0)
     rehearsal.ask("hold", seconds=1200)
@@ -326,7 +326,7 @@ def test_given_a_hold_for_20_minutes_when_the_clock_is_put_right_then_it_ends_af
     assert rehearsal.state.hold is None
 
 
-def test_given_nothing_that_goes_by_the_clock_when_it_is_put_right_then_that_is_no_problem() -> None:
+def test_given_nothing_that_goes_by_the_clock_when_it_is_corrected_then_that_is_no_problem() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(5.0)
     rehearsal.wall_step = 60.0
@@ -335,7 +335,7 @@ def test_given_nothing_that_goes_by_the_clock_when_it_is_put_right_then_that_is_
     assert "clock" not in answer(rehearsal, "/healthz")
 
 
-def test_given_clocks_that_part_slowly_when_looked_at_then_only_a_whole_second_is_a_step() -> None:
+def test_given_clocks_that_part_slowly_when_checked_then_only_a_whole_second_is_a_step() -> None:
     now = {"wall": 100.0, "monotonic": 5.0}
     steps = Steps(Clocks(lambda: now["monotonic"], lambda: now["wall"]))
     now["wall"] += 0.75
@@ -350,9 +350,7 @@ def test_given_clocks_that_part_slowly_when_looked_at_then_only_a_whole_second_i
 # --- the age of words -------------------------------------------------------------------------------
 
 
-def test_given_a_member_that_is_held_and_cut_off_when_the_leader_is_ready_later_then_its_old_word_does_not_count() -> (
-    None
-):
+def test_given_a_held_member_that_is_cut_off_when_the_leader_is_ready_later_then_its_old_answer_is_ignored() -> None:
     names = ["web_0", "web_1"]
     leader, member = fleet_of(names, [Life("Reboot", notice=120.0, resources=tuple(names))])
     leader.step_seconds["stop"] = 30.0
@@ -368,7 +366,7 @@ def test_given_a_member_that_is_held_and_cut_off_when_the_leader_is_ready_later_
     ]
 
 
-def test_given_a_service_that_was_enabled_anew_when_the_agent_starts_again_then_the_doubt_has_its_full_length() -> None:
+def test_given_a_service_that_was_enabled_again_when_the_agent_restarts_then_the_doubt_has_its_full_length() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=3000.0)], policy=UNAPPROVED)
     rehearsal.run_until(30.0)
     rehearsal.azure.forget(10000.0)
@@ -382,7 +380,7 @@ def test_given_a_service_that_was_enabled_anew_when_the_agent_starts_again_then_
 # --- policies ---------------------------------------------------------------------------------------
 
 
-def test_given_policies_that_leave_types_out_or_name_unknown_ones_when_in_force_then_that_is_said() -> None:
+def test_given_policies_that_leave_types_out_or_name_unknown_ones_when_in_force_then_that_is_reported() -> None:
     policy = dict(POLICY, match={"event_types": ["Reboot", "Redeploy", "Quench", "Manual"]})
     rehearsal = Rehearsal(policy=policy)
     rehearsal.run_until(2.0)

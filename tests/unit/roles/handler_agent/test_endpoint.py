@@ -122,7 +122,7 @@ def status_of(answer: bytes) -> int:
 # --- requests
 
 
-def test_given_a_route_when_asked_then_it_answers_and_hangs_up(loop: Loop) -> None:
+def test_given_a_route_when_asked_then_it_answers_and_closes_the_connection(loop: Loop) -> None:
     assert loop.ask(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") == (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 8\r\nCache-Control: no-store\r\n"
         b"Connection: close\r\n\r\nrunning\n"
@@ -256,7 +256,7 @@ def test_given_an_ordinary_client_when_it_asks_again_and_again_then_it_is_served
 # --- hostile and slow clients
 
 
-def test_given_a_client_that_never_ends_its_request_when_its_time_is_over_then_it_is_hung_up_on(
+def test_given_a_client_that_never_ends_its_request_when_its_time_is_over_then_it_is_disconnected(
     loop: Loop, clock: Clock
 ) -> None:
     client = loop.connect(b"GET /healthz HTTP/1.1\r\nX: ")
@@ -271,7 +271,9 @@ def test_given_a_client_that_never_ends_its_request_when_its_time_is_over_then_i
     assert not loop.is_open(client)
 
 
-def test_given_a_client_that_never_reads_when_its_time_is_over_then_it_is_hung_up_on(loop: Loop, clock: Clock) -> None:
+def test_given_a_client_that_never_reads_when_its_time_is_over_then_it_is_disconnected(
+    loop: Loop, clock: Clock
+) -> None:
     loop.connect(b"GET /large HTTP/1.1\r\n\r\n")
     loop.settle()
     assert len(loop.selector.get_map()) == 2
@@ -280,7 +282,7 @@ def test_given_a_client_that_never_reads_when_its_time_is_over_then_it_is_hung_u
     assert len(loop.selector.get_map()) == 1
 
 
-def test_given_a_client_that_never_hangs_up_when_its_time_is_over_then_it_is_hung_up_on(
+def test_given_a_client_that_never_disconnects_when_its_time_is_over_then_it_is_disconnected(
     loop: Loop, clock: Clock
 ) -> None:
     client = loop.connect(b"GET /healthz HTTP/1.1\r\n\r\n")
@@ -293,7 +295,7 @@ def test_given_a_client_that_never_hangs_up_when_its_time_is_over_then_it_is_hun
     assert len(loop.selector.get_map()) == 1
 
 
-def test_given_a_client_that_hangs_up_early_when_noticed_then_it_is_forgotten(loop: Loop) -> None:
+def test_given_a_client_that_disconnects_early_when_noticed_then_it_is_forgotten(loop: Loop) -> None:
     loop.connect(b"GET /hea").close()
     loop.connect().close()
     loop.settle()
@@ -335,7 +337,7 @@ def test_given_thousands_of_connections_when_they_pour_in_then_each_piece_of_wor
     assert loop.longest < 5
 
 
-def test_given_a_connection_dropped_to_make_room_when_its_own_turn_comes_then_nothing_happens(loop: Loop) -> None:
+def test_given_a_connection_dropped_to_make_room_when_its_event_is_handled_then_nothing_happens(loop: Loop) -> None:
     """In one and the same turn of the loop: the selector has found both ready before."""
     oldest = loop.connect(b"GET /")
     loop.settle()
@@ -360,7 +362,7 @@ def test_given_a_socket_that_was_ready_for_no_reason_when_handled_then_nothing_h
     assert loop.is_open(client)
 
 
-def test_given_a_number_that_passed_to_another_in_this_turn_when_handled_then_the_new_one_is_unharmed(
+def test_given_a_number_that_passed_to_another_in_this_iteration_when_handled_then_the_new_one_is_unharmed(
     loop: Loop,
 ) -> None:
     client = loop.connect()
@@ -412,7 +414,7 @@ def test_given_no_descriptor_left_when_clients_wait_then_the_loop_does_not_spin_
     assert status_of(loop.read(client)) == 200
 
 
-def test_given_a_pause_for_want_of_descriptors_when_closed_then_all_is_closed(loop: Loop) -> None:
+def test_given_a_pause_for_lack_of_descriptors_when_closed_then_all_is_closed(loop: Loop) -> None:
     starving = starve(loop)
     loop.connect()
     loop.turn(PATIENCE)
@@ -435,7 +437,7 @@ def test_given_several_addresses_when_listening_then_each_answers_and_none_stand
         other.close()
 
 
-def test_given_connections_when_closed_then_all_are_hung_up_on(clock: Clock) -> None:
+def test_given_connections_when_closed_then_all_are_disconnected(clock: Clock) -> None:
     loop = Loop(clock)
     client = loop.connect(b"GET /")
     loop.settle()
@@ -478,7 +480,7 @@ def test_given_header_fields_when_asked_then_the_route_knows_them_and_who_asks(l
     assert b"\r\nFoghorn-Signature: signed\r\n" in answer
 
 
-def test_given_an_address_that_is_not_let_in_when_it_connects_then_it_is_hung_up_on_and_takes_nobodys_place(
+def test_given_an_address_that_is_not_let_in_when_it_connects_then_it_is_disconnected_and_takes_nobodys_place(
     clock: Clock,
 ) -> None:
     loop = Loop(clock)
@@ -532,7 +534,7 @@ def test_given_other_addresses_when_told_to_listen_there_then_clients_of_those_t
         socket.create_connection(address, PATIENCE)
 
 
-def test_given_a_pause_for_want_of_descriptors_when_told_to_listen_elsewhere_then_the_pause_has_its_time(
+def test_given_a_pause_for_lack_of_descriptors_when_told_to_listen_elsewhere_then_the_pause_has_its_time(
     loop: Loop, clock: Clock
 ) -> None:
     starve(loop)
@@ -618,7 +620,7 @@ def test_given_a_path_when_asked_there_then_anybody_on_the_machine_is_answered_a
     assert not path.exists()
 
 
-def test_given_a_path_that_cannot_be_when_listening_then_the_rest_answers(clock: Clock, tmp_path: Path) -> None:
+def test_given_an_impossible_path_when_listening_then_the_rest_answers(clock: Clock, tmp_path: Path) -> None:
     loop = Loop(clock, path=str(tmp_path / "nowhere" / "agent.sock"))
     assert status_of(loop.ask(b"GET /healthz HTTP/1.1\r\n\r\n")) == 200
     loop.close()

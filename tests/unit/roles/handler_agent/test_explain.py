@@ -41,7 +41,7 @@ def lines(
     return explain(rules, sample_event(event_type, notice, source, is_shared, "web_0", NOW), NOW, keep)
 
 
-def test_given_an_event_that_a_policy_is_for_when_explained_then_each_step_has_its_time_and_all_is_said() -> None:
+def test_given_an_event_that_a_policy_is_for_when_explained_then_each_step_has_its_time_and_all_is_reported() -> None:
     assert lines("Reboot", is_shared=True) == [
         "Reboot of web_0 and another VM, from Platform, which may start in 900 s",
         "  web matches",
@@ -59,7 +59,7 @@ def test_given_little_time_when_explained_then_each_step_has_its_share() -> None
     assert "    stop nginx: in 60 s, for 30 s at most, of the 60 s that it may take" in lines("Reboot", 100.0)
 
 
-def test_given_an_event_of_another_source_when_explained_then_it_is_said_why_the_policy_is_not_for_it() -> None:
+def test_given_an_event_of_another_source_when_explained_then_it_says_why_the_policy_does_not_match() -> None:
     explained = lines("Reboot", source="User")
     assert explained[1] == "  web does not match: event_sources is Platform"
     assert "  maintenance matches, the built-in default" in explained
@@ -76,7 +76,7 @@ def test_given_what_is_only_advisory_when_explained_then_it_begins_at_once_and_t
     assert "  nothing is done, and the machine stays in rotation" in other
 
 
-def test_given_members_that_are_to_stay_when_explained_then_it_is_said_for_how_long_it_waits() -> None:
+def test_given_members_that_are_to_stay_when_explained_then_it_is_reported_for_how_long_it_waits() -> None:
     waits = "  all of it begins once enough other members stay in rotation, to keep 2 in service, "
     # Its steps may take 150 s, and have to be done 10 s before the start.
     in_the_end = "and after 738 s in any case, with the times below shifted by as much"
@@ -138,7 +138,7 @@ def test_given_a_document_when_asked_then_its_events_are_explained(tmp_path: Pat
         ["explain", "--source"],
     ],
 )
-def test_given_what_cannot_be_meant_when_asked_then_it_is_refused(arguments: List[str]) -> None:
+def test_given_an_invalid_value_when_asked_then_it_is_refused(arguments: List[str]) -> None:
     with pytest.raises(cli.UsageError):
         cli.parse_arguments(arguments)
 

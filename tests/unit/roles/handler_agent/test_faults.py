@@ -192,7 +192,7 @@ def test_given_an_approval_that_goes_wrong_when_azure_heard_it_or_not_then_it_is
     assert bool(errors) is not answered
 
 
-def test_given_an_imds_that_wants_to_be_left_alone_when_polled_too_often_then_it_is_for_three_seconds_at_most(
+def test_given_an_imds_that_throttles_when_polled_too_often_then_the_pause_is_three_seconds_at_most(
     reality: Reality,
 ) -> None:
     reality.run_until(5.0)
@@ -204,7 +204,7 @@ def test_given_an_imds_that_wants_to_be_left_alone_when_polled_too_often_then_it
     assert len(reality.poll_worker.jobs) >= asked + 4
 
 
-def test_given_an_imds_that_wants_to_be_left_alone_for_long_when_an_eviction_might_come_then_it_is_not(
+def test_given_an_imds_that_asks_for_a_long_pause_when_an_eviction_might_come_then_it_is_polled_earlier(
     reality: Reality,
 ) -> None:
     reality.run_until(5.0)

@@ -176,7 +176,7 @@ def test_given_nobody_else_that_wants_out_when_enough_are_there_then_it_goes_onc
     assert status_of(machines[0])["wants_out"] is None
 
 
-def test_given_one_that_has_not_answered_yet_when_another_wants_out_too_then_they_do_not_go_on_old_words() -> None:
+def test_given_a_member_that_has_not_answered_yet_when_another_wants_out_then_old_answers_are_ignored() -> None:
     machines = fleet([event_of("web_1"), event_of("web_0", announced_at=5.0)], keep=2)
     # What web_1 hears is as old as it may be: of a time at which web_0 did not want out yet.
     tick_all(machines, 2)

@@ -35,7 +35,7 @@ def test_given_several_pythons_when_chosen_then_it_is_the_first_that_is_root_s_a
     assert choose(candidates=[loose, old, broken, good, better]) == good
 
 
-def test_given_no_python_that_will_do_when_chosen_then_it_is_said_of_each_why(place: Path) -> None:
+def test_given_no_suitable_python_when_chosen_then_the_reason_is_reported_for_each(place: Path) -> None:
     loose = make_python(place / "loose")
     os.chmod(loose, 0o757)
     old = make_python(place / "old", "2.7")
@@ -71,12 +71,12 @@ def test_given_a_python_whose_library_others_may_write_when_wanted_then_it_is_re
 
 
 @pytest.mark.parametrize("wanted", ["python3", "/usr/bin/python3 -X dev", "/usr/bin/$(id)", ""])
-def test_given_what_is_no_path_when_wanted_then_it_is_refused(wanted: str) -> None:
+def test_given_input_that_is_no_path_when_wanted_then_it_is_refused(wanted: str) -> None:
     with pytest.raises(NoInterpreter, match="expected the absolute path of a Python"):
         choose(wanted)
 
 
-def test_given_what_is_no_program_when_wanted_then_it_is_refused(place: Path) -> None:
+def test_given_input_that_is_no_program_when_wanted_then_it_is_refused(place: Path) -> None:
     (place / "python").write_text("no program")
     with pytest.raises(NoInterpreter, match="cannot be run"):
         choose(str(place / "python"))
@@ -87,7 +87,7 @@ def test_given_a_machine_without_a_python_when_chosen_then_it_says_what_to_insta
         choose(candidates=[])
 
 
-def test_given_this_machine_when_looked_at_then_the_newest_version_goes_first_after_the_usual_ones() -> None:
+def test_given_this_machine_when_checked_then_the_newest_version_goes_first_after_the_usual_ones() -> None:
     found = system_pythons()
     minors = [int(match.group(1)) for match in (re.search(r"python3\.(\d+)$", path) for path in found) if match]
     assert minors == sorted(minors, reverse=True)

@@ -129,7 +129,7 @@ def test_given_a_journal_in_use_when_another_opens_it_then_it_is_refused_until_i
     assert reread(tmp_path) == []
 
 
-def test_given_a_journal_that_began_anew_when_another_opens_it_then_it_is_refused_too(tmp_path: Path) -> None:
+def test_given_a_journal_that_was_condensed_when_another_opens_it_then_it_is_refused_too(tmp_path: Path) -> None:
     journal = opened(tmp_path)
     journal.begin_anew(SUMMARY)
     with pytest.raises(JournalError, match="is in use"):
@@ -137,7 +137,7 @@ def test_given_a_journal_that_began_anew_when_another_opens_it_then_it_is_refuse
     journal.close()
 
 
-def test_given_a_journal_that_begins_anew_when_another_opens_it_at_any_point_of_that_then_it_is_refused(
+def test_given_a_journal_that_is_condensed_when_another_opens_it_at_any_point_of_that_then_it_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = opened(tmp_path)
@@ -170,7 +170,7 @@ def test_given_no_directory_when_opened_then_it_is_made(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o750
 
 
-def test_given_a_directory_that_cannot_be_when_opened_then_the_error_names_the_file_and_every_record_is_kept(
+def test_given_an_impossible_directory_when_opened_then_the_error_names_the_file_and_every_record_is_kept(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "state").write_text("")
@@ -278,7 +278,7 @@ def test_given_a_disk_that_does_not_sync_when_written_then_it_counts_as_not_writ
 # --- beginning anew ---------------------------------------------------------------------------------
 
 
-def test_given_a_journal_past_its_size_when_it_begins_anew_then_the_old_one_is_kept_as_the_previous(
+def test_given_a_journal_past_its_size_when_it_is_condensed_then_the_old_one_is_kept_as_the_previous(
     tmp_path: Path,
 ) -> None:
     journal = opened(tmp_path, largest_size=50)
@@ -296,7 +296,7 @@ def test_given_a_journal_past_its_size_when_it_begins_anew_then_the_old_one_is_k
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([FILE_NAME, PREVIOUS_FILE_NAME, LOCK_FILE_NAME])
 
 
-def test_given_ten_thousand_records_when_it_begins_anew_each_time_then_the_disk_holds_two_journals_at_most(
+def test_given_ten_thousand_records_when_it_is_condensed_each_time_then_the_disk_holds_two_journals_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
@@ -311,7 +311,7 @@ def test_given_ten_thousand_records_when_it_begins_anew_each_time_then_the_disk_
     assert 4000 < largest < 2 * 4100
 
 
-def test_given_a_summary_that_is_large_itself_when_a_record_follows_then_it_does_not_begin_anew_again(
+def test_given_a_large_summary_when_a_record_follows_then_the_journal_is_not_condensed_again(
     tmp_path: Path,
 ) -> None:
     journal = opened(tmp_path, largest_size=50)
@@ -323,7 +323,7 @@ def test_given_a_summary_that_is_large_itself_when_a_record_follows_then_it_does
     journal.close()
 
 
-def test_given_records_that_were_not_written_when_it_begins_anew_then_they_do_not_follow_their_own_summary(
+def test_given_records_that_were_not_written_when_it_is_condensed_then_they_do_not_follow_their_own_summary(
     tmp_path: Path,
 ) -> None:
     journal = opened(tmp_path)
@@ -356,7 +356,7 @@ class Failing:
         return call
 
 
-def test_given_no_failure_when_it_begins_anew_then_the_calls_are_those_that_are_failed_below(
+def test_given_no_failure_when_it_is_condensed_then_the_calls_are_those_that_are_failed_below(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = opened(tmp_path)
@@ -369,7 +369,7 @@ def test_given_no_failure_when_it_begins_anew_then_the_calls_are_those_that_are_
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["goes on", "killed"])
 @pytest.mark.parametrize("fail_at", range(1, len(BEGINNING_ANEW) + 1))
-def test_given_a_failure_at_any_point_when_it_begins_anew_then_no_record_is_lost(
+def test_given_a_failure_at_any_point_when_it_is_condensed_then_no_record_is_lost(
     fail_at: int, is_killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = opened(tmp_path)

@@ -102,7 +102,7 @@ def test_given_the_journal_of_a_version_that_did_not_look_when_a_unit_was_stoppe
     assert rehearsal.steps("restore") == ["start", "register"]
 
 
-def test_given_no_kill_when_a_reboot_goes_its_way_then_each_step_runs_once_and_in_order() -> None:
+def test_given_no_kill_when_a_reboot_is_handled_then_each_step_runs_once_and_in_order() -> None:
     rehearsal = Rehearsal([LIVES["reboot"]]).run()
 
     assert [(stage, step) for _at, stage, step in rehearsal.steps_begun] == [
@@ -216,7 +216,7 @@ def test_given_an_imds_that_is_silent_for_an_hour_when_an_event_is_known_then_it
 
 
 @pytest.mark.parametrize("seconds", [3600.0, -3600.0])
-def test_given_a_clock_that_was_an_hour_off_when_it_is_put_right_then_the_deadline_is_the_right_one(
+def test_given_a_clock_that_was_an_hour_off_when_it_is_corrected_then_the_deadline_is_the_right_one(
     seconds: float,
 ) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
@@ -232,7 +232,7 @@ def test_given_a_clock_that_was_an_hour_off_when_it_is_put_right_then_the_deadli
     assert rehearsal.approvals == []
 
 
-def test_given_the_service_was_enabled_anew_when_a_known_event_is_not_listed_then_it_is_not_yet_over() -> None:
+def test_given_the_service_was_enabled_again_when_a_known_event_is_not_listed_then_it_is_not_yet_over() -> None:
     rehearsal = Rehearsal([Life("Reboot", linger=600.0)])
     rehearsal.run_until(8.0)
     rehearsal.azure.forget(200.0)
@@ -246,7 +246,7 @@ def test_given_the_service_was_enabled_anew_when_a_known_event_is_not_listed_the
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_given_the_service_was_enabled_anew_when_another_event_follows_then_the_doubt_keeps_its_full_length(
+def test_given_the_service_was_enabled_again_when_another_event_follows_then_the_doubt_keeps_its_full_length(
     is_killed: bool,
 ) -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=290.0), *MANY_OF_OTHERS], policy=UNAPPROVED)

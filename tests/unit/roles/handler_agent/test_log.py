@@ -55,7 +55,7 @@ def close(log: Any) -> None:
             cell.cell_contents.close()
 
 
-def test_given_systemd_when_something_is_said_then_its_journal_has_the_fields(journald: Journald) -> None:
+def test_given_systemd_when_something_is_logged_then_its_journal_has_the_fields(journald: Journald) -> None:
     log = opened(journald)
     log(WARNING, "something", event_id="E-1", output=None, seconds=3)
     assert journald.fields() == {
@@ -68,7 +68,7 @@ def test_given_systemd_when_something_is_said_then_its_journal_has_the_fields(jo
     close(log)
 
 
-def test_given_a_value_with_line_breaks_when_it_is_said_then_it_stays_one_field(journald: Journald) -> None:
+def test_given_a_value_with_line_breaks_when_it_is_logged_then_it_stays_one_field(journald: Journald) -> None:
     log = opened(journald)
     log(INFO, "a\nPRIORITY=0\n", output="x\nFOGHORN_Y=1\n\0ä")
     fields = journald.fields()
@@ -78,7 +78,7 @@ def test_given_a_value_with_line_breaks_when_it_is_said_then_it_stays_one_field(
     close(log)
 
 
-def test_given_a_value_of_any_length_when_it_is_said_then_it_fits(journald: Journald) -> None:
+def test_given_a_value_of_any_length_when_it_is_logged_then_it_fits(journald: Journald) -> None:
     log = opened(journald)
     log(INFO, "m" * 100000, output="ä" * 100000)
     fields = journald.fields()
@@ -86,7 +86,7 @@ def test_given_a_value_of_any_length_when_it_is_said_then_it_fits(journald: Jour
     close(log)
 
 
-def test_given_a_journal_that_has_gone_when_something_is_said_then_standard_error_has_it(
+def test_given_a_journal_that_has_gone_when_something_is_logged_then_standard_error_has_it(
     journald: Journald, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
     log = opened(journald)
@@ -104,14 +104,16 @@ def test_given_a_journal_that_is_not_there_when_opened_then_standard_error_has_i
     assert capfd.readouterr().err == "<6>still here\n"
 
 
-def test_given_no_systemd_when_something_is_said_then_it_is_one_line_on_standard_error(
+def test_given_no_systemd_when_something_is_logged_then_it_is_one_line_on_standard_error(
     capfd: "pytest.CaptureFixture[str]",
 ) -> None:
     open_log({})(WARNING, "two\nlines", b="x y", a="E-1", none=None, empty="", quote='"', breaks="1\n2")
     assert capfd.readouterr().err == "<4>two lines a=E-1 b='x y' breaks='1\\n2' empty='' quote='\"'\n"
 
 
-def test_given_nobody_to_hear_it_when_something_is_said_then_the_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Gone:
         def fileno(self) -> int:
             return 10**6

@@ -117,7 +117,7 @@ def test_given_an_event_when_it_is_restored_by_hand_then_the_event_keeps_it_out_
     assert rehearsal.state.is_out
 
 
-def test_given_a_slow_drain_by_hand_when_an_event_comes_then_the_event_goes_ahead() -> None:
+def test_given_a_slow_drain_by_hand_when_an_event_comes_then_the_event_goes_first() -> None:
     rehearsal = rehearsal_of(Life("Freeze", notice=60.0, announced_at=10.0))
     rehearsal.step_seconds["deregister"] = 50.0
     rehearsal.ask("drain")
@@ -190,7 +190,7 @@ def test_given_a_policy_for_it_when_it_is_drained_by_hand_then_that_is_taken() -
     assert plan_of(everything, manual) == ["manual"]
 
 
-def test_given_a_policy_that_drains_nothing_when_it_is_drained_by_hand_then_it_is_out_all_the_same() -> None:
+def test_given_a_policy_that_drains_nothing_when_it_is_drained_by_hand_then_it_is_out_anyway() -> None:
     rehearsal = rehearsal_of(policy={"match": {"event_types": ["Reboot"]}})
     rehearsal.ask("drain")
     rehearsal.run_until(10.0)
@@ -332,7 +332,7 @@ def test_given_nothing_held_when_it_is_released_then_nothing_is_written() -> Non
     assert records_of(State(), {"request": "release"}, 0.0) == []
 
 
-def test_given_all_of_it_when_the_journal_begins_anew_then_nothing_of_it_is_lost() -> None:
+def test_given_all_of_it_when_the_journal_is_condensed_then_nothing_of_it_is_lost() -> None:
     state = replay(
         [
             {"kind": "identity", "vm_id": "1", "vm_name": "web_0"},

@@ -387,9 +387,7 @@ def test_given_what_is_not_a_members_answer_when_heard_then_the_reason_says_what
     assert reasons(MembersSession().ask(Job(crowd.urls, PATIENCE, str(secret_file)))) == {"web_1": reason}
 
 
-def test_given_an_answer_that_was_overheard_when_it_is_sent_again_then_it_does_not_count(
-    crowd: Crowd, secret_file: Path
-) -> None:
+def test_given_a_recorded_answer_when_it_is_replayed_then_it_does_not_count(crowd: Crowd, secret_file: Path) -> None:
     overheard: List[bytes] = []
 
     class Wire:

@@ -78,7 +78,7 @@ def test_given_members_that_an_event_waits_for_when_rendered_then_each_is_there_
 
 
 @pytest.mark.parametrize("phase", ["ended", "withdrawn"])
-def test_given_an_event_that_is_over_when_rendered_then_nobody_is_told_when_it_starts(phase: str) -> None:
+def test_given_an_event_that_is_over_when_rendered_then_its_start_is_not_shown(phase: str) -> None:
     text = lines([event("A", phase, 0), event("B", "started", 0)], Counters())
     shown = [line for line in text if line.startswith("foghorn_seconds_until_start{")]
     assert shown == ['foghorn_seconds_until_start{event_id="B",type="Reboot"} 0.0']

@@ -52,20 +52,22 @@ def notifier(manager: Manager, clock: Clock) -> Generator[Notifier, None, None]:
     yield from make(dict(manager.environment, WATCHDOG_USEC="10000000"), clock)
 
 
-def test_given_a_manager_when_told_of_start_and_end_then_it_hears_both(manager: Manager, notifier: Notifier) -> None:
+def test_given_a_manager_when_notified_of_start_and_end_then_it_hears_both(
+    manager: Manager, notifier: Notifier
+) -> None:
     notifier.ready()
     notifier.stopping()
     assert manager.heard() == ["READY=1", "STOPPING=1"]
 
 
-def test_given_a_status_of_several_lines_when_told_then_the_manager_hears_one(
+def test_given_a_status_of_several_lines_when_notified_then_the_manager_hears_one(
     manager: Manager, notifier: Notifier
 ) -> None:
     notifier.status("in rotation\nREADY=0")
     assert manager.heard() == ["STATUS=in rotation READY=0"]
 
 
-def test_given_the_same_status_when_told_again_then_the_manager_hears_it_once(
+def test_given_the_same_status_when_notified_again_then_the_manager_hears_it_once(
     manager: Manager, notifier: Notifier
 ) -> None:
     for text in ("in rotation", "in rotation", "draining", "in rotation"):
@@ -73,7 +75,7 @@ def test_given_the_same_status_when_told_again_then_the_manager_hears_it_once(
     assert manager.heard() == ["STATUS=in rotation", "STATUS=draining", "STATUS=in rotation"]
 
 
-def test_given_a_watchdog_when_the_loop_turns_then_it_hears_at_half_its_time(
+def test_given_a_watchdog_when_the_loop_runs_then_it_hears_at_half_its_time(
     manager: Manager, notifier: Notifier, clock: Clock
 ) -> None:
     heard = []
@@ -85,7 +87,7 @@ def test_given_a_watchdog_when_the_loop_turns_then_it_hears_at_half_its_time(
     assert notifier.watchdog_interval == 5
 
 
-def test_given_a_watchdog_for_this_process_when_the_loop_turns_then_it_hears(manager: Manager, clock: Clock) -> None:
+def test_given_a_watchdog_for_this_process_when_the_loop_runs_then_it_hears(manager: Manager, clock: Clock) -> None:
     environment = dict(manager.environment, WATCHDOG_USEC="10000000", WATCHDOG_PID=str(os.getpid()))
     for notifier in make(environment, clock):
         notifier.sign_of_life()
@@ -101,7 +103,7 @@ def test_given_a_watchdog_for_this_process_when_the_loop_turns_then_it_hears(man
         {"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "1"},
     ],
 )
-def test_given_no_watchdog_for_us_when_the_loop_turns_then_nothing_is_said(
+def test_given_no_watchdog_for_us_when_the_loop_runs_then_nothing_is_reported(
     manager: Manager, clock: Clock, environment: Dict[str, str]
 ) -> None:
     for notifier in make(dict(manager.environment, **environment), clock):
@@ -111,7 +113,7 @@ def test_given_no_watchdog_for_us_when_the_loop_turns_then_nothing_is_said(
 
 
 @pytest.mark.parametrize("address", ["", "vsock:2:1234"])
-def test_given_no_manager_that_we_could_reach_when_told_then_nothing_happens(clock: Clock, address: str) -> None:
+def test_given_no_manager_that_we_could_reach_when_notified_then_nothing_happens(clock: Clock, address: str) -> None:
     for notifier in make({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "10000000"}, clock):
         notifier.ready()
         notifier.status("in rotation")
@@ -119,7 +121,7 @@ def test_given_no_manager_that_we_could_reach_when_told_then_nothing_happens(clo
         notifier.stopping()
 
 
-def test_given_a_manager_that_has_gone_when_told_then_nothing_fails_and_it_is_said_once_it_is_back(
+def test_given_a_manager_that_has_gone_when_notified_then_nothing_fails_and_it_is_reported_once_it_is_back(
     tmp_path: Path, clock: Clock
 ) -> None:
     address = str(tmp_path / "notify")
@@ -133,7 +135,9 @@ def test_given_a_manager_that_has_gone_when_told_then_nothing_fails_and_it_is_sa
         manager.close()
 
 
-def test_given_a_closed_notifier_when_told_then_the_manager_hears_nothing(manager: Manager, notifier: Notifier) -> None:
+def test_given_a_closed_notifier_when_notified_then_the_manager_hears_nothing(
+    manager: Manager, notifier: Notifier
+) -> None:
     notifier.close()
     notifier.ready()
     assert manager.heard() == []

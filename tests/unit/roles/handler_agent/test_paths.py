@@ -26,12 +26,12 @@ def make_file(path: Path, mode: int = 0o755) -> Path:
     return path
 
 
-def test_given_a_file_of_ours_when_checked_then_it_is_where_it_says(place: Path) -> None:
+def test_given_a_file_of_the_owner_when_checked_then_its_path_is_returned(place: Path) -> None:
     file = make_file(place / "hook")
     assert check_path(str(file)) == str(file)
 
 
-def test_given_the_root_directory_when_checked_then_it_is_itself() -> None:
+def test_given_the_root_directory_when_checked_then_it_is_accepted() -> None:
     assert check_path("/") == "/"
 
 
@@ -72,7 +72,7 @@ def test_given_a_sticky_directory_at_the_end_when_checked_then_it_is_refused(pla
         check_path(str(place / "tmp"))
 
 
-def test_given_a_sticky_file_that_others_may_write_when_something_is_looked_for_in_it_then_it_is_refused(
+def test_given_a_sticky_file_that_others_may_write_when_something_is_searched_in_it_then_it_is_refused(
     place: Path,
 ) -> None:
     make_file(place / "file", 0o1777)

@@ -117,7 +117,7 @@ def test_given_no_configuration_when_an_event_of_each_type_comes_then_the_defaul
     assert plan.begin_before == (300.0 if approve == NEVER and stages else None)
 
 
-def test_given_an_empty_drain_when_asked_then_it_takes_the_machine_out_all_the_same() -> None:
+def test_given_an_empty_drain_when_asked_then_it_takes_the_machine_out_anyway() -> None:
     assert Plan("a", drain=()).takes_out
     assert Plan("a", shutdown=()).takes_out
     assert not Plan("a", restore=()).takes_out
@@ -129,7 +129,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.floats(-1e5, 1e6))
-def test_given_any_time_left_when_it_is_shared_out_then_nobody_gets_more_than_its_own_or_leaves_the_rest_without(
+def test_given_any_time_left_when_it_is_divided_then_no_step_exceeds_its_timeout_and_every_step_gets_some(
     steps: List[Step], left: float
 ) -> None:
     seconds = seconds_for(steps, left)

@@ -177,7 +177,7 @@ def test_given_something_that_it_cannot_have_when_served_then_it_says_so_and_run
         assert "<5>the endpoint listens on all of its addresses" in lines
 
 
-def test_given_a_spoilt_configuration_when_served_then_it_waits_for_a_good_one(
+def test_given_a_broken_configuration_when_served_then_it_waits_for_a_good_one(
     tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
     path = tmp_path / "agent.json"
@@ -195,7 +195,7 @@ def test_given_a_spoilt_configuration_when_served_then_it_waits_for_a_good_one(
     assert said[-1] == "<5>stopped"
 
 
-def test_given_a_configuration_that_was_good_when_it_is_spoilt_at_the_next_start_then_the_last_good_one_is_used(
+def test_given_a_configuration_that_was_good_when_it_is_broken_at_the_next_start_then_the_last_good_one_is_used(
     tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
 ) -> None:
     path = tmp_path / "agent.json"
@@ -249,7 +249,7 @@ def service(tmp_path: Path, signals: Signals) -> Generator[Any, None, None]:
         one.close()
 
 
-def test_given_webhooks_when_something_happens_then_each_is_told_what_it_asked_for(service: Any) -> None:
+def test_given_webhooks_when_something_happens_then_each_receives_what_it_asked_for(service: Any) -> None:
     one, _said = service(
         webhooks=[
             {"url": NOBODY + "/all", "headers": {"X-From": "us"}},
@@ -400,7 +400,7 @@ def test_given_a_good_configuration_when_nobody_tells_to_reload_then_it_is_not_u
     assert one.agent.config.margin == 10.0
 
 
-def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays_until_it_is_corrected(
+def test_given_a_broken_configuration_when_told_to_reload_then_the_old_one_stays_until_it_is_corrected(
     reloading: Any,
 ) -> None:
     one, said, change = reloading
@@ -420,7 +420,7 @@ def test_given_a_spoilt_configuration_when_told_to_reload_then_the_old_one_stays
     assert one.agent.problems == []
 
 
-def test_given_another_metadata_service_when_told_to_reload_then_the_agent_begins_anew(reloading: Any) -> None:
+def test_given_another_metadata_service_when_told_to_reload_then_the_agent_starts_again(reloading: Any) -> None:
     one, _said, change = reloading
     change({"imds": {"endpoint": NOBODY, "vm_name": "web_7"}})
     chosen = one.run()
@@ -469,7 +469,7 @@ def drained_for(path: Path) -> None:
     (path / "journal.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
-def test_given_a_dry_run_when_it_is_wanted_or_not_wanted_any_more_then_the_agent_begins_anew_with_another_journal(
+def test_given_a_dry_run_when_it_is_wanted_or_not_wanted_any_more_then_the_agent_starts_again_with_another_journal(
     reloading: Any,
 ) -> None:
     one, _said, change = reloading
@@ -545,7 +545,7 @@ def test_given_no_file_when_told_to_reload_then_nothing_happens(service: Any, si
     assert len(said) == count
 
 
-def test_given_an_error_that_nobody_foresaw_when_a_turn_ends_in_it_then_it_is_counted_and_the_next_turn_comes(
+def test_given_an_unexpected_error_in_an_iteration_then_it_is_counted_and_the_loop_goes_on(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, said = service()

@@ -119,7 +119,7 @@ def test_given_an_application_when_it_dies_and_comes_back_then_the_machine_goes_
     ]
 
 
-def test_given_an_application_that_was_never_seen_well_when_looked_at_then_the_first_failure_counts(
+def test_given_an_application_that_was_never_seen_well_when_checked_then_the_first_failure_counts(
     begin: Any, application: Application
 ) -> None:
     looks = begin(page(application.port))
@@ -132,7 +132,7 @@ def test_given_an_application_that_was_never_seen_well_when_looked_at_then_the_f
     assert looks.readiness.describe()[0]["detail"] == "refused"
 
 
-def test_given_a_look_that_hangs_when_the_loop_turns_then_it_waits_for_nothing_and_looks_once(begin: Any) -> None:
+def test_given_a_check_that_hangs_when_the_loop_runs_then_it_waits_for_nothing_and_checks_once(begin: Any) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(8)
@@ -187,7 +187,7 @@ def test_given_another_configuration_when_a_check_stays_then_what_was_found_stay
         (b"", "closed without an answer"),
     ],
 )
-def test_given_what_is_no_page_when_looked_at_then_it_is_said(said: bytes, found: str) -> None:
+def test_given_input_that_is_no_page_when_checked_then_it_is_reported(said: bytes, found: str) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)

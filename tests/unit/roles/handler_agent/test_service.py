@@ -111,7 +111,7 @@ def is_restored(agent: RealAgent) -> Callable[[], bool]:
     return lambda: "register" in agent.noted("end") and not status(agent)["events"]
 
 
-def test_given_a_reboot_when_it_goes_its_way_then_the_machine_does_too(begin: Begin, azure: Simulator) -> None:
+def test_given_a_reboot_when_it_is_handled_then_the_machine_does_too(begin: Begin, azure: Simulator) -> None:
     agent = begin()
     assert agent.ask("/readyz") == 200
     azure.event("Reboot", "web_0", **LIFE)
@@ -272,7 +272,7 @@ def test_given_a_hook_that_goes_on_failing_when_its_share_is_over_then_those_aft
     assert [each["error"] for each in status(agent)["failing"]] == ["10-bad: exit status 1"]
 
 
-def test_given_webhooks_when_an_event_goes_its_way_then_they_hear_of_each_stage_they_asked_for(
+def test_given_webhooks_when_an_event_is_handled_then_they_hear_of_each_stage_they_asked_for(
     begin: Begin, azure: Simulator, receiver: Receiver
 ) -> None:
     launch = {"url": receiver.url, "stages": ["drain"], "states": ["begun"], "wrap": ["extra_vars", "event"]}
@@ -291,7 +291,7 @@ def test_given_webhooks_when_an_event_goes_its_way_then_they_hear_of_each_stage_
     assert agent.ask("/metrics") == 200
 
 
-def test_given_a_webhook_that_nobody_takes_when_an_event_goes_its_way_then_the_machine_does_all_the_same(
+def test_given_a_webhook_that_nobody_takes_when_an_event_is_handled_then_the_machine_does_anyway(
     begin: Begin, azure: Simulator
 ) -> None:
     agent = begin({"webhooks": [{"url": "http://127.0.0.1:9/"}]})
@@ -311,7 +311,7 @@ def test_given_an_imds_that_fails_in_any_way_when_it_is_well_again_then_the_even
     assert len(event_of(azure)["approvals"]) >= 1
 
 
-def test_given_an_approval_whose_answer_is_lost_when_it_counted_then_the_event_goes_its_way(
+def test_given_an_approval_whose_answer_is_lost_when_it_counted_then_the_event_is_handled(
     begin: Begin, azure: Simulator
 ) -> None:
     agent = begin()
@@ -321,7 +321,7 @@ def test_given_an_approval_whose_answer_is_lost_when_it_counted_then_the_event_g
     assert agent.noted("end") == ["deregister", "wait", "stop", "start", "register"]
 
 
-def test_given_an_imds_that_says_nothing_when_it_is_waited_for_then_the_endpoint_answers_and_no_time_is_burnt(
+def test_given_a_silent_imds_when_the_agent_waits_then_the_endpoint_answers_and_no_processor_time_is_wasted(
     begin: Begin, azure: Simulator
 ) -> None:
     agent = begin()
@@ -414,7 +414,7 @@ def test_given_a_checkout_when_asked_where_the_program_is_then_it_is_the_package
     assert module.program() == str(Path(module.__file__).resolve().parent)
 
 
-def test_given_what_is_asked_by_hand_when_the_agent_is_killed_and_back_then_it_holds_until_it_is_undone(
+def test_given_a_manual_command_when_the_agent_is_killed_and_back_then_it_holds_until_it_is_undone(
     begin: Begin,
 ) -> None:
     agent = begin()

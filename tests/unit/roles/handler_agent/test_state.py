@@ -260,7 +260,7 @@ def seen(event_id: str = "E-1", status: str = "Scheduled", kind: str = "seen") -
     return {"kind": kind, "event": event, "notice": 900.0, "at": 1.0}
 
 
-def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_all_the_same() -> None:
+def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_anyway() -> None:
     found = {"kind": "found", "event_id": "E-1", "stage": "shutdown", "step": "stop", "unit": "web.service"}
     state = apply(NAMED, seen(), dict(found, runs=True), dict(found, runs=False))
     assert state.found == (("web.service", True),)
@@ -268,15 +268,13 @@ def test_given_a_unit_that_ran_when_it_is_found_at_rest_later_then_it_ran_all_th
     assert state.found == (("web.service", True),)
 
 
-def test_given_an_event_that_has_started_when_it_is_listed_as_scheduled_again_then_it_has_started_all_the_same() -> (
-    None
-):
+def test_given_an_event_that_has_started_when_it_is_listed_as_scheduled_again_then_it_has_started_anyway() -> None:
     state = apply(NAMED, seen(), seen(status="Started", kind="changed"), seen(kind="changed"))
     assert state.tracked[0].started
     assert state.tracked[0].event.is_scheduled
 
 
-def test_given_a_restore_that_is_half_done_when_the_machine_boots_then_it_begins_anew() -> None:
+def test_given_a_restore_that_is_half_done_when_the_machine_boots_then_it_starts_again() -> None:
     restore = {"kind": "stage", "stage": "restore", "state": BEGUN}
     ended = {"kind": "step_ended", "stage": "restore", "step": "start", "succeeded": True}
     half_done = apply(NAMED, seen(), restore, ended, dict(ended, step="register", succeeded=False))

@@ -421,7 +421,7 @@ def test_given_a_command_under_way_when_told_to_end_then_it_ends_at_once_for_tha
     assert outcome_of(child)[:3] == (False, "taken over by a more urgent event", None)
 
 
-def test_given_a_command_that_was_told_when_told_again_then_the_first_reason_and_the_shorter_grace_hold(
+def test_given_a_command_that_was_told_to_end_when_told_again_then_the_first_reason_and_the_shorter_grace_hold(
     start: Starter, clock: Clock, tmp_path: Path
 ) -> None:
     ready = tmp_path / "ready"

@@ -82,7 +82,7 @@ def begun(rehearsal: Rehearsal, event_id: str) -> List[str]:
 # --- 1. approving after a failed drain, the wrong event, at every poll, never again after a failed approval ---------
 
 
-def test_trap_1_given_a_drain_that_failed_when_the_event_goes_its_way_then_it_is_never_approved() -> None:
+def test_trap_1_given_a_drain_that_failed_when_the_event_is_handled_then_it_is_never_approved() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=60.0)])
     rehearsal.failing = {"deregister"}
     rehearsal.run()
@@ -145,7 +145,7 @@ def test_trap_3_given_an_error_in_place_of_a_document_when_polled_then_it_is_an_
         session_of(service).poll(None)
 
 
-def test_trap_3_given_errors_after_a_drain_when_an_hour_passes_then_nothing_is_put_back() -> None:
+def test_trap_3_given_errors_after_a_drain_when_an_hour_passes_then_nothing_is_restored() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=7200.0)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
     rehearsal.silent = True

@@ -96,7 +96,7 @@ def test_given_a_journal_that_does_not_tell_when_it_is_over_then_the_plan_as_it_
     assert rehearsal.steps("restore") == ["start", "register"]
 
 
-def test_given_a_stop_that_was_not_looked_at_and_a_later_one_of_the_same_unit_when_restored_then_it_ran() -> None:
+def test_given_a_stop_that_was_not_checked_and_a_later_one_of_the_same_unit_when_restored_then_it_ran() -> None:
     again = {"stop": "web", "name": "stop"}
     rehearsal = Rehearsal([LONG], policy=dict(UNIT_POLICY, shutdown=[again, again], approve="never"))
     rehearsal.step_seconds["stop"] = 8.0
@@ -129,14 +129,14 @@ def test_given_two_plans_when_both_were_begun_then_the_second_comes_last_and_not
     assert [step.name for step in undo.steps] == ["a", "c", "d", "b"]
 
 
-def test_given_a_step_that_begins_anew_when_nothing_else_undoes_it_then_it_is_written_down_once() -> None:
+def test_given_a_step_that_starts_again_when_nothing_else_undoes_it_then_it_is_written_down_once() -> None:
     rehearsal = Rehearsal([LONG], policy=dict(POLICY, approve="never")).run()
     undone = [record["name"] for record in rehearsal.history if record["kind"] == "step_begun" and "undo" in record]
     assert undone == ["deregister"]
     assert replay(rehearsal.history) == apply(State(), *rehearsal.history)
 
 
-def test_given_a_unit_that_is_stopped_and_a_step_that_fails_when_others_are_told_then_both_are_named() -> None:
+def test_given_a_stopped_unit_and_a_step_that_fails_when_reported_then_both_are_named() -> None:
     rehearsal = Rehearsal([LONG], policy=dict(UNIT_POLICY, approve="never"))
     rehearsal.failing = {"wait"}
     rehearsal.run_until(90.0)

@@ -73,7 +73,7 @@ def test_given_an_older_systemd_when_it_does_not_know_a_directive_then_it_is_one
     assert {one for one in used if FIRST_VERSION[one] > OLDEST} <= set(WITHOUT)
 
 
-def test_given_an_older_systemd_when_the_agent_fails_again_and_again_then_it_is_started_again_all_the_same() -> None:
+def test_given_an_older_systemd_when_the_agent_fails_again_and_again_then_it_is_started_again_anyway() -> None:
     assert {"StartLimitInterval", "StartLimitIntervalSec"} <= directives("foghorn-agent.service.j2")
     text = (TEMPLATES / "foghorn-agent.service.j2").read_text(encoding="utf-8")
     unit, service = text.index("[Unit]"), text.index("[Service]")

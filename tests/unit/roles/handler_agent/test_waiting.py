@@ -77,7 +77,7 @@ def meanwhile(do: Callable[[], None]) -> Generator[None, None, None]:
 
 
 @pytest.mark.parametrize("is_out", [False, True])
-def test_given_a_spoilt_configuration_when_probed_then_the_machine_is_as_it_was_and_health_says_what_is_wrong(
+def test_given_a_broken_configuration_when_probed_then_the_machine_is_as_it_was_and_health_says_what_is_wrong(
     is_out: bool, signals: Signals, held: socket.socket, tmp_path: Path
 ) -> None:
     file, error = spoilt(tmp_path / "agent.json")
@@ -103,7 +103,7 @@ def test_given_a_spoilt_configuration_when_probed_then_the_machine_is_as_it_was_
     ]
 
 
-def test_given_a_spoilt_configuration_when_it_is_spoilt_otherwise_and_then_corrected_then_it_is_used(
+def test_given_a_broken_configuration_when_it_is_broken_in_another_way_and_then_corrected_then_it_is_used(
     signals: Signals, tmp_path: Path
 ) -> None:
     path = tmp_path / "agent.json"

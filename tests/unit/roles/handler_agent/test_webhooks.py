@@ -204,7 +204,7 @@ def test_given_method_type_and_headers_when_delivered_then_they_are_used(receive
     assert heard.headers["user-agent"] == "ours"
 
 
-def test_given_a_secret_when_delivered_then_it_is_the_bearer(receiver: Receiver, secret_file: Path) -> None:
+def test_given_a_secret_when_delivered_then_it_is_the_bearer_token(receiver: Receiver, secret_file: Path) -> None:
     deliver(Request(receiver.url, "{}", secret_file=str(secret_file)))
     assert receiver.heard[0].headers["authorization"] == "Bearer s3cret"
 
@@ -244,7 +244,7 @@ def test_given_an_answer_when_delivered_then_it_is_judged(
     assert deliver(Request(receiver.url, "{}", secret_file=str(secret_file))) == expected
 
 
-def test_given_a_refusal_when_there_was_no_secret_then_it_is_told_as_it_is(receiver: Receiver) -> None:
+def test_given_a_refusal_when_there_was_no_secret_then_it_is_reported_as_it_is(receiver: Receiver) -> None:
     receiver.answers.append((400, {}, b"no"))
     assert deliver(Request(receiver.url, "{}")) == Delivery(False, False, "400 Bad Request: no")
 
@@ -358,7 +358,7 @@ def test_given_a_url_when_shown_then_nothing_secret_is_in_it(url: str, shown: Op
     assert shown_url(url) == (url if shown is None else shown)
 
 
-def test_given_a_server_that_repeats_what_it_was_sent_when_delivered_then_no_secret_of_it_is_told(
+def test_given_a_server_that_repeats_what_it_was_sent_when_delivered_then_no_secret_of_it_is_reported(
     receiver: Receiver, secret_file: Path
 ) -> None:
     url = receiver.url + "/0123456789abcdefghij0123?a=1&sig=geheimnis"
@@ -396,7 +396,7 @@ def test_given_tls_or_this_machine_when_a_secret_is_sent_then_it_may(url: str) -
         ([], None),
     ],
 )
-def test_given_a_launch_that_drops_variables_when_delivered_then_their_names_are_told(
+def test_given_a_launch_that_drops_variables_when_delivered_then_their_names_are_reported(
     receiver: Receiver, answer: Any, dropped: Optional[str]
 ) -> None:
     receiver.answers.append((201, {}, json.dumps(answer).encode("ascii")))
@@ -445,7 +445,7 @@ def test_given_later_times_when_a_body_is_made_then_they_count_from_what_happene
     assert fill("$in_0 ${in_3600}", {}, WHEN) == "2026-01-01T12:00:00Z 2026-01-01T13:00:00Z"
 
 
-def test_given_what_is_no_field_when_looked_at_then_it_is_named() -> None:
+def test_given_input_that_is_no_field_when_checked_then_it_is_named() -> None:
     assert problems_with(["$text", {"a": "$vm", "b": "${in_60}"}, 5, "$$"]) == [
         "$vm is no field, only %s, in_SECONDS" % ", ".join(FIELDS)
     ]
@@ -467,7 +467,7 @@ def test_given_a_proxy_when_delivered_by_http_then_it_is_asked_for_the_whole_url
     assert heard.headers["host"] == "chat.example.com"
 
 
-def test_given_a_proxy_that_does_not_let_us_when_delivered_then_it_is_said(receiver: Receiver) -> None:
+def test_given_a_proxy_that_does_not_let_us_when_delivered_then_it_is_reported(receiver: Receiver) -> None:
     # It knows no CONNECT.
     delivery = deliver(Request("https://chat.example.com/hook", "{}", proxy=receiver.url.replace("/hook", "")))
     assert delivery[:2] == (False, True)
@@ -541,7 +541,7 @@ def test_given_a_proxy_when_delivered_by_https_then_tls_goes_through_it_to_the_v
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])
-def test_given_a_ca_file_that_is_none_when_delivered_then_the_error_names_it(
+def test_given_an_invalid_ca_file_when_delivered_then_the_error_names_it(
     secure_receiver: Receiver, tmp_path: Path, content: Optional[str]
 ) -> None:
     path = tmp_path / "ca.pem"
@@ -582,7 +582,7 @@ def test_given_a_url_when_taken_apart_then_all_parts_are_there(url: str, parts: 
         ("https://é/", "non-ASCII"),
     ],
 )
-def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_password_is_told(
+def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_password_is_reported(
     url: str, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match="url: ") as raised:
@@ -696,7 +696,7 @@ def test_given_requests_when_queued_then_they_are_delivered_one_after_the_other_
     assert queue.stays_idle()
 
 
-def test_given_an_error_that_may_pass_when_its_time_has_come_then_the_very_same_is_sent_again(
+def test_given_an_error_that_may_pass_when_its_time_has_come_then_the_same_request_is_repeated(
     make_queue: Callable[..., Queue], receiver: Receiver, clock: Clock
 ) -> None:
     receiver.answers += [(503, {}, b""), (503, {}, b"")]
@@ -764,7 +764,7 @@ def test_given_a_server_that_never_works_when_the_patience_is_over_then_it_is_gi
     assert queue.queue.counts == Counts(retried=8, failed=1)
 
 
-def test_given_a_url_that_fails_when_others_are_told_then_they_hear_at_once_and_it_hears_in_order(
+def test_given_a_url_that_fails_when_others_are_notified_then_they_hear_at_once_and_it_hears_in_order(
     make_queue: Callable[..., Queue], receiver: Receiver, clock: Clock
 ) -> None:
     receiver.answers.append((500, {}, b""))

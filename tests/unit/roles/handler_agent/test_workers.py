@@ -139,7 +139,7 @@ for text in ("[" * 1000000, '{"a":' * 1000000):
     assert done.stdout.decode().split() == ["RecursionError"] * 2
 
 
-def test_given_a_value_that_is_none_when_collected_then_it_is_told_from_no_result(make: Make) -> None:
+def test_given_a_value_of_none_when_collected_then_it_is_distinguished_from_no_result(make: Make) -> None:
     worker = make(json.loads)
     worker.submit("null")
     assert wait_for(worker) == [None]

@@ -195,7 +195,7 @@ class TestResourceGraph:
         ):
             list_events(client, [SUBSCRIPTION])
 
-    def test_given_a_permission_is_missing_then_it_names_the_role(self) -> None:
+    def test_given_a_permission_is_missing_then_the_error_names_the_role(self) -> None:
         with (
             ScriptedArm(refused(403, "AuthorizationFailed")) as arm,
             client_of(arm, FakeTime()) as client,
@@ -206,7 +206,7 @@ class TestResourceGraph:
         ):
             list_events(client, [SUBSCRIPTION])
 
-    def test_given_it_throttles_then_the_page_is_asked_for_again(self) -> None:
+    def test_given_it_throttles_then_the_request_for_the_page_is_repeated(self) -> None:
         time = FakeTime()
         throttled = refused(429, "RateLimiting", Retry_After="5")
         with ScriptedArm(page(row(A), token="t"), throttled, page(row(B))) as arm, client_of(arm, time) as client:
@@ -222,7 +222,7 @@ class TestResourceGraph:
             assert len(list_events(client, [SUBSCRIPTION])) == 1
         assert time.slept == [seconds]
 
-    def test_given_it_throttles_without_a_word_of_when_then_it_is_asked_less_and_less_often(self) -> None:
+    def test_given_it_throttles_without_retry_after_then_requests_become_less_frequent(self) -> None:
         time = FakeTime()
         throttled = refused(429, "RateLimiting")
         with ScriptedArm(*[throttled] * 4, page(row(A))) as arm, client_of(arm, time) as client:
@@ -230,7 +230,7 @@ class TestResourceGraph:
         assert sorted(time.slept) == time.slept
         assert len(set(time.slept)) == 3
 
-    def test_given_its_answer_is_lost_then_it_is_asked_again(self) -> None:
+    def test_given_its_answer_is_lost_then_the_request_is_repeated(self) -> None:
         with ScriptedArm(Step(reset=True), page(row(A))) as arm, client_of(arm, FakeTime()) as client:
             assert len(list_events(client, [SUBSCRIPTION])) == 1
 
@@ -333,7 +333,7 @@ def test_given_a_read_fails_while_it_waits_then_the_next_one_may_work() -> None:
     assert result.after == {A: "gone"}
 
 
-def test_given_it_does_not_start_in_time_then_the_failure_tells_what_was_approved() -> None:
+def test_given_it_does_not_start_in_time_then_the_failure_reports_what_was_approved() -> None:
     with pytest.raises(StillScheduled, match="Approved, but not started within 9 s: %s" % A) as error:
         run(page(row(A)), approved(), page(row(A)), wait=True, timeout=9)
     assert error.value.result.changed
@@ -364,7 +364,7 @@ class TestNamesRepeat:
             run(in_both(), scope=scope, selection=selection)
         assert "vm_names: 'web_0' is the name of 2 VMs: %s and %s." % (production(), web()) in str(error.value)
 
-    def test_given_the_other_event_is_over_then_it_is_ambiguous_all_the_same(self) -> None:
+    def test_given_the_other_event_is_over_then_the_name_is_still_ambiguous(self) -> None:
         with pytest.raises(OptionError, match="is the name of 2 VMs"):
             run(in_both(status="Completed"))
 
@@ -421,13 +421,13 @@ def test_given_a_cloud_that_takes_no_list_then_each_goes_alone() -> None:
     assert ids(result.approved) == [A, B]
 
 
-def test_given_a_cloud_without_any_of_the_versions_then_its_words_are_told() -> None:
+def test_given_a_cloud_without_any_of_the_versions_then_the_error_quotes_it() -> None:
     unknown = refused(404, "InvalidResourceType", "The resource type could not be found")
     with pytest.raises(ArmError, match="404 InvalidResourceType: The resource type could not be found"):
         run(page(row(A)), unknown, unknown, unknown)
 
 
-def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
+def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
     with pytest.raises(ArmError, match="The role Scheduled Events Contributor grants it"):
         run(page(row(A)), refused(403, "AuthorizationFailed"))
 
@@ -499,13 +499,13 @@ class TestSeveralOfWhichSomeFail:
         assert isinstance(error.value.__cause__, ArmError)
         assert error.value.__cause__.may_have_begun
 
-    def test_given_an_answer_is_lost_then_it_is_sent_again(self) -> None:
+    def test_given_an_answer_is_lost_then_the_request_is_repeated(self) -> None:
         arm, result = run(page(row(A)), Step(reset=True), approved())
         assert arm.lines[1:] == [one(A), one(A)]
         assert ids(result.approved) == [A]
 
 
-def test_given_the_event_is_gone_meanwhile_then_azures_words_are_told() -> None:
+def test_given_the_event_is_gone_meanwhile_then_the_error_quotes_azure() -> None:
     with pytest.raises(ArmError, match="404 NotFound: so it is"):
         run(page(row(A)), refused(404, "NotFound"))
 
@@ -518,12 +518,12 @@ def test_given_another_operation_holds_the_resource_then_it_is_acknowledged_once
 
 
 @pytest.mark.parametrize("status", [409, 412])
-def test_given_azure_refuses_then_its_words_are_told(status: int) -> None:
+def test_given_azure_refuses_then_the_error_quotes_it(status: int) -> None:
     with pytest.raises(ArmError, match="was refused: %d Nope: so it is" % status):
         run(page(row(A)), refused(status, "Nope"))
 
 
-def test_given_azure_throttles_then_it_is_asked_again() -> None:
+def test_given_azure_throttles_then_the_request_is_repeated() -> None:
     arm, result = run(page(row(A)), refused(429, "TooManyRequests", Retry_After="2"), approved())
     assert arm.lines == [GRAPH, one(A), one(A)]
     assert result.changed

@@ -136,6 +136,6 @@ def test_given_no_vms_then_nobody_is_asked() -> None:
 
 
 @pytest.mark.parametrize("vm_id", ["web_0", "/subscriptions/s/resourceGroups/rg"])
-def test_given_what_is_no_id_then_it_is_refused_with_its_name(vm_id: str) -> None:
+def test_given_input_that_is_no_id_then_it_is_refused_with_its_name(vm_id: str) -> None:
     with pytest.raises(OptionError, match=r"vm_ids: .*is not the id of a VM"):
         read_vm_ids({"vm_ids": [vm_id]})

@@ -71,7 +71,7 @@ def test_given_an_answer_without_end_then_no_more_is_read_than_azure_would_send(
 
 @pytest.mark.parametrize("levels", [101, 100_000])
 @pytest.mark.parametrize("status", [200, 400])
-def test_given_json_that_is_nested_beyond_reason_then_it_is_one_clear_error(levels: int, status: int) -> None:
+def test_given_json_that_is_nested_too_deeply_then_it_is_one_clear_error(levels: int, status: int) -> None:
     body = b'{"a":' + b"[" * levels + b"]" * levels + b"}"
     head = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(body))
     with (

@@ -75,7 +75,7 @@ def test_given_the_secret_comes_back_in_an_error_then_it_is_not_shown() -> None:
     assert "********" in str(error.value)
 
 
-def test_given_signing_in_fails_then_the_reason_is_told_without_the_secret() -> None:
+def test_given_signing_in_fails_then_the_error_has_the_reason_without_the_secret() -> None:
     from azure.core.exceptions import ClientAuthenticationError
 
     class Refusing:
@@ -106,7 +106,7 @@ def test_given_nobody_listens_then_the_error_says_what_to_check() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_given_azure_has_an_error_of_its_own_then_it_is_asked_again(status: int) -> None:
+def test_given_azure_has_an_error_of_its_own_then_the_request_is_repeated(status: int) -> None:
     arm, content = ask(Step(status), Step(status), ok({"it": "works"}))
     assert content == {"it": "works"}
     assert len(arm.requests) == 3
@@ -132,7 +132,7 @@ def test_given_an_answer_that_is_no_object_then_that_is_an_error(content: Any) -
         ({"error": {"code": "A", "details": [None, {"code": 7, "message": "d"}]}}, "400 A: 7: d"),
     ],
 )
-def test_given_an_error_in_any_shape_then_its_code_and_message_are_told(content: Any, said: str) -> None:
+def test_given_an_error_in_any_shape_then_its_code_and_message_are_reported(content: Any, said: str) -> None:
     with pytest.raises(ArmError) as error:
         ask(Step(400, content))
     assert said in str(error.value)
@@ -164,7 +164,7 @@ def test_given_a_library_is_not_installed_then_the_error_names_it(
         ArmClient(SignIn("cli", PUBLIC, "s"), Deadline(1), None if missing == "azure" else FakeCredential())
 
 
-def test_given_the_operation_is_not_to_be_found_any_more_then_that_is_told() -> None:
+def test_given_the_operation_is_not_to_be_found_any_more_then_that_is_reported() -> None:
     accepted = Step(202, None, {"Location": "{base}/operations/1"})
     with (
         ScriptedArm(accepted, refused(404, "OperationNotFound")) as arm,
@@ -215,7 +215,7 @@ def test_given_nobody_listens_then_nothing_has_begun() -> None:
     ("said", "slept"),
     [("soon", []), ("nan", []), ("Wed, 21 Oct 2015 07:28:00 GMT", []), ("0", []), ("-5", []), ("2.5", [3.0])],
 )
-def test_given_a_retry_after_in_any_form_then_it_is_asked_again(said: str, slept: list[float]) -> None:
+def test_given_a_retry_after_in_any_form_then_the_request_is_repeated(said: str, slept: list[float]) -> None:
     fake = FakeTime()
     throttled = refused(429, "TooManyRequests", Retry_After=said)
     with ScriptedArm(throttled, ok({"it": "works"})) as arm, client_of(arm, fake) as client:
@@ -232,7 +232,7 @@ def test_given_a_retry_after_beyond_the_time_limit_then_nobody_waits(said: str) 
     assert fake.slept == []
 
 
-def test_given_too_many_requests_when_the_time_is_too_short_then_it_is_said_how_long_they_take() -> None:
+def test_given_too_many_requests_when_the_time_is_too_short_then_it_is_reported_how_long_they_take() -> None:
     throttled = refused(429, "TooManyRequests", Retry_After="120")
     with (
         ScriptedArm(throttled) as arm,
@@ -294,7 +294,7 @@ class TestCloudsThatTellTheirAddresses:
         assert "authorization" not in arm.requests[0].headers
         assert arm.requests[1].headers["authorization"] == "Bearer token-of-the-test"
 
-    def test_given_it_is_busy_then_it_is_asked_again(self) -> None:
+    def test_given_it_is_busy_then_the_request_is_repeated(self) -> None:
         busy = refused(503, "ServiceUnavailable", Retry_After="2")
         with ScriptedArm(busy, ok(TOLD)) as arm, self.client(arm):
             pass
@@ -406,7 +406,7 @@ def test_given_a_conflict_that_passes_then_the_edit_is_made_when_it_has(code: st
     assert set(time.slept) == {5.0}
 
 
-def test_given_a_conflict_that_does_not_pass_in_time_then_azures_words_are_in_the_error() -> None:
+def test_given_a_conflict_that_does_not_pass_in_time_then_the_error_quotes_azure() -> None:
     busy = [ok({}), refused(409, "Conflict", CONCURRENT)] * 2
     with (
         ScriptedArm(*busy) as arm,
@@ -449,7 +449,7 @@ LOST = [Step(reset=True), Step(500), Step(502, "<html>"), Step(504, "<html>")]
 class TestAnAnswerThatIsLost:
     @pytest.mark.parametrize("lost", LOST)
     @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-    def test_given_a_write_then_it_is_sent_again(self, method: str, lost: Step) -> None:
+    def test_given_a_write_then_the_request_is_repeated(self, method: str, lost: Step) -> None:
         with ScriptedArm(lost, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
             assert client.write(method, "/thing", {}, '"1"', NEEDS).content == {"it": "works"}
         assert [request.headers["if-match"] for request in arm.requests] == ['"1"', '"1"']
@@ -460,9 +460,7 @@ class TestAnAnswerThatIsLost:
         [refused(412, "PreconditionFailed"), refused(409, "AnotherOperationInProgress")],
         ids=["changed", "busy"],
     )
-    def test_given_an_edit_that_has_come_to_pass_then_it_is_a_change_of_what_was_found_before_it(
-        self, lost: Step, refusal: Step
-    ) -> None:
+    def test_given_an_edit_that_took_effect_then_it_is_reported_as_a_change(self, lost: Step, refusal: Step) -> None:
         before, after = {"a": 1}, {"a": 1, "touched": True}
         with ScriptedArm(ok(before), lost, refusal, ok(after)) as arm, client_of(arm, FakeTime()) as client:
             found, answer = client.edit("/thing", NEEDS, touching(client))
@@ -470,7 +468,7 @@ class TestAnAnswerThatIsLost:
         assert answer is not None
         assert answer.content == after
 
-    def test_given_an_edit_that_is_still_at_work_then_its_end_is_waited_for(self) -> None:
+    def test_given_an_edit_that_is_still_running_then_it_waits_for_its_end(self) -> None:
         time = FakeTime()
         changing = {"touched": True, "properties": {"provisioningState": "Updating"}}
         done = {"touched": True, "properties": {"provisioningState": "Succeeded"}}
@@ -481,7 +479,7 @@ class TestAnAnswerThatIsLost:
         assert answer.content == done
         assert time.slept[-2:] == [5.0, 5.0]
 
-    def test_given_somebody_else_made_the_edit_then_it_is_no_change(self) -> None:
+    def test_given_another_client_made_the_edit_then_it_is_no_change(self) -> None:
         script = [ok({}), refused(503, "Unavailable"), refused(412, "PreconditionFailed"), ok({"touched": True})]
         with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
             assert client.edit("/thing", NEEDS, touching(client)) == ({"touched": True}, None)
@@ -498,7 +496,7 @@ class TestAnAnswerThatIsLost:
             client.post_when_free("/thing/act", None, NEEDS)
         assert error.value.may_have_begun
 
-    def test_given_any_other_action_when_the_service_takes_none_then_it_is_sent_again(self) -> None:
+    def test_given_any_other_action_when_the_service_takes_none_then_the_request_is_repeated(self) -> None:
         unavailable = refused(503, "ServiceUnavailable")
         with ScriptedArm(unavailable, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
             assert client.post("/thing/act", None, NEEDS).content == {"it": "works"}
@@ -561,7 +559,7 @@ def test_given_a_cloud_that_lags_behind_then_it_is_asked_in_the_newest_version_t
     assert versions_of(arm) == ["2026-04-01", "2020-06-01", "2020-06-01"]
 
 
-def test_given_a_refusal_that_names_a_linked_scope_then_the_scope_is_told_and_a_flood_is_cut_in_its_middle() -> None:
+def test_given_a_refusal_that_names_a_linked_scope_then_the_scope_is_shown_and_long_text_is_cut_in_the_middle() -> None:
     scope = "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.ManagedIdentity/userAssignedIdentities/%s"
     linked = scope % ("5b2f6a3c-1111-4c4d-9a51-000000000001", "shared-" + "x" * 80, "web-" + "y" * 120)
     message = (

@@ -71,19 +71,19 @@ def signed_in(options: dict[str, Any], environment: dict[str, str], home: Path) 
 
 
 class TestAuto:
-    def test_given_parameters_and_all_else_then_the_parameters_count(self, with_file: Path) -> None:
+    def test_given_parameters_and_all_other_sources_then_the_parameters_are_used(self, with_file: Path) -> None:
         sign_in = signed_in(PRINCIPAL, AWX, with_file)
         assert (sign_in.source, sign_in.client_id, sign_in.tenant) == ("parameters", "c", "t")
 
-    def test_given_a_profile_parameter_then_the_file_counts(self, with_file: Path) -> None:
+    def test_given_a_profile_parameter_then_the_file_is_used(self, with_file: Path) -> None:
         sign_in = signed_in({"profile": "gov"}, AWX, with_file)
         assert (sign_in.source, sign_in.client_id) == ("credential_file", "gov-c")
 
-    def test_given_no_parameters_then_the_environment_counts(self, with_file: Path) -> None:
+    def test_given_no_parameters_then_the_environment_is_used(self, with_file: Path) -> None:
         sign_in = signed_in({}, AWX, with_file)
         assert (sign_in.source, sign_in.client_id) == ("env", "awx-c")
 
-    def test_given_a_profile_in_the_environment_then_the_file_counts(self, with_file: Path) -> None:
+    def test_given_a_profile_in_the_environment_then_the_file_is_used(self, with_file: Path) -> None:
         sign_in = signed_in({}, {**AWX, "AZURE_PROFILE": "gov"}, with_file)
         assert (sign_in.source, sign_in.client_id) == ("credential_file", "gov-c")
 
@@ -91,18 +91,18 @@ class TestAuto:
         with pytest.raises(OptionError, match="AZURE_PROFILE: 'gov' is not in"):
             signed_in({}, {"AZURE_PROFILE": "gov"}, home)
 
-    def test_given_neither_then_the_default_profile_counts(self, with_file: Path) -> None:
+    def test_given_neither_then_the_default_profile_is_used(self, with_file: Path) -> None:
         sign_in = signed_in({}, {}, with_file)
         assert (sign_in.source, sign_in.client_id, sign_in.subscription_id) == ("credential_file", "file-c", "file-s")
         assert sign_in.secret == SECRET
 
     @pytest.mark.parametrize("more", [{}, {"AZURE_TENANT_ID": "t"}])
-    def test_given_only_a_clients_id_in_the_environment_then_that_is_no_credential(
+    def test_given_only_a_client_id_in_the_environment_then_that_is_no_credential(
         self, with_file: Path, more: dict[str, str]
     ) -> None:
         assert signed_in({}, {"AZURE_CLIENT_ID": "c", **more}, with_file).source == "credential_file"
 
-    def test_given_a_clients_id_and_a_subscription_then_the_environment_is_meant(self, with_file: Path) -> None:
+    def test_given_a_client_id_and_a_subscription_then_the_environment_is_used(self, with_file: Path) -> None:
         with pytest.raises(OptionError, match=r"auth_source env: .* are not complete, missing: tenant and secret"):
             signed_in({}, {"AZURE_CLIENT_ID": "c", "AZURE_SUBSCRIPTION_ID": "s"}, with_file)
 
@@ -112,15 +112,13 @@ class TestAuto:
         assert sign_in.cloud.asks_microsoft
 
     @pytest.mark.parametrize("name", ["AZURE_AUTHORITY_HOST", "AZURE_ADFS_AUTHORITY_URL"])
-    def test_given_an_authority_that_cannot_be_then_the_error_names_where_it_was_set(
-        self, home: Path, name: str
-    ) -> None:
+    def test_given_an_invalid_authority_then_the_error_names_where_it_was_set(self, home: Path, name: str) -> None:
         with pytest.raises(OptionError, match="^%s: 'http://login.example' would send tokens" % name):
             signed_in({}, {**AWX, name: "http://login.example"}, home)
         with pytest.raises(OptionError, match=r"^adfs_authority_url: 'http://login\.example' would send tokens"):
             signed_in({"adfs_authority_url": "http://login.example"}, {**AWX, name: "https://other.example"}, home)
 
-    def test_given_nothing_at_all_then_the_cli_is_left(self, home: Path) -> None:
+    def test_given_no_credentials_at_all_then_the_cli_is_used(self, home: Path) -> None:
         assert signed_in({}, {}, home).source == "cli"
 
     def test_given_only_a_subscription_then_that_is_no_credential(self, home: Path) -> None:
@@ -138,7 +136,7 @@ class TestEnvironment:
         sign_in = signed_in({"auth_source": "env"}, names, home)
         assert (sign_in.client_id, sign_in.secret, sign_in.tenant) == ("c", SECRET, "t")
 
-    def test_given_both_spellings_then_that_of_azcollection_counts(self, home: Path) -> None:
+    def test_given_both_spellings_then_the_one_of_azcollection_is_used(self, home: Path) -> None:
         sign_in = signed_in({}, {**AWX, "AZURE_CLIENT_SECRET": "other", "AZURE_TENANT_ID": "other"}, home)
         assert (sign_in.secret, sign_in.tenant) == (SECRET, "awx-t")
 
@@ -150,10 +148,10 @@ class TestEnvironment:
         names = {**AWX, "ANSIBLE_AZURE_AUTH_SOURCE": "credential_file"}
         assert signed_in({}, names, with_file).source == "credential_file"
 
-    def test_given_a_subscription_parameter_then_it_counts_more(self, home: Path) -> None:
+    def test_given_a_subscription_parameter_then_it_takes_precedence(self, home: Path) -> None:
         assert signed_in({"subscription_id": "mine"}, AWX, home).subscription_id == "mine"
 
-    def test_given_parameters_when_the_source_is_the_environment_then_they_do_not_count(self, home: Path) -> None:
+    def test_given_parameters_when_the_source_is_the_environment_then_they_are_ignored(self, home: Path) -> None:
         assert signed_in({**PRINCIPAL, "auth_source": "env"}, AWX, home).client_id == "awx-c"
 
 
@@ -283,7 +281,7 @@ def test_given_instance_discovery_is_disabled_then_microsoft_is_not_asked_about_
     assert signed_in({**PRINCIPAL, **options}, environment, home).cloud.asks_microsoft is asked
 
 
-def test_given_a_flag_that_is_none_then_it_is_refused(home: Path) -> None:
+def test_given_an_invalid_flag_then_it_is_refused(home: Path) -> None:
     with pytest.raises(OptionError, match="disable_instance_discovery: 'maybe' is neither true nor false"):
         signed_in(PRINCIPAL, {"AZURE_DISABLE_INSTANCE_DISCOVERY": "maybe"}, home)
 
@@ -302,7 +300,7 @@ class TestCredential:
             {"authority": "https://login.chinacloudapi.cn", "transport": TRANSPORT},
         )
 
-    def test_given_an_authority_of_ones_own_then_microsoft_is_not_asked_about_it(self) -> None:
+    def test_given_a_custom_authority_then_microsoft_is_not_asked_about_it(self) -> None:
         cloud = read_cloud(None, authority="https://login.example")
         _unused, _unused, options = make_credential(SignIn("env", cloud, None, "c", "t", SECRET), TRANSPORT, Identity)
         assert options == {
@@ -343,7 +341,7 @@ class TestCredential:
         with pytest.raises(MissingLibrary, match=r"azure-identity 1\.21 or later"):
             make_credential(SignIn("cli", PUBLIC, "s"), TRANSPORT, lambda: library)
 
-    def test_given_a_subscription_that_cannot_be_then_the_cli_is_not_asked(self) -> None:
+    def test_given_an_invalid_subscription_then_the_cli_is_not_asked(self) -> None:
         with pytest.raises(OptionError, match="subscription_id: 's;rm'"):
             make_credential(SignIn("cli", PUBLIC, "s;rm"), TRANSPORT)
 
@@ -417,7 +415,7 @@ class TestCloud:
         with pytest.raises(OptionError, match=r"cloud_environment: 'http://.*' would send tokens"):
             read_cloud("http://management.local.example")
 
-    def test_given_a_cloud_tells_its_addresses_then_it_is_complete(self) -> None:
+    def test_given_a_cloud_returns_its_addresses_then_it_is_complete(self) -> None:
         cloud = complete(read_cloud("https://arm.example"), TOLD)
         assert (cloud.arm, cloud.authority) == ("https://arm.example", "https://login.example")
         assert cloud.scope == "https://contoso.example/4de154de/.default"
@@ -428,7 +426,7 @@ class TestCloud:
         told = {"authentication": {"loginEndpoint": "https://login.example", "audiences": ["https://a.example/"]}}
         assert complete(read_cloud("https://arm.example"), told).scope == "https://a.example//.default"
 
-    def test_given_addresses_of_ones_own_as_well_then_they_count(self) -> None:
+    def test_given_custom_addresses_as_well_then_they_are_used(self) -> None:
         cloud = complete(read_cloud("https://arm.example", "https://front.example", "https://login.own.example"), TOLD)
         assert (cloud.arm, cloud.authority) == ("https://front.example", "https://login.own.example")
 
@@ -450,11 +448,11 @@ class TestCloud:
             {"authentication": {"loginEndpoint": "https://login.example", "audiences": "a"}},
         ],
     )
-    def test_given_something_else_then_it_is_no_answer(self, told: Any) -> None:
+    def test_given_another_answer_then_it_is_refused(self, told: Any) -> None:
         with pytest.raises(ValueError, match=r"^without authentication"):
             complete(read_cloud("https://arm.example"), told)
 
-    def test_given_a_validation_mode_that_is_none_then_it_is_refused(self) -> None:
+    def test_given_an_invalid_validation_mode_then_it_is_refused(self) -> None:
         with pytest.raises(OptionError, match="cert_validation_mode: 'maybe'"):
             read_cloud(None, cert_validation_mode="maybe")
 

@@ -42,7 +42,7 @@ def test_given_a_spot_vm_then_it_is_evicted() -> None:
     assert arm.sent("POST") == [b""]
 
 
-def test_given_a_spot_instance_then_its_set_tells_that_it_is_one() -> None:
+def test_given_a_spot_instance_then_its_scale_set_shows_that_it_is_spot() -> None:
     arm = run(SILENT, SPOT_SET, Step(204), target=Target("shop", "3", "workers"))
     assert arm.lines == [
         "GET %s%s" % (INSTANCE, VERSION),
@@ -66,11 +66,11 @@ def test_given_a_machine_that_is_not_spot_then_nothing_is_done(answer: Step) -> 
         (Target("", "worker", None, VM), "worker"),
     ],
 )
-def test_given_a_machine_then_it_is_called_what_a_person_calls_it(target: Target, words: str) -> None:
+def test_given_a_machine_then_its_display_name_is_readable(target: Target, words: str) -> None:
     assert target.words == words
 
 
-def test_given_check_mode_then_it_only_looks() -> None:
+def test_given_check_mode_then_it_only_reads() -> None:
     assert run(SPOT, dry_run=True).lines == ["GET %s%s" % (VM, VERSION)]
 
 
@@ -79,7 +79,7 @@ def test_given_there_is_no_such_machine_then_it_says_so() -> None:
         run(refused(404, "ResourceNotFound"))
 
 
-def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
+def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
     with pytest.raises(ArmError, match="virtualMachines/simulateEviction/action here"):
         run(SPOT, refused(403, "AuthorizationFailed"))
 
@@ -90,12 +90,12 @@ def test_given_another_operation_holds_the_machine_then_it_is_evicted_once_that_
 
 
 @pytest.mark.parametrize("status", [409, 412])
-def test_given_azure_refuses_then_its_words_are_told(status: int) -> None:
+def test_given_azure_refuses_then_the_error_quotes_it(status: int) -> None:
     with pytest.raises(ArmError, match="%d Nope: so it is" % status):
         run(SPOT, refused(status, "Nope"))
 
 
-def test_given_azure_throttles_then_it_is_asked_again() -> None:
+def test_given_azure_throttles_then_the_request_is_repeated() -> None:
     assert len(run(SPOT, refused(429, "TooManyRequests", Retry_After="2"), Step(204)).requests) == 3
 
 

@@ -23,22 +23,22 @@ def health(*states: str, address: str = "10.0.0.4", pool: str = "apps") -> dict[
 
 
 @pytest.mark.parametrize("states", list(itertools.permutations(["Up", "Down", "Up"])))
-def test_given_a_server_that_only_some_settings_call_up_then_it_is_not_up(states: tuple[str, ...]) -> None:
+def test_given_a_server_that_is_healthy_in_some_settings_only_then_it_is_not_up(states: tuple[str, ...]) -> None:
     assert list(gateway._states({"backendAddressPools": [health(*states)]}, RECORD)) == [("10.0.0.4", "Down")]
 
 
 @pytest.mark.parametrize("state", ["Up", "Healthy"])
-def test_given_a_server_that_all_settings_call_up_then_it_is_up(state: str) -> None:
+def test_given_a_server_that_is_healthy_in_all_settings_then_it_is_up(state: str) -> None:
     assert list(gateway._states({"backendAddressPools": [health("Up", state)]}, RECORD)) == [("10.0.0.4", "Up")]
 
 
-def test_given_other_servers_and_pools_then_they_do_not_count() -> None:
+def test_given_other_servers_and_pools_then_they_are_ignored() -> None:
     others = [health("Down", address="10.0.0.5"), health("Down", pool="spare"), {"backendAddressPool": None}]
 
     assert list(gateway._states({"backendAddressPools": others}, RECORD)) == []
 
 
-def test_given_a_server_without_a_word_on_its_health_then_that_is_not_known() -> None:
+def test_given_a_server_without_health_information_then_its_health_is_unknown() -> None:
     servers = [{"address": "10.0.0.4"}]
     silent = {"backendAddressPool": {"id": POOL + "apps"}, "backendHttpSettingsCollection": [{"servers": servers}]}
 

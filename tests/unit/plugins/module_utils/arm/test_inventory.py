@@ -44,11 +44,11 @@ def test_given_hosts_with_the_variable_then_they_are_found_by_it_without_case() 
     assert hosts_of(listed("web_1", "elsewhere_0"), hosts) == ["a.example"]
 
 
-def test_given_a_host_without_the_variable_then_its_own_name_counts() -> None:
+def test_given_a_host_without_the_variable_then_its_own_name_is_used() -> None:
     assert hosts_of(listed("web_1"), {"web_1": {}, "web_2": {VARIABLE: None}}) == ["web_1"]
 
 
-def test_given_a_host_whose_variable_says_otherwise_then_its_own_name_does_not_count() -> None:
+def test_given_a_host_whose_variable_has_another_name_then_its_own_name_is_ignored() -> None:
     assert hosts_of(listed("web_1"), {"web_1": {VARIABLE: "db"}}) == []
 
 
@@ -93,7 +93,7 @@ def test_given_two_vms_of_a_name_that_no_host_has_then_nothing_is_ambiguous() ->
     assert [one["inventory_hosts"] for one in found] == [[], []]
 
 
-def test_given_nothing_is_announced_then_no_host_is_looked_at() -> None:
+def test_given_nothing_is_announced_then_no_host_is_checked() -> None:
     class Untouched(dict[str, Any]):
         def __iter__(self) -> Any:
             raise AssertionError("each look at a host costs a templating of its variables")
@@ -160,7 +160,7 @@ def test_given_a_vm_that_resource_graph_does_not_know_then_that_is_an_error_and_
             look_up(given, Selection(), ["nosuch"], {}, pytest.fail)
 
 
-def test_given_a_subscription_that_is_none_then_it_is_refused_before_anybody_is_asked() -> None:
+def test_given_an_invalid_subscription_then_it_is_refused_before_anybody_is_asked() -> None:
     with pytest.raises(OptionError, match="subscriptions: 'shop' is not the id of a subscription"):
         look_up({"subscriptions": ["shop"]}, Selection(), (), {}, pytest.fail)
 

@@ -118,7 +118,7 @@ class TestAnswers:
             (("Waiting", "Waiting"), [], "no instance is chosen"),
         ],
     )
-    def test_given_it_is_so_already_then_nothing_is_sent(
+    def test_given_the_wanted_state_then_nothing_is_sent(
         self, states: tuple[str, ...], instances: list[str] | None, reason: str
     ) -> None:
         arm, change = run(page(event(*states)), name=A, state="approved", instances=instances)
@@ -145,7 +145,7 @@ class TestAnswers:
         with pytest.raises(ArmError, match="name: 2 events of web are active: %s .*, %s " % (A, B)):
             run(page(event("Waiting"), event("Waiting", name=B)), state="approved")
 
-    def test_given_check_mode_then_nothing_is_sent_and_the_event_is_foretold(self) -> None:
+    def test_given_check_mode_then_nothing_is_sent_and_the_event_is_predicted(self) -> None:
         arm, change = run(page(event("Waiting", "Approved")), state="approved", dry_run=True)
         assert (arm.lines, change.changed) == ([LIST], True)
         assert change.after is not None
@@ -164,7 +164,7 @@ class TestAnswers:
             run(page(event("Waiting")), Step(reset=True), again, ok(event("Waiting")), state="approved")
         assert error.value.may_have_begun
 
-    def test_given_azure_refuses_then_its_words_are_told(self) -> None:
+    def test_given_azure_refuses_then_the_error_quotes_it(self) -> None:
         with pytest.raises(ArmError, match=r"403 AuthorizationFailed.*lifecycleHookEvents/write"):
             run(page(event("Waiting")), refused(403, "AuthorizationFailed"), state="approved")
 
@@ -203,7 +203,7 @@ class TestDelays:
         _arm, change = run(page(event("Approved")), name=A, state="delayed", by="PT1H")
         assert change.reason == "it is over: its state is Completed"
 
-    def test_given_check_mode_then_the_end_is_foretold(self) -> None:
+    def test_given_check_mode_then_the_end_is_predicted(self) -> None:
         _arm, change = run(page(event("Waiting")), state="delayed", by="PT1H", dry_run=True)
         assert change.after is not None
         assert (change.after["wait_until"], change.after["seconds_left"]) == ("2025-05-08T10:17:55Z", 0)
@@ -224,7 +224,7 @@ class TestDelays:
         ({"state": "delayed", "by": "P8D"}, "of up to a week"),
     ],
 )
-def test_given_an_answer_that_cannot_be_meant_then_the_error_names_the_option(given: dict[str, Any], said: str) -> None:
+def test_given_an_invalid_answer_then_the_error_names_the_option(given: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         read_answer(given)
 
@@ -262,7 +262,7 @@ class TestInfo:
             ("", None, None),
         ],
     )
-    def test_given_a_member_of_a_flexible_set_or_the_set_itself_then_it_is_what_it_is(
+    def test_given_a_member_of_a_flexible_set_or_the_set_itself_then_the_target_is_described_as_such(
         self, resource_id: str, instance_id: str | None, vm_name: str | None
     ) -> None:
         asked = event(targetResources=[{"resource": {"id": resource_id}, "actionState": "Waiting"}])
@@ -270,7 +270,7 @@ class TestInfo:
         assert (target["instance_id"], target["vm_name"]) == (instance_id, vm_name)
 
     @pytest.mark.parametrize("given", [{}, {"properties": None}, {"properties": {"waitUntil": "soon"}}])
-    def test_given_next_to_nothing_then_it_is_told_all_the_same(self, given: dict[str, Any]) -> None:
+    def test_given_an_event_with_hardly_any_fields_then_it_is_returned_anyway(self, given: dict[str, Any]) -> None:
         shown = describe(given, NOW)
         assert (shown["seconds_left"], shown["targets"]) == (None, [])
 

@@ -123,7 +123,7 @@ class TestPresent:
         assert arm.lines == [READ, PATCH, "GET /operations/1", READ]
         assert change.after[0]["wait_duration"] == "PT30M"
 
-    def test_given_somebody_else_was_faster_then_it_is_read_again_and_his_hook_stays(self) -> None:
+    def test_given_another_client_was_faster_then_it_is_read_again_and_its_hook_stays(self) -> None:
         arm, _change = run(
             web(), refused(412, "PreconditionFailed"), web(NEWER), web(NEWER, hook()), wanted=desired({"type": BATCH})
         )
@@ -145,7 +145,7 @@ class TestPresent:
         with pytest.raises(ArmError, match=r"^default_action: this cloud does not accept Reject yet"):
             run(web(), refusal, wanted=desired({"type": BATCH, "default_action": "Reject"}))
 
-    def test_given_another_refusal_then_azures_words_are_told(self) -> None:
+    def test_given_another_refusal_then_the_error_quotes_azure(self) -> None:
         with pytest.raises(ArmError, match=r"was refused: 400 BadRequest: so it is"):
             run(web(), refused(400, "BadRequest"), wanted=desired({"type": BATCH}))
 
@@ -186,7 +186,7 @@ class TestAbsent:
         (options(hooks=[], types=[BATCH]), "types is not valid with state: present"),
     ],
 )
-def test_given_a_wish_that_cannot_be_meant_then_the_error_names_the_option(given: dict[str, Any], said: str) -> None:
+def test_given_an_invalid_request_then_the_error_names_the_option(given: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         read_desired_state(given)
 
@@ -241,7 +241,7 @@ def test_given_a_set_then_what_keeps_azure_from_ever_asking_is_named(
     assert all(word in one for word, one in zip(words, found, strict=True))
 
 
-def test_given_a_set_when_it_is_read_then_hooks_of_all_types_are_told() -> None:
+def test_given_a_set_when_it_is_read_then_hooks_of_all_types_are_reported() -> None:
     with ScriptedArm(web(NEWER, hook())) as arm, client_of(arm, FakeTime()) as client:
         found = read_hooks(client, "shop", "web")
     assert arm.lines == [READ]

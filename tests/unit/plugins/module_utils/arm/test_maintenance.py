@@ -67,11 +67,11 @@ class TestRedeploy:
         assert arm.lines == ["POST %s/redeploy%s" % (path, VERSION), "GET /operation"]
         assert arm.sent("POST") == [b""]
 
-    def test_given_nobody_waits_then_it_ends_once_azure_has_accepted(self) -> None:
+    def test_given_wait_is_false_then_it_ends_once_azure_has_accepted(self) -> None:
         _done, arm = run(redeploy, ACCEPTED, wait=False)
         assert len(arm.requests) == 1
 
-    def test_given_check_mode_then_it_looks_whether_the_machine_is_there(self) -> None:
+    def test_given_check_mode_then_it_reads_whether_the_machine_exists(self) -> None:
         _done, arm = run(redeploy, ok({}), dry_run=True)
         assert arm.lines == ["GET " + VM + VERSION]
         with pytest.raises(NotFound):
@@ -81,7 +81,7 @@ class TestRedeploy:
         with pytest.raises(ArmError, match=r"virtualMachineScaleSets/virtualMachines/redeploy/action here"):
             run(redeploy, refused(403, "AuthorizationFailed"), target=Target("shop", "1", "web"))
 
-    def test_given_a_machine_that_is_off_then_azures_words_are_told_at_once(self) -> None:
+    def test_given_a_machine_that_is_off_then_the_error_quotes_azure_at_once(self) -> None:
         with pytest.raises(ArmError, match="since it is deallocated"):
             run(redeploy, refused(409, "OperationNotAllowed", "not allowed on VM 'db' since it is deallocated."))
 
@@ -95,7 +95,7 @@ class TestMaintain:
             "POST %s/performMaintenance%s" % (VM, VERSION),
         ]
 
-    def test_given_check_mode_then_it_only_looks(self) -> None:
+    def test_given_check_mode_then_it_only_reads(self) -> None:
         (_path, _window, reason), arm = run(maintain, view(), dry_run=True)
         assert (reason, len(arm.requests)) == (None, 1)
 
@@ -119,7 +119,7 @@ class TestMaintain:
 
 
 class TestWindows:
-    def test_given_a_status_then_each_of_its_fields_is_told(self) -> None:
+    def test_given_a_status_then_each_of_its_fields_is_reported(self) -> None:
         told = describe_window({"maintenanceRedeployStatus": {**STATUS, "lastOperationMessage": "later"}})
         assert told == {
             "self_service_allowed": True,
@@ -175,7 +175,7 @@ class TestTarget:
         "text",
         ["db", COMPUTE, COMPUTE + "/disks/d", VM + "/extensions/x", VM + "?x=1", COMPUTE + "/virtualMachines/..", ""],
     )
-    def test_given_what_is_no_id_of_a_machine_then_it_is_refused(self, text: str) -> None:
+    def test_given_input_that_is_no_id_of_a_machine_then_it_is_refused(self, text: str) -> None:
         with pytest.raises(OptionError, match="is not the id of a VM"):
             read_target({"id": text})
 

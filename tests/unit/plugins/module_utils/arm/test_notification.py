@@ -99,7 +99,7 @@ def test_given_anything_else_then_it_is_refused_with_the_value_and_the_range(val
 
 
 @given(st.integers(300, 900))
-def test_given_any_time_of_the_range_then_writing_and_reading_it_gives_it_back(seconds: int) -> None:
+def test_given_any_time_in_the_range_then_writing_and_reading_it_round_trips(seconds: int) -> None:
     assert read_timeout(format_timeout(seconds)) == seconds
 
 
@@ -163,7 +163,7 @@ def test_given_only_os_images_differ_then_only_that_part_is_sent() -> None:
     )
 
 
-def test_given_os_images_are_not_spoken_of_then_they_stay_as_they_are() -> None:
+def test_given_no_wish_for_os_images_then_they_stay_unchanged() -> None:
     current = {"osImageNotificationProfile": {"enable": True, "notBeforeTimeout": "PT15M"}}
     assert b"osImage" not in sent(DesiredState(True, 300), current)
 
@@ -173,12 +173,12 @@ def test_given_a_timeout_that_cannot_be_read_then_it_is_another_one() -> None:
     assert sent(DesiredState(True), profile(True, "P1D")) != b"{}"
 
 
-def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
+def test_given_the_options_of_a_task_then_they_become_the_desired_state() -> None:
     options = {"state": "disabled", "not_before_timeout": "10", "os_image_notification": False}
     assert read_desired_state(options) == DesiredState(False, 600, False)
 
 
-def test_given_a_bad_timeout_when_disabling_then_it_is_refused_all_the_same() -> None:
+def test_given_a_bad_timeout_when_disabling_then_it_is_refused_anyway() -> None:
     with pytest.raises(OptionError):
         read_desired_state({"state": "disabled", "not_before_timeout": "20", "os_image_notification": None})
 
@@ -198,7 +198,7 @@ def test_given_notifications_then_they_are_returned_in_words_of_ansible() -> Non
     st.none() | st.integers(300, 900),
     st.booleans(),
 )
-def test_given_any_state_and_wish_then_what_was_sent_settles_it_for_good(
+def test_given_any_current_and_desired_state_then_one_request_is_enough(
     terminate: bool, timeout: int | None, os_image: bool | None, is_on: bool, has: int | None, os_is_on: bool
 ) -> None:
     desired = DesiredState(terminate, timeout, os_image)

@@ -36,11 +36,11 @@ def test_given_subscriptions_then_they_are_taken() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"subscriptions": None}, {"subscriptions": []}])
-def test_given_none_then_it_is_that_of_the_sign_in(options: dict[str, list[str]]) -> None:
+def test_given_no_subscriptions_then_the_one_of_the_sign_in_is_used(options: dict[str, list[str]]) -> None:
     assert read_subscriptions(options) == []
 
 
-def test_given_a_management_group_then_it_stands_in_place_of_subscriptions() -> None:
+def test_given_a_management_group_then_it_replaces_subscriptions() -> None:
     assert read_places({"management_group": " shop "}) == Places((), "shop")
     assert read_places({"subscriptions": [GUID]}) == Places((GUID,), None)
     assert read_places({}) == Places()
@@ -54,8 +54,6 @@ def test_given_a_management_group_then_it_stands_in_place_of_subscriptions() -> 
         ({"management_group": ""}, "management_group: '' is not a name"),
     ],
 )
-def test_given_a_management_group_that_cannot_be_meant_then_it_is_refused(
-    options: dict[str, Any], message: str
-) -> None:
+def test_given_an_invalid_management_group_then_it_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read_places(options)

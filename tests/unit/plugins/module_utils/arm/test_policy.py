@@ -195,7 +195,7 @@ def test_given_a_scale_set_without_an_etag_then_it_is_not_written() -> None:
 
 
 @pytest.mark.parametrize("kind", [VM, AVSET, VMSS])
-def test_given_it_is_so_already_then_one_read_is_all(kind: Any) -> None:
+def test_given_the_wanted_state_then_it_is_read_once_and_nothing_is_sent(kind: Any) -> None:
     arm, outcome = run(ok(resource(kind, PUBLISHED)), kind=kind)
     assert len(arm.requests) == 1
     assert not outcome.changed
@@ -278,34 +278,34 @@ class TestRefusals:
         with pytest.raises(NotFound):
             run(refused(404, "ResourceNotFound"), kind=kind)
 
-    def test_given_a_permission_is_missing_then_it_names_the_role(self, kind: Any) -> None:
+    def test_given_a_permission_is_missing_then_the_error_names_the_role(self, kind: Any) -> None:
         with pytest.raises(ArmError, match="%s/write here. The role Virtual Machine Contributor" % kind.path):
             run(ok(resource(kind)), refused(403, "AuthorizationFailed"), kind=kind)
 
-    def test_given_a_conflict_then_it_is_told(self, kind: Any) -> None:
+    def test_given_a_conflict_then_it_is_reported(self, kind: Any) -> None:
         with pytest.raises(ArmError, match="409 OperationNotAllowed"):
             run(ok(resource(kind)), refused(409, "OperationNotAllowed"), kind=kind)
 
-    def test_given_somebody_was_faster_then_it_is_read_again(self, kind: Any) -> None:
+    def test_given_another_client_was_faster_then_it_is_read_again(self, kind: Any) -> None:
         changed = refused(412, "PreconditionFailed")
         arm, outcome = run(ok(resource(kind)), changed, ok(resource(kind)), ok(resource(kind, PUBLISHED)), kind=kind)
         assert [request.method for request in arm.requests[::2]] == ["GET", "GET"]
         assert outcome.changed
 
-    def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told(self, kind: Any) -> None:
+    def test_given_azure_throttles_then_it_waits_for_retry_after(self, kind: Any) -> None:
         throttled, time = refused(429, "TooManyRequests", Retry_After="21"), FakeTime()
         arm, _unused = run(ok(resource(kind)), throttled, ok(resource(kind, PUBLISHED)), kind=kind, time=time)
         assert len(arm.requests) == 3
         assert time.slept == [21.0]
 
-    def test_given_it_shall_not_wait_then_the_operation_is_not_followed(self, kind: Any) -> None:
+    def test_given_wait_is_false_then_the_operation_is_not_followed(self, kind: Any) -> None:
         accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
         arm, outcome = run(ok(resource(kind)), accepted, kind=kind, wait=False)
         assert len(arm.requests) == 2
         assert outcome.changed
 
     @pytest.mark.parametrize("status", ["Failed", "Canceled"])
-    def test_given_the_operation_fails_then_its_reason_is_told(self, kind: Any, status: str) -> None:
+    def test_given_the_operation_fails_then_the_error_has_the_reason(self, kind: Any, status: str) -> None:
         accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
         failed = ok({"status": status, "error": {"code": "Bad", "message": "luck"}})
         with pytest.raises(OperationFailed, match="ended as %s: Bad: luck" % status):
@@ -317,7 +317,7 @@ class TestRefusals:
             run(ok(resource(kind)), accepted, *[ok({"status": "InProgress"})] * 2, kind=kind, timeout=8)
 
 
-def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
+def test_given_the_options_of_a_task_then_they_become_the_desired_state() -> None:
     options = {"approve_user_initiated_reboot": False, "publish": None, "publish_api_version": None}
     assert read_desired_state(options) == DesiredPolicy({"approve_user_initiated_reboot": False}, None, None)
 
@@ -329,7 +329,7 @@ def test_given_the_options_of_a_task_then_they_become_a_wish() -> None:
         ({"publish": True, "publish_api_version": "new"}, "publish_api_version: 'new' is not a date"),
     ],
 )
-def test_given_options_that_cannot_be_meant_then_they_are_refused(options: dict[str, Any], message: str) -> None:
+def test_given_invalid_options_then_they_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read_desired_state(options)
 

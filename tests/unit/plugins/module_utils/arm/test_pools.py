@@ -74,7 +74,7 @@ def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_as
         assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:1]})
 
 
-def test_given_what_is_no_id_of_a_vm_when_read_then_it_is_named() -> None:
+def test_given_input_that_is_no_id_of_a_vm_when_read_then_it_is_named() -> None:
     assert read_vm_ids({"vm_ids": [WEB[0], INSTANCE]}) == [WEB[0], INSTANCE]
     with pytest.raises(OptionError, match=r"^vm_ids: '/web' is not the id of a VM"):
         read_vm_ids({"vm_ids": [WEB[0], "/web"]})

@@ -46,7 +46,7 @@ def run(
         return protect(client, "shop", "web", instances, ACTIONS if desired is None else desired, dry_run), arm
 
 
-def test_given_an_instance_when_it_is_protected_then_only_the_documented_body_is_put_if_nobody_was_faster() -> None:
+def test_given_an_instance_when_it_is_protected_then_only_the_documented_body_is_put_with_the_etag() -> None:
     change, arm = run(instance(tags={"team": "shop"}), instance(False, True))
     path = "%s/virtualMachines/1%s" % (SET, VERSION)
     assert arm.lines == ["GET " + path, "PUT " + path]
@@ -81,12 +81,12 @@ def test_given_it_is_as_wanted_then_nothing_is_sent(found: Step, desired: Mappin
     assert (len(arm.requests), change.changed) == (1, False)
 
 
-def test_given_check_mode_then_it_only_looks() -> None:
+def test_given_check_mode_then_it_only_reads() -> None:
     change, arm = run(instance(), dry_run=True)
     assert (len(arm.requests), change.changed, change.instances[0]["after"]["scale_set_actions"]) == (1, True, True)
 
 
-def test_given_somebody_else_was_faster_then_it_is_read_again() -> None:
+def test_given_another_client_was_faster_then_it_is_read_again() -> None:
     change, arm = run(instance(), refused(412, "PreconditionFailed"), instance(True), instance(True, True))
     assert json.loads(arm.sent("PUT")[1])["properties"]["protectionPolicy"]["protectFromScaleIn"] is True
     assert change.changed
@@ -118,7 +118,7 @@ def test_given_ids_and_names_then_ids_come_of_them_each_once() -> None:
 
 
 @pytest.mark.parametrize("one", ["api_3", "web_1a2b3c4d", "web", "*", "", "-1", "/subscriptions/x"])
-def test_given_what_is_no_instance_of_the_set_then_it_is_refused(one: str) -> None:
+def test_given_input_that_is_no_instance_of_the_set_then_it_is_refused(one: str) -> None:
     with pytest.raises(OptionError, match=r"like web_0.*flexible"):
         read_instances("web", [one])
 

@@ -91,7 +91,7 @@ def test_given_a_flexible_set_without_a_profile_when_it_is_turned_on_then_one_li
     assert arm.lines[2] == "GET /operation?p=1"
 
 
-def test_given_what_somebody_may_do_then_it_is_read_as_azure_documents_it() -> None:
+def test_given_the_permissions_of_a_caller_then_they_are_read_as_azure_documents_them() -> None:
     (answer,) = recorded.answers("permissions")
     rows = answer["body"]["value"]
     assert is_permitted(rows, "Microsoft.Compute/virtualMachines/read")
@@ -136,19 +136,19 @@ def test_given_a_set_about_which_nothing_is_asked_then_nothing_is_answered() -> 
 
 
 @pytest.mark.parametrize("name", ["linked_authorization_failed", "policy_refused"])
-def test_given_a_refusal_that_no_role_of_ours_would_lift_then_azures_message_is_told_whole(name: str) -> None:
+def test_given_a_refusal_that_no_role_of_ours_would_lift_then_azures_message_is_reported_whole(name: str) -> None:
     (answer,) = recorded.answers(name)
     with pytest.raises(ArmError) as error:
         set_notification(web(False), *played(name))
     assert answer["body"]["error"]["message"] in str(error.value)
 
 
-def test_given_too_many_requests_without_an_envelope_then_it_waits_as_long_as_it_is_told() -> None:
+def test_given_too_many_requests_without_an_envelope_then_it_waits_for_retry_after() -> None:
     _outcome, time = set_notification(*played("too_many_requests"), web())
     assert time.slept == [7.0]
 
 
-def test_given_the_limit_of_the_subscription_is_reached_then_it_waits_as_long_as_it_is_told() -> None:
+def test_given_the_limit_of_the_subscription_is_reached_then_it_waits_for_retry_after() -> None:
     _outcome, time = set_notification(*played("subscription_throttled"), web())
     assert time.slept == [6.0]
 

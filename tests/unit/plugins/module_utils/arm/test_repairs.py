@@ -87,7 +87,7 @@ def test_given_the_model_has_none_then_nothing_is_suspended_and_a_resume_says_th
     assert "Turn them on in its automaticRepairsPolicy" in resumed.warnings[0]
 
 
-def test_given_check_mode_then_it_only_looks() -> None:
+def test_given_check_mode_then_it_only_reads() -> None:
     change, arm = run(view("Running"), dry_run=True)
     assert (arm.lines, change.changed, change.after) == ([VIEW], True, SUSPENDED)
 
@@ -120,7 +120,7 @@ def test_given_another_refusal_of_the_view_then_that_is_the_error() -> None:
         run(REFUSED, flexible(True, mode="Uniform"))
 
 
-def test_given_azure_is_slow_to_show_it_then_it_looks_again_within_the_time_limit() -> None:
+def test_given_azure_is_slow_to_show_it_then_it_polls_again_within_the_time_limit() -> None:
     change, _arm = run(view("Running"), Step(200), view("Running"), view("Suspended"))
     assert change.changed
     with pytest.raises(OutOfTime, match="did not show the automatic repairs of web as suspended within 4 s"):
@@ -134,7 +134,7 @@ def test_given_another_operation_holds_the_set_then_it_waits_for_it() -> None:
     assert (change.changed, len(arm.sent("POST"))) == (True, 2)
 
 
-def test_given_a_permission_is_missing_then_it_names_the_role() -> None:
+def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
     with pytest.raises(ArmError, match="setOrchestrationServiceState/action here"):
         run(view("Running"), refused(403, "AuthorizationFailed"))
     with pytest.raises(NotFound):
@@ -162,13 +162,13 @@ def test_given_repairs_that_go_by_the_balancers_probe_then_the_warning_says_what
     assert all(part in danger for part in ("web are on", "(ready)", "a Reimage on it after PT30M"))
 
 
-def test_given_a_policy_that_says_no_more_then_azures_defaults_are_told() -> None:
+def test_given_a_policy_that_says_no_more_then_azures_defaults_are_reported() -> None:
     found = described({"enabled": True}, PROBE, view("Running"))
     assert (found["action"], found["grace_period"]) == ("Replace", "PT10M")
 
 
 @pytest.mark.parametrize(("probe", "state"), [(None, "Running"), (PROBE, "Suspended")])
-def test_given_another_source_of_health_or_suspended_repairs_then_there_is_no_danger(
+def test_given_another_source_of_health_or_suspended_repairs_then_nothing_is_at_risk(
     probe: str | None, state: str
 ) -> None:
     assert explain_danger("web", described({"enabled": True}, probe, view(state))) is None

@@ -101,7 +101,7 @@ def test_given_a_management_group_without_subscriptions_then_that_does_not_mean_
         subscriptions_of(client, Places((), "shop"))
 
 
-def test_given_a_management_group_that_may_not_be_seen_then_azures_words_are_told() -> None:
+def test_given_a_management_group_that_may_not_be_seen_then_the_error_quotes_azure() -> None:
     details = [{"code": "AccessDenied", "message": "The user might not have enough permission."}]
     denied = Step(403, {"error": {"code": "AccessDenied", "message": "For support: …", "details": details}})
     with (

@@ -215,7 +215,7 @@ def test_given_a_policy_that_publishes_nothing_then_the_command_publishes_and_ke
     }
 
 
-def test_given_members_of_sets_then_the_policies_of_the_sets_are_looked_at_each_of_them_once() -> None:
+def test_given_members_of_sets_then_the_policies_of_the_sets_are_checked_each_of_them_once() -> None:
     checks = look(
         COMPUTE + "/virtualMachines/api_0a2b3c4d",
         COMPUTE + "/virtualMachineScaleSets/api",
@@ -225,12 +225,12 @@ def test_given_members_of_sets_then_the_policies_of_the_sets_are_looked_at_each_
     assert [one.scope.rsplit("/", 1)[-1] for one in checks if one.check == "publishing"] == ["api", "web"]
 
 
-def test_given_a_subscription_then_everything_in_it_that_has_a_policy_of_its_own_is_looked_at() -> None:
+def test_given_a_subscription_then_everything_in_it_that_has_a_policy_of_its_own_is_checked() -> None:
     checks = look(PLACE)
     assert sorted(one.scope.rsplit("/", 1)[-1] for one in checks if one.check == "publishing") == ["api", "db", "web"]
 
 
-def test_given_a_vm_that_there_is_not_then_its_policy_is_unknown_and_azure_says_why() -> None:
+def test_given_a_missing_vm_then_its_policy_is_unknown_and_azure_says_why() -> None:
     found = the(look(COMPUTE + "/virtualMachines/nosuch"), "publishing")
     assert found.state == "unknown"
     assert "404 ResourceNotFound" in found.found
@@ -290,13 +290,13 @@ def test_given_permissions_then_an_action_is_permitted_as_azure_does_it(permissi
         COMPUTE + "/virtualMachines/d b",
     ],
 )
-def test_given_what_is_no_scope_then_it_is_refused_by_its_name(text: str) -> None:
+def test_given_input_that_is_no_scope_then_it_is_refused_by_its_name(text: str) -> None:
     with pytest.raises(OptionError) as caught:
         read_scope(text)
     assert str(caught.value).startswith("scopes: %r is not the id of" % text)
 
 
-def test_given_what_is_missing_then_it_is_as_bad_as_it_is_needed() -> None:
+def test_given_a_missing_right_then_its_severity_is_that_of_the_need() -> None:
     missing = Check("/s", "publishing", "missing", ("approve",), "nothing")
     unknown = missing._replace(state="unknown")
     fine = missing._replace(state="ok")

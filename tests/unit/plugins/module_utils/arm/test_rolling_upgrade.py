@@ -115,7 +115,7 @@ class TestStarted:
             "a rolling upgrade is under way already, since %s" % BEFORE,
         )
 
-    def test_given_somebody_is_faster_then_azures_409_is_no_error_and_theirs_is_waited_for(self) -> None:
+    def test_given_another_client_is_faster_then_azures_409_is_no_error_and_theirs_is_waited_for(self) -> None:
         conflict = refused(409, "OperationNotAllowed", "a rolling upgrade is in progress")
         change, lines = run(scale_set(), NEVER, conflict, upgrade("RollingForward"), upgrade("Completed"))
         assert lines == [GET, LATEST, START, LATEST, LATEST]
@@ -127,7 +127,7 @@ class TestStarted:
         assert lines.count(START) == 2
         assert change.changed
 
-    def test_given_a_conflict_that_stays_then_azures_words_are_told(self) -> None:
+    def test_given_a_conflict_that_stays_then_the_error_quotes_azure(self) -> None:
         conflict = refused(409, "PropertyChangeNotAllowed", "not so")
         with pytest.raises(ArmError, match="409 PropertyChangeNotAllowed: not so"):
             run(scale_set(), NEVER, conflict, NEVER)
@@ -137,18 +137,18 @@ class TestStarted:
         change, _unused = run(scale_set(), found, ACCEPTED, DONE, found)
         assert (change.changed, change.reason) == (False, "Azure found nothing to upgrade")
 
-    def test_given_nobody_waits_then_it_ends_once_azure_has_accepted(self) -> None:
+    def test_given_wait_is_false_then_it_ends_once_azure_has_accepted(self) -> None:
         change, lines = run(scale_set(), NEVER, ACCEPTED, upgrade("RollingForward"), wait=False)
         assert lines == [GET, LATEST, START, LATEST]
         assert change.changed
         assert change.upgrade is not None
         assert change.upgrade.is_under_way
 
-    def test_given_nobody_waits_and_one_is_under_way_then_it_is_not_followed(self) -> None:
+    def test_given_wait_is_false_and_one_is_under_way_then_it_is_not_followed(self) -> None:
         change, lines = run(scale_set(), upgrade("RollingForward"), wait=False)
         assert (lines, change.changed) == ([GET, LATEST], False)
 
-    def test_given_check_mode_then_it_only_looks(self) -> None:
+    def test_given_check_mode_then_it_only_reads(self) -> None:
         change, lines = run(scale_set(), NEVER, dry_run=True)
         assert (lines, change.changed, change.upgrade) == ([GET, LATEST], True, None)
 
@@ -163,7 +163,7 @@ class TestStarted:
             ("Flexible", {"networkProfile": {"healthProbe": {"id": "/ready"}}}, "the Application Health extension"),
         ],
     )
-    def test_given_a_set_that_does_not_tell_health_then_it_warns_what_azure_will_refuse(
+    def test_given_a_set_that_does_not_report_health_then_it_warns_what_azure_will_refuse(
         self, mode: str, model: dict[str, Any], remedy: str
     ) -> None:
         change, _unused = run(scale_set(mode, **model), NEVER, dry_run=True)
@@ -177,7 +177,7 @@ class TestStarted:
             ("Flexible", {"extensionProfile": EXTENSION}),
         ],
     )
-    def test_given_a_set_that_tells_health_then_nobody_warns(self, mode: str, model: dict[str, Any]) -> None:
+    def test_given_a_set_that_reports_health_then_nobody_warns(self, mode: str, model: dict[str, Any]) -> None:
         change, _unused = run(scale_set(mode, **model), NEVER, dry_run=True)
         assert change.warnings == ()
 
@@ -186,7 +186,7 @@ class TestStarted:
         with pytest.raises(ArmError, match=r"was not provided\. A rolling upgrade needs .* give web the Application"):
             run(scale_set(), NEVER, refused(400, "BadRequest", said))
 
-    def test_given_too_many_fail_then_azures_reason_and_the_counts_are_told(self) -> None:
+    def test_given_too_many_fail_then_the_error_has_azures_reason_and_the_counts(self) -> None:
         failed = ok({"status": "Failed", "error": {"code": "MaxUnhealthy", "message": "20% are unhealthy"}})
         polled = Step(202, None, {"Azure-AsyncOperation": "{base}/operation", "Retry-After": "1"})
         message, outcome = fails(scale_set(), NEVER, polled, failed, upgrade("Faulted", counts=(1, 1, 0, 2)))
@@ -206,7 +206,7 @@ class TestStarted:
         change, _unused = run(scale_set(), NEVER, ACCEPTED, DONE, upgrade("Completed", counts=(3, 1, 0, 0)))
         assert change.warnings == ("The rolling upgrade of web is over, but 1 instances failed",)
 
-    def test_given_it_is_not_over_in_time_then_the_failure_tells_how_far_it_is(self) -> None:
+    def test_given_it_is_not_over_in_time_then_the_failure_reports_how_far_it_is(self) -> None:
         going_on = Step(202, None, {"Location": "{base}/operation", "Retry-After": "20"})
         message, outcome = fails(scale_set(), NEVER, going_on, going_on, upgrade("RollingForward"), timeout=15)
         assert "within 15 s" in message
@@ -229,13 +229,13 @@ class TestStarted:
             run(scale_set(), NEVER, LOST, NEVER, NEVER, NEVER)
         assert failure.value.may_have_begun
 
-    def test_given_the_answer_is_lost_when_there_is_no_time_to_look_then_that_it_was_lost_is_told(self) -> None:
+    def test_given_the_answer_is_lost_when_there_is_no_time_to_read_then_that_it_was_lost_is_reported(self) -> None:
         with pytest.raises(ArmError) as failure:
             run(scale_set(), NEVER, LOST, NEVER, timeout=3)
         assert not isinstance(failure.value, OutOfTime)
         assert failure.value.may_have_begun
 
-    def test_given_a_permission_is_missing_then_it_names_the_role(self) -> None:
+    def test_given_a_permission_is_missing_then_the_error_names_the_role(self) -> None:
         with pytest.raises(ArmError, match=r"osRollingUpgrade/action here\. The role Virtual Machine Contributor"):
             run(scale_set(), NEVER, refused(403, "AuthorizationFailed"))
 
@@ -255,7 +255,7 @@ class TestFinished:
         assert lines == [GET, LATEST, LATEST]
         assert not change.changed
 
-    def test_given_it_breaks_off_then_its_reason_and_the_counts_are_told(self) -> None:
+    def test_given_it_breaks_off_then_the_error_has_the_reason_and_the_counts(self) -> None:
         message, outcome = fails(
             scale_set(),
             upgrade("RollingForward"),
@@ -268,7 +268,7 @@ class TestFinished:
         )
         assert not outcome.changed
 
-    def test_given_it_is_not_over_in_time_then_the_failure_tells_how_far_it_is(self) -> None:
+    def test_given_it_is_not_over_in_time_then_the_failure_reports_how_far_it_is(self) -> None:
         message, outcome = fails(scale_set(), upgrade("RollingForward"), state=FINISHED, timeout=4)
         assert "was not over (0 instances upgraded, 0 failed, 1 in progress, 3 pending) within 4 s" in message
         assert outcome.upgrade.is_under_way
@@ -290,7 +290,7 @@ class TestCancelled:
         assert change.upgrade is not None
         assert change.upgrade.status == "Cancelled"
 
-    def test_given_nobody_waits_then_it_ends_once_azure_has_accepted(self) -> None:
+    def test_given_wait_is_false_then_it_ends_once_azure_has_accepted(self) -> None:
         _unused, lines = run(
             scale_set(),
             upgrade("RollingForward"),
@@ -323,18 +323,18 @@ class TestCancelled:
         )
         assert (change.changed, change.reason is None) == (changed, changed)
 
-    def test_given_another_conflict_then_azures_words_are_told(self) -> None:
+    def test_given_another_conflict_then_the_error_quotes_azure(self) -> None:
         conflict = refused(409, "ScopeLocked", "locked")
         with pytest.raises(ArmError, match="409 ScopeLocked: locked"):
             run(scale_set(), upgrade("RollingForward"), conflict, upgrade("RollingForward"), state=CANCELLED)
 
-    def test_given_check_mode_then_it_only_looks(self) -> None:
+    def test_given_check_mode_then_it_only_reads(self) -> None:
         change, lines = run(scale_set(), upgrade("RollingForward"), state=CANCELLED, dry_run=True)
         assert (lines, change.changed) == ([GET, LATEST], True)
 
 
 class TestInfo:
-    def test_given_upgrades_then_the_latest_and_the_history_are_told(self) -> None:
+    def test_given_upgrades_then_the_latest_and_the_history_are_reported(self) -> None:
         past = {
             "properties": {
                 "runningStatus": {"code": "Completed", "startTime": BEFORE, "endTime": NOW},

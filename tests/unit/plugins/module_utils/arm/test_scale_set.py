@@ -163,7 +163,7 @@ def test_given_no_profile_when_enabling_then_it_is_patched_alone_polled_and_read
     assert outcome.after.terminate == Notification(True, 600)
 
 
-def test_given_it_is_so_already_then_one_read_is_all() -> None:
+def test_given_the_wanted_state_then_it_is_read_once_and_nothing_is_sent() -> None:
     arm, outcome = run([ok(scale_set(True, "PT10M"))])
     assert arm.lines == [GET]
     assert not outcome.changed
@@ -217,7 +217,7 @@ def test_given_azure_shows_no_version_then_none_is_asked_for() -> None:
     assert "if-match" not in arm.requests[1].headers
 
 
-def test_given_somebody_was_faster_then_it_is_read_and_decided_anew() -> None:
+def test_given_another_client_was_faster_then_it_is_read_and_decided_again() -> None:
     arm, outcome = run(
         [
             ok(scale_set(False, "PT7M")),
@@ -236,13 +236,13 @@ def test_given_somebody_was_faster_then_it_is_read_and_decided_anew() -> None:
     assert outcome.after.terminate == Notification(True, 540)
 
 
-def test_given_somebody_made_the_same_change_then_nothing_is_left_to_do() -> None:
+def test_given_another_client_made_the_same_change_then_nothing_is_left_to_do() -> None:
     arm, outcome = run([ok(scale_set()), refused(412, "PreconditionFailed"), ok(scale_set(True, "PT10M"))])
     assert arm.lines == [GET, PATCH, GET]
     assert not outcome.changed
 
 
-def test_given_somebody_is_always_faster_then_it_gives_up_with_azures_words() -> None:
+def test_given_another_client_is_always_faster_then_it_gives_up_and_the_error_quotes_azure() -> None:
     script = [ok(scale_set()), refused(412, "PreconditionFailed", "not that one")] * MOST_EDITS
     with (
         dialogue(*script) as (_unused, client, _time),
@@ -260,14 +260,14 @@ def test_given_another_operation_holds_it_then_it_is_tried_again_after_a_while()
     assert time.slept == [5.0]
 
 
-def test_given_a_conflict_that_will_not_pass_then_it_is_an_error_at_once() -> None:
+def test_given_a_conflict_that_does_not_pass_then_it_is_an_error_at_once() -> None:
     script = [ok(scale_set()), refused(409, "OperationNotAllowed", "the set is being deleted")]
     with dialogue(*script) as (_unused, client, _time), pytest.raises(ArmError) as error:
         notify(client, "shop", "web", TEN_MINUTES)
     assert "was refused: 409 OperationNotAllowed: the set is being deleted" in str(error.value)
 
 
-def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told() -> None:
+def test_given_azure_throttles_then_it_waits_for_retry_after() -> None:
     throttled = Step(
         429, {"code": "OperationNotAllowed", "details": [{"code": "TooManyRequests"}]}, {"Retry-After": "17"}
     )
@@ -295,7 +295,7 @@ def test_given_polling_has_a_retry_after_then_it_is_honoured() -> None:
 
 
 @pytest.mark.parametrize("status", ["Failed", "Canceled"])
-def test_given_the_operation_fails_then_its_reason_is_told(status: str) -> None:
+def test_given_the_operation_fails_then_the_error_has_the_reason(status: str) -> None:
     script = [ok(scale_set()), accepted(), ended(status, code="OperationPreempted", message="a newer one came")]
     with dialogue(*script) as (_unused, client, _time), pytest.raises(OperationFailed) as error:
         notify(client, "shop", "web", TEN_MINUTES)
@@ -312,7 +312,7 @@ def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
     assert sum(time.slept) <= 100
 
 
-def test_given_it_shall_not_wait_then_the_operation_is_not_followed() -> None:
+def test_given_wait_is_false_then_the_operation_is_not_followed() -> None:
     arm, outcome = run([ok(scale_set()), accepted()], wait=False)
     assert arm.lines == [GET, PATCH]
     assert outcome.changed
@@ -371,7 +371,7 @@ def test_given_regular_instances_then_it_does_not_warn() -> None:
 
 
 class TestCheckMode:
-    def test_given_a_change_then_it_is_told_and_not_made(self) -> None:
+    def test_given_a_change_then_it_is_reported_and_not_made(self) -> None:
         arm, outcome = run([ok(scale_set())], dry_run=True)
         assert arm.lines == [GET]
         assert outcome.changed
@@ -463,7 +463,7 @@ class TestManualPolicy:
         assert arm.sent("POST") == [b'{"instanceIds":["0"]}', b'{"instanceIds":["1"]}']
         assert outcome.updated == ("web_0", "web_1")
 
-    def test_given_an_instance_is_gone_before_its_update_then_the_others_are_updated_all_the_same(self) -> None:
+    def test_given_an_instance_is_gone_before_its_update_then_the_others_are_updated_anyway(self) -> None:
         arm, outcome = run(
             [
                 ok(scale_set(True, "PT10M")),
@@ -544,7 +544,7 @@ class TestManualPolicy:
         assert time.slept == [5.0, 5.0]
         assert outcome.updated == ("web_0",)
 
-    def test_given_a_conflict_that_will_not_pass_then_no_other_batch_follows(self) -> None:
+    def test_given_a_conflict_that_does_not_pass_then_no_other_batch_follows(self) -> None:
         script = [
             ok(scale_set(True, "PT10M")),
             instances(False, False),
@@ -664,7 +664,7 @@ class TestRollingPolicy:
         assert outcome.updated == ("web_0",)
 
     @pytest.mark.parametrize("code", ["Faulted", "Cancelled"])
-    def test_given_the_upgrade_breaks_off_then_its_reason_is_told(self, code: str) -> None:
+    def test_given_the_upgrade_breaks_off_then_the_error_has_the_reason(self, code: str) -> None:
         script = [ok(scale_set(mode="Rolling")), refused(404, "NotFound"), accepted(), ended()]
         script += [ok(scale_set(True, "PT10M", mode="Rolling")), instances(False)]
         script += [upgrade(code, self.LATER, "too many are unhealthy")]
@@ -714,7 +714,7 @@ class TestInfo:
         ):
             describe_all(client, "shop", "web")
 
-    def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told(self) -> None:
+    def test_given_azure_throttles_then_it_waits_for_retry_after(self) -> None:
         throttled = refused(429, "TooManyRequests", Retry_After="17")
         with dialogue(ok(scale_set()), throttled, instances(True)) as (arm, client, time):
             describe_all(client, "shop", "web")
@@ -754,7 +754,7 @@ class TestInfo:
             (found,) = describe_all(client, "shop", "web")
         assert found["instances"][0]["terminate"] == {"announced": True, "not_before_timeout": "PT7M", "reason": None}
 
-    def test_given_spot_then_what_becomes_of_it_is_told_and_that_nothing_can_be_announced(self) -> None:
+    def test_given_spot_then_what_becomes_of_it_is_reported_and_that_nothing_can_be_announced(self) -> None:
         resource = scale_set(True, priority="Spot")
         resource["properties"]["virtualMachineProfile"]["evictionPolicy"] = "Delete"
         resource["properties"]["spotRestorePolicy"] = {"enabled": True, "restoreTimeout": "PT1H"}
@@ -809,7 +809,7 @@ class TestInfo:
         assert (first["error"], first["automatic_repairs"]["state"]) == (None, "unknown")
         assert (second["error"], second["automatic_repairs"]["state"]) == (None, "off")
 
-    def test_given_one_set_that_cannot_be_read_then_it_carries_its_error_and_the_others_are_told(self) -> None:
+    def test_given_one_set_that_cannot_be_read_then_it_carries_its_error_and_the_others_are_reported(self) -> None:
         rows = {"value": [scale_set(), scale_set(True)]}
         with dialogue(ok(rows), refused(400, "BadRequest", "broken"), instances(True)) as (_arm, client, _time):
             broken, sound = describe_all(client, "shop")
@@ -877,7 +877,7 @@ MIX = {"baseRegularPriorityCount": 1, "regularPriorityPercentageAboveBase": 50}
 
 
 class TestFlexible:
-    def test_given_members_then_each_is_told_what_its_own_profile_says(self) -> None:
+    def test_given_members_then_each_is_reported_what_its_own_profile_says(self) -> None:
         vms = members(member("web_a"), member("web_b", "PT7M"), member("web_c", enable=False), member("web_d", None))
         with dialogue(ok(flexible()), vms) as (arm, client, _time):
             (found,) = describe_all(client, "shop", "web")
@@ -891,7 +891,7 @@ class TestFlexible:
         assert found["instances"][1]["terminate"]["not_before_timeout"] == "PT7M"
         assert found["outdated_instances"] == ["web_b", "web_c", "web_d"]
 
-    def test_given_a_mixed_set_then_only_its_spot_members_are_told_nothing(self) -> None:
+    def test_given_a_mixed_set_then_only_its_spot_members_get_no_notice(self) -> None:
         resource = flexible(priority="Spot", priorityMixPolicy=MIX)
         vms = members(member("web_a", priority="Regular"), member("web_b", priority="Spot"), member("web_c"))
         with dialogue(ok(resource), vms) as (_unused, client, _time):

@@ -74,7 +74,7 @@ def test_given_an_answer_without_a_status_then_it_is_no_success() -> None:
         RUN + "?x=",
     ],
 )
-def test_given_what_is_no_id_of_a_run_then_nothing_is_asked(run_id: str) -> None:
+def test_given_input_that_is_no_id_of_a_run_then_nothing_is_asked(run_id: str) -> None:
     with pytest.raises(OptionError, match=r"^run_id: "):
         run(run_id=run_id)
 

@@ -92,7 +92,7 @@ def test_given_another_timeout_then_it_is_changed() -> None:
     assert arm.sent("PATCH") == [ENABLE]
 
 
-def test_given_it_is_so_already_then_one_read_is_all() -> None:
+def test_given_the_wanted_state_then_it_is_read_once_and_nothing_is_sent() -> None:
     arm, outcome = run(ok(vm(True)))
     assert arm.lines == [GET]
     assert not outcome.changed
@@ -115,7 +115,7 @@ def test_given_check_mode_then_nothing_is_sent() -> None:
     assert outcome.changed
 
 
-def test_given_somebody_was_faster_then_it_is_read_again() -> None:
+def test_given_another_client_was_faster_then_it_is_read_again() -> None:
     arm, outcome = run(ok(vm()), refused(412, "PreconditionFailed"), ok(vm()), ok(vm(True)))
     assert arm.lines == [GET, PATCH, GET, PATCH]
     assert outcome.changed
@@ -128,14 +128,14 @@ def test_given_another_operation_holds_it_then_it_is_tried_again_after_a_while()
     assert time.slept == [5.0]
 
 
-def test_given_azure_throttles_then_it_waits_as_long_as_it_is_told() -> None:
+def test_given_azure_throttles_then_it_waits_for_retry_after() -> None:
     time = FakeTime()
     arm, _unused = run(ok(vm()), refused(429, "TooManyRequests", Retry_After="21"), ok(vm(True)), time=time)
     assert arm.lines == [GET, PATCH, PATCH]
     assert time.slept == [21.0]
 
 
-def test_given_it_shall_not_wait_then_the_operation_is_not_followed() -> None:
+def test_given_wait_is_false_then_the_operation_is_not_followed() -> None:
     arm, outcome = run(ok(vm()), updating(), wait=False)
     assert arm.lines == [GET, PATCH]
     assert outcome.changed
@@ -151,7 +151,7 @@ def test_given_a_permission_is_missing_then_the_error_names_the_role() -> None:
         run(ok(vm()), refused(403, "AuthorizationFailed"))
 
 
-def test_given_a_conflict_that_will_not_pass_then_it_is_an_error() -> None:
+def test_given_a_conflict_that_does_not_pass_then_it_is_an_error() -> None:
     with pytest.raises(ArmError, match="409 OperationNotAllowed"):
         run(ok(vm()), refused(409, "OperationNotAllowed"))
 
@@ -180,7 +180,7 @@ def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> 
         ({"priority": "Spot", "evictionPolicy": "Delete"}, ("Spot", "Delete", False)),
     ],
 )
-def test_given_a_vm_then_its_priority_and_whether_anything_can_be_announced_are_told(
+def test_given_a_vm_then_its_priority_and_whether_anything_can_be_announced_are_reported(
     properties: dict[str, Any], told: tuple[str, str | None, bool]
 ) -> None:
     found = describe(vm(**properties))

@@ -84,7 +84,7 @@ def test_given_columns_in_any_order_when_servers_are_read_then_nothing_changes(c
     assert read_servers(state_table(columns, row)) == [ServerState("web", "web_0", 3, 1, 2, 12, 100, 6)]
 
 
-def test_given_a_backup_when_sessions_are_read_then_it_is_told() -> None:
+def test_given_a_backup_when_sessions_are_read_then_it_is_reported() -> None:
     row = dict(STAT_ROW, bck="1")
 
     assert read_sessions(stat_table([*STAT_ROW, "bck"], row)) == [Sessions("web", "web_0", 7, 2, is_backup=True)]

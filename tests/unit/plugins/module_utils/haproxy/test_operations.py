@@ -160,7 +160,7 @@ class TestOtherNames:
 
 
 class TestReading:
-    def test_given_only_a_name_when_it_runs_then_nothing_changes_and_every_backend_is_told(
+    def test_given_only_a_name_when_it_runs_then_nothing_changes_and_every_backend_is_reported(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.find("api/web_0").admin_state = 8
@@ -172,16 +172,16 @@ class TestReading:
         assert [(record.backend, record.state) for record in outcome.before] == [("web", "ready"), ("api", "drain")]
         assert [seen.sessions for seen in outcome.servers] == [0, 3]
 
-    def test_given_a_backend_when_it_runs_then_no_other_is_looked_at(self, run: Run) -> None:
+    def test_given_a_backend_when_it_runs_then_no_other_is_checked(self, run: Run) -> None:
         assert [record.backend for record in run(server="web_0", backend=["api"]).before] == ["api"]
 
-    def test_given_an_unknown_server_when_it_runs_then_those_that_there_are_are_named_the_likeliest_first(
+    def test_given_an_unknown_server_when_it_runs_then_the_existing_ones_are_named_the_most_similar_first(
         self, run: Run
     ) -> None:
         with pytest.raises(UnknownServer, match=r"no server 'wbe_1' in any backend. It has web_1, web_0, other$"):
             run(server="wbe_1")
 
-    def test_given_an_unknown_backend_when_it_runs_then_those_that_there_are_are_named(self, run: Run) -> None:
+    def test_given_an_unknown_backend_when_it_runs_then_the_existing_ones_are_named(self, run: Run) -> None:
         with pytest.raises(UnknownServer, match=r"no backend 'wed'. It has web, api$"):
             run(server="web_0", backend=["web", "wed"], state="drain")
 
@@ -321,7 +321,7 @@ class TestSetting:
 
         assert "but the state did not change" in str(outcome.failure)
 
-    def test_given_a_server_that_tracks_one_in_maintenance_when_it_is_made_ready_then_it_warns(
+    def test_given_a_server_that_tracks_one_in_maintenance_when_it_is_set_to_ready_then_it_warns(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.find("web/web_1").admin_state = 2
@@ -355,7 +355,7 @@ class TestWaiting:
         assert (outcome.failure, outcome.sessions_shut_down) == (None, 0)
         assert 9 <= outcome.waited < 10
 
-    def test_given_sessions_that_end_just_at_the_deadline_when_it_waits_then_the_last_look_counts(
+    def test_given_sessions_that_end_just_at_the_deadline_when_it_waits_then_the_last_poll_counts(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         haproxy.find("web/web_0").sessions = 1
@@ -485,7 +485,7 @@ class TestWaiting:
 
         assert run(server="web_0", master=True).failure is None
 
-    def test_given_a_master_that_is_none_when_it_runs_then_nothing_changes(
+    def test_given_a_socket_that_is_not_the_masters_when_it_runs_then_nothing_changes(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.answers["show proc"] = "Unknown command\n"
@@ -495,7 +495,7 @@ class TestWaiting:
 
         assert haproxy.changes == []
 
-    def test_given_an_agent_that_says_ready_when_it_waits_then_it_is_set_again_each_time_and_told_once(
+    def test_given_an_agent_that_says_ready_when_it_waits_then_it_is_set_again_each_time_and_reported_once(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         server = haproxy.find("web/web_0")
@@ -524,7 +524,7 @@ class TestWaiting:
         assert (outcome.failure, states(haproxy)) == (None, [(1, 100), (8, 50)])
         assert outcome.warnings == ["web/web_0 was put in maintenance meanwhile, and stays there"]
 
-    def test_given_a_haproxy_that_is_started_anew_when_it_waits_then_its_silence_is_borne(
+    def test_given_a_haproxy_that_is_started_again_when_it_waits_then_its_silence_is_borne(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         haproxy.find("web/web_0").sessions = 1
@@ -577,7 +577,7 @@ class TestWaiting:
 
         assert "no longer has web/web_0: its configuration was changed" in str(outcome.failure)
 
-    def test_given_a_reload_that_numbers_backends_anew_when_it_looks_then_nobody_elses_sessions_count(
+    def test_given_a_reload_that_renumbers_backends_when_it_polls_then_nobody_elses_sessions_count(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.find("web/web_0").sessions = 0
@@ -592,7 +592,7 @@ class TestWaiting:
 
         assert [seen.sessions for seen in run(server="web_0", backend=["web"]).servers] == [0]
 
-    def test_given_a_table_that_never_has_the_server_when_it_looks_then_it_says_so(
+    def test_given_a_table_that_never_has_the_server_when_it_polls_then_it_says_so(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.answers["show stat 4 4 1"] = "# pxname,svname,scur,qcur,type\n"
@@ -605,7 +605,7 @@ class TestRestoring:
     def given_removed(self, run: Run) -> List[Dict[str, Any]]:
         return [dict(record._asdict()) for record in run(server="web_0", state="maintenance").before]
 
-    def test_given_what_was_found_when_it_is_restored_then_it_is_as_it_was_and_a_second_time_nothing_changes(
+    def test_given_a_record_when_it_is_restored_twice_then_the_state_is_as_before_and_the_second_run_changes_nothing(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.find("api/web_0").admin_state = 8

@@ -59,7 +59,7 @@ def test_given_what_is_to_be_listed_when_options_are_read_then_nothing_means_all
         ({"restore": [dict(RECORD, backend="")]}, "restore: backend: '' is not a name"),
     ],
 )
-def test_given_options_that_cannot_be_meant_when_they_are_read_then_the_error_names_them(
+def test_given_invalid_options_when_they_are_read_then_the_error_names_them(
     options: Dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(OptionError, match="^%s" % complaint):
@@ -90,7 +90,7 @@ def test_given_an_address_when_it_is_read_then_it_is_shown_as_it_was_given(text:
     "text",
     ["", "admin.sock", "~/admin.sock", "host", "host:", ":9999", "::1:9999", "host:0", "host:65536", "a b:1", "/a\0b"],
 )
-def test_given_what_is_no_address_when_it_is_read_then_the_error_shows_how_one_looks(text: str) -> None:
+def test_given_input_that_is_no_address_when_it_is_read_then_the_error_shows_how_one_looks(text: str) -> None:
     with pytest.raises(OptionError, match=r"^master_socket: .* or \[::1\]:9999"):
         read_address("master_socket", text)
 

@@ -58,7 +58,7 @@ servers = st.builds(server, st.integers(0, 127), st.integers(0, 256))
         (64, READY, READY),
     ],
 )
-def test_given_bits_when_they_are_read_then_what_was_set_is_told_from_what_is_inherited(
+def test_given_bits_when_they_are_read_then_what_was_set_is_distinguished_from_what_is_inherited(
     admin_state: int, state: str, effective_state: str
 ) -> None:
     found = server(admin_state)
@@ -67,7 +67,7 @@ def test_given_bits_when_they_are_read_then_what_was_set_is_told_from_what_is_in
 
 
 @given(servers, st.sampled_from(STATES))
-def test_given_any_server_when_a_state_is_set_then_it_is_in_it_and_a_second_time_nothing_is_told(
+def test_given_any_server_when_a_state_is_set_twice_then_it_holds_and_the_second_time_sends_nothing(
     found: ServerState, state: str
 ) -> None:
     after = obey(found, commands_for(goal_of(found, state), found))
@@ -115,5 +115,5 @@ def test_given_a_server_that_the_configuration_disabled_since_when_it_is_restore
     assert goal_of_record(Record("web", "web_0", READY, 0, 100), server(5)) is None
 
 
-def test_given_a_server_that_was_disabled_always_when_it_is_restored_then_it_is_put_back() -> None:
+def test_given_a_server_that_was_always_disabled_when_it_is_restored_then_its_state_is_set() -> None:
     assert goal_of_record(Record("web", "web_0", READY, 4, None), server(5)) == Goal("web", "web_0", READY)

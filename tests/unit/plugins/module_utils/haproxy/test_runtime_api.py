@@ -63,7 +63,7 @@ def test_given_anything_but_an_empty_line_when_something_is_done_then_it_was_ref
     assert caught.value.answer == answer.strip()
 
 
-def test_given_a_socket_that_may_only_read_when_something_is_done_then_the_remedy_is_told(
+def test_given_a_socket_that_may_only_read_when_something_is_done_then_the_error_has_the_remedy(
     haproxy: ScriptedHaproxy,
 ) -> None:
     haproxy.level = "operator"
@@ -168,7 +168,7 @@ def test_given_nobody_behind_a_socket_when_it_is_asked_then_it_was_refused_for_g
     assert pauses == [0.2, 0.5]
 
 
-def test_given_a_path_that_is_too_long_for_a_socket_when_it_is_asked_then_it_is_said() -> None:
+def test_given_a_path_that_is_too_long_for_a_socket_when_it_is_asked_then_it_is_reported() -> None:
     api = RuntimeApi(UnixAddress("/" + "a" * 200), PATIENCE, sleep=lambda _seconds: None)
 
     with pytest.raises(Unreachable, match=r"path too long"):

@@ -140,7 +140,7 @@ def test_given_a_file_of_the_database_when_asked_then_it_says_so(
         ("Worse", "its rule cannot be read: 'no rule'"),
     ],
 )
-def test_given_a_zone_that_is_not_known_when_asked_then_it_is_said_why(
+def test_given_a_zone_that_is_not_known_when_asked_then_the_reason_is_reported(
     database: Dict[str, bytes], tmp_path: Path, zone: str, problem: str
 ) -> None:
     assert database
@@ -153,12 +153,12 @@ def test_given_an_offset_when_asked_then_no_database_is_needed() -> None:
 
 
 @pytest.mark.parametrize("text", ["UTC", "+02:00", "-11:30", "Europe/Berlin", "America/Argentina/Ushuaia", "Etc/GMT+5"])
-def test_given_what_may_be_a_zone_when_looked_at_then_it_is_one(text: str) -> None:
+def test_given_what_may_be_a_zone_when_checked_then_it_is_one(text: str) -> None:
     assert read_zone(text) == text
 
 
 @pytest.mark.parametrize("text", ["", "/etc/passwd", "../UTC", "Europe/", "+2", "Europe/Berlin\n", "a b"])
-def test_given_what_is_no_zone_when_looked_at_then_it_is_none(text: str) -> None:
+def test_given_input_that_is_no_zone_when_checked_then_it_is_refused(text: str) -> None:
     assert read_zone(text) is None
 
 
@@ -222,7 +222,7 @@ def test_given_another_zone_when_its_day_is_another_then_the_days_are_the_zones_
         ((1, 0), (4, 0), ["Sun 00:00", "Sun 02:00"]),
     ],
 )
-def test_given_clocks_that_are_put_forward_when_a_window_is_there_then_the_hour_that_is_not_is_not_in_it(
+def test_given_clocks_that_are_set_forward_then_a_window_does_not_include_the_missing_hour(
     begins: Tuple[int, int], ends: Tuple[int, int], opens: List[str]
 ) -> None:
     window = Window(ALL_DAYS, begins[0] * 60 + begins[1], ends[0] * 60 + ends[1], "Europe/Berlin")
@@ -239,14 +239,14 @@ def test_given_clocks_that_are_put_forward_when_a_window_is_there_then_the_hour_
         ((2, 30), (3, 30), ["Sun 00:30", "Sun 01:00", "Sun 01:30", "Sun 02:30"]),
     ],
 )
-def test_given_clocks_that_are_put_back_when_a_window_is_there_then_the_hour_that_comes_twice_is_in_it_twice(
+def test_given_clocks_that_are_set_back_then_a_window_includes_the_hour_that_comes_twice_both_times(
     begins: Tuple[int, int], ends: Tuple[int, int], opens: List[str]
 ) -> None:
     window = Window(ALL_DAYS, begins[0] * 60 + begins[1], ends[0] * 60 + ends[1], "Europe/Berlin")
     assert minutes_open(window, AUTUMN - 7200, 6) == opens
 
 
-def test_given_a_zone_that_is_not_known_when_asked_then_it_is_never_time_and_it_is_said_why() -> None:
+def test_given_a_zone_that_is_not_known_when_asked_then_it_is_never_time_and_the_reason_is_reported() -> None:
     windows = (Window(ALL_DAYS, 0, 1440, "Mars/Olympus"), Window(ALL_DAYS, 0, 60, "UTC"))
     assert why_closed(windows, 1800.0, LocalTime()) is None
     said = why_closed(windows, 7200.0, LocalTime())

@@ -97,7 +97,7 @@ class TestScopeOwn:
         assert judgement.approve == (MINE,)
         assert judgement.refused == (Verdict(OTHERS, "does not affect web_1, but web_2, web_10"),)
 
-    def test_given_a_started_event_of_others_then_it_is_a_mistake_all_the_same(self) -> None:
+    def test_given_a_started_event_of_others_then_it_is_a_mistake_anyway(self) -> None:
         started = OTHERS._replace(event_status="Started")
 
         assert judge([started], for_vm("web_1"), "own").refused == (
@@ -171,7 +171,7 @@ class TestSeveralMachines:
         assert judge([LED], self.READY, "leader").approve == (LED,)
 
 
-def test_given_ids_that_were_not_chosen_then_each_is_told_once_with_the_reason() -> None:
+def test_given_ids_that_were_not_chosen_then_each_is_reported_once_with_the_reason() -> None:
     assert unlisted(["MINE", "led", "Led", "gone", "GONE"], [MINE], [MINE, LED]) == [
         {"event_id": "led", "reason": "left out by the other filters"},
         {"event_id": "gone", "reason": NOT_LISTED},
@@ -179,7 +179,7 @@ def test_given_ids_that_were_not_chosen_then_each_is_told_once_with_the_reason()
     assert unlisted(None, [], [MINE]) == []
 
 
-def test_given_late_events_then_what_went_wrong_when_they_were_looked_at_is_said_too() -> None:
+def test_given_late_events_then_what_went_wrong_when_they_were_looked_at_is_reported_too() -> None:
     assert explain_late(["a", "b"], 1.5, "", "wait") == (
         "Approved, but not started within 1.5 s: a, b. Azure starts an approved event when it can: wait"
     )
@@ -191,7 +191,7 @@ def test_given_an_unknown_scope_then_the_error_names_it_and_the_known_ones() -> 
         judge([], for_vm("web_1"), "mine")
 
 
-def test_why_an_event_that_is_gone_is_left_out_is_said_in_full() -> None:
+def test_why_an_event_that_is_gone_is_left_out_is_reported_in_full() -> None:
     assert NOT_LISTED == "not listed: it has ended, was withdrawn or never existed"
     assert why_over(STARTED) == "already started"
 

@@ -185,7 +185,7 @@ class TestTheRequest:
     def test_a_url_may_have_a_path(self) -> None:
         assert split_url("http://[::1]:8080/a/b/") == ("::1", 8080, "/a/b")
 
-    def test_given_an_endpoint_that_is_none_then_no_client_is_made(self) -> None:
+    def test_given_an_invalid_endpoint_then_no_client_is_made(self) -> None:
         with pytest.raises(ValueError, match="must begin with http://"):
             ImdsClient("https://127.0.0.1")
 
@@ -343,7 +343,7 @@ class TestRetries:
         ],
     )
     @pytest.mark.parametrize("method", ["GET", "POST"])
-    def test_given_a_broken_answer_then_it_is_asked_again_after_a_while(
+    def test_given_a_broken_answer_then_the_request_is_repeated_after_a_while(
         self, clock: FakeClock, failure: Step, method: str
     ) -> None:
         with dialogue(clock, failure, events()) as (imds, client):
@@ -487,7 +487,7 @@ class TestASecondConnectionBesideTheFirst:
             assert client.read_document(limit(clock)) == NONE
         assert imds.connections == 1
 
-    def test_given_an_answer_that_has_begun_and_goes_no_further_then_it_is_asked_anew(self) -> None:
+    def test_given_an_answer_that_has_begun_and_goes_no_further_then_it_is_asked_again(self) -> None:
         with ScriptedImds(begun, events()) as imds, ImdsClient(imds.url, beside_after=self.SOON) as client:
             assert client.read_document(Deadline(PATIENCE)) == NONE
         assert imds.connections == 2
@@ -597,7 +597,7 @@ class TestTheTimeLimit:
     @pytest.mark.parametrize(
         ("last", "retry_after"), [(status(429, headers={"Retry-After": "30"}), 30.0), (status(503), None)]
     )
-    def test_given_a_server_that_says_when_to_come_again_then_the_error_hands_it_on(
+    def test_given_retry_after_then_the_error_passes_it_on(
         self, last: Step, retry_after: Optional[float], clock: FakeClock
     ) -> None:
         with dialogue(clock, last) as (_imds, client), pytest.raises(OutOfTime) as caught:
@@ -844,7 +844,7 @@ class TestRefusals:
         assert error.last_outcome == said
         assert str(error).endswith(" was refused: " + said)
 
-    def test_given_a_reason_that_terminals_act_on_then_it_is_quoted_without(self, clock: FakeClock) -> None:
+    def test_given_a_reason_with_escape_sequences_then_it_is_quoted_without_them(self, clock: FakeClock) -> None:
         error = self.refusal(clock, raw(b"HTTP/1.1 403 No\x1b[2J\x9b1m\r\n\r\n"), ImdsClient.read_document)
 
         assert error.last_outcome == "403 No\ufffd[2J\ufffd1m"
@@ -897,13 +897,13 @@ class TestAnswersThatCannotBeUsed:
 
         assert str(error.value) == "IMDS at %s does not say the name of this VM: set vm_name" % imds.url
 
-    def test_given_a_name_that_could_lead_a_reader_astray_then_it_is_read_without(self, clock: FakeClock) -> None:
+    def test_given_a_name_with_misleading_characters_then_they_are_removed(self, clock: FakeClock) -> None:
         answers = [ok({"name": "web_0\n\x1b[2J\ud800", "__ansible_type": {"tags": ["\x9b"]}})] * 2
         with dialogue(clock, *answers) as (_imds, client):
             assert client.read_identity(limit(clock)).vm_name == "web_0\ufffd\ufffd[2J\ufffd"
             assert client.read_compute(limit(clock))["\ufffd_ansible_type"] == {"tags": ["\ufffd"]}
 
-    def test_given_instance_metadata_nested_beyond_reason_then_they_cannot_be_used(self, clock: FakeClock) -> None:
+    def test_given_instance_metadata_nested_too_deeply_then_they_cannot_be_used(self, clock: FakeClock) -> None:
         with dialogue(clock, ok(b'{"name": "web_0", "tags": ' + b"[" * 40 + b"]" * 40 + b"}")) as (
             _imds,
             client,

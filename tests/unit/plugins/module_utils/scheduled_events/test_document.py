@@ -242,7 +242,7 @@ class TestFields:
             read_one(Resources=value)
 
     @pytest.mark.parametrize("value", ["tomorrow", "Tue, 31 Feb 2026 04:15:09 GMT", "9999-12-31T23:59:59-01:00"])
-    def test_given_a_date_that_is_none_then_the_error_names_the_field_and_the_value(self, value: str) -> None:
+    def test_given_an_invalid_date_then_the_error_names_the_field_and_the_value(self, value: str) -> None:
         with pytest.raises(DocumentError) as error:
             read_one(NotBefore=value)
 
@@ -259,7 +259,7 @@ class TestFields:
         assert parse_one(Hint=hint).other_fields == {"Hint": hint}
 
     @pytest.mark.parametrize("levels", [33, 200])
-    def test_given_an_unknown_field_nested_beyond_reason_then_the_error_names_it(self, levels: int) -> None:
+    def test_given_an_unknown_field_nested_too_deeply_then_the_error_names_it(self, levels: int) -> None:
         with pytest.raises(DocumentError, match=r"event\.Hint: nested deeper than 32 levels"):
             read_one(Hint=nested(levels))
 
@@ -278,7 +278,7 @@ class TestAFieldThatCannotBeRead:
             ("Description", {"en": "text"}, '{"en": "text"}'),
         ],
     )
-    def test_given_one_that_a_version_may_lack_then_it_counts_as_not_told_and_is_quoted(
+    def test_given_one_that_a_version_may_lack_then_it_counts_as_missing_and_is_quoted(
         self, name: str, value: Any, quoted: str
     ) -> None:
         assert parse_one(**{name: value}) == parse_one()._replace(other_fields={"Unreadable" + name: quoted})
@@ -338,7 +338,7 @@ class TestAFieldThatCannotBeRead:
 
         assert (event.event_type, event.resources) == ("Preempt", ("web_0", "web_1"))
 
-    def test_given_an_unknown_one_nested_beyond_reason_then_it_is_only_told_of(self) -> None:
+    def test_given_an_unknown_field_nested_too_deeply_then_it_is_only_mentioned(self) -> None:
         event = parse_one(Hint=nested(33))
 
         assert event.other_fields == {"UnreadableHint": "something nested deeper than 32 levels"}
@@ -468,7 +468,7 @@ class TestWhatIsNotADocument:
         assert len(str(error.value)) < 500
 
     @pytest.mark.parametrize("frame", FRAMES)
-    def test_given_a_wrong_value_nested_beyond_reason_then_the_error_says_that_instead_of_quoting_it(
+    def test_given_a_wrong_value_nested_too_deeply_then_the_error_says_that_instead_of_quoting_it(
         self, frame: str
     ) -> None:
         with pytest.raises(DocumentError, match=", got something nested deeper than 32 levels"):
@@ -762,7 +762,7 @@ class TestTheEvent:
             "this_vm_leads": False,
         }
 
-    def test_given_an_event_of_the_least_then_the_dict_has_the_same_keys(self) -> None:
+    def test_given_an_event_with_the_fewest_fields_then_the_dict_has_the_same_keys(self) -> None:
         least = event_as_dict(Event("A", "Reboot", "Scheduled", ()), "web_0", NOW)
 
         assert set(least) == set(event_as_dict(PARSED["2020-07-01"].events[0], "web_0", NOW))
@@ -968,7 +968,7 @@ class TestTextOfOthers:
         assert event.other_fields == {"New\ufffd": [{"\ufffd": "\ufffd", "n": 1.5}, "\ufffd", None, True]}
 
     @pytest.mark.parametrize("name", ["__ansible_type", "__ansible_unsafe", "__ansible_vault", "__"])
-    def test_given_a_name_that_is_an_order_to_ansible_then_it_is_none_any_more(self, name: str) -> None:
+    def test_given_a_key_that_ansible_would_act_on_then_it_is_disarmed(self, name: str) -> None:
         event = parse_one(**{"Hint": {name: "text"}, name: 1})
 
         marked = "\ufffd" + name[1:]
@@ -1064,7 +1064,7 @@ class TestTheHostileDocument:
         assert document.events[0].event_id == "{{ lookup('pipe', 'touch %s/event_id') }}" % tmp_path
         assert what_was_run(tmp_path) == []
 
-    def test_given_texts_that_lead_readers_astray_then_what_is_returned_can_be_written_everywhere(
+    def test_given_texts_with_misleading_characters_then_the_result_can_be_printed_everywhere(
         self, tmp_path: Path
     ) -> None:
         document = parse_document(hostile_document(tmp_path, "web_0"))

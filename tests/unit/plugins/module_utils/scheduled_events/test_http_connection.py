@@ -269,7 +269,7 @@ def test_of_a_header_that_came_twice_the_last_counts_without_the_space_around_it
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", "the answer broke off"),
     ],
 )
-def test_given_what_is_no_answer_then_the_error_says_what_is_wrong_and_the_connection_is_closed(
+def test_given_input_that_is_no_answer_then_the_error_says_what_is_wrong_and_the_connection_is_closed(
     server: Server, content: bytes, complaint: str
 ) -> None:
     client = HttpConnection("127.0.0.1", server.port)
@@ -353,7 +353,7 @@ def eventually(is_so: Callable[[], bool]) -> bool:
     return True
 
 
-def test_given_the_end_before_an_answer_then_it_is_a_hang_up(server: Server) -> None:
+def test_given_the_end_before_an_answer_then_it_is_a_closed_connection(server: Server) -> None:
     with pytest.raises(ConnectionResetError, match="closed without an answer"):
         server.play(b"")
 
@@ -458,7 +458,7 @@ def test_given_the_answer_of_before_with_another_date_then_it_is_not_taken_apart
         (b"Thu, 01 Jan 2026 00:00:00 GMT\r\nb", LATER + b"\r\nb"),
     ],
 )
-def test_given_the_answer_of_before_with_something_else_in_it_then_that_is_told(
+def test_given_the_answer_of_before_with_something_else_in_it_then_that_is_reported(
     server: Server, old: bytes, new: bytes
 ) -> None:
     content = USUAL.replace(old, new)
@@ -466,12 +466,12 @@ def test_given_the_answer_of_before_with_something_else_in_it_then_that_is_told(
     assert answers_of(server, USUAL, content)[1] == server.play(content) != server.play(USUAL)
 
 
-def test_given_the_answer_of_before_with_an_impossible_date_then_it_is_refused_as_ever(server: Server) -> None:
+def test_given_the_answer_of_before_with_an_impossible_date_then_it_is_refused_as_before(server: Server) -> None:
     with pytest.raises(ProtocolError, match="control"):
         answers_of(server, USUAL, USUAL.replace(b"Thu, 01", b"Thu\x00 01", 1))
 
 
-def test_given_the_answer_of_before_in_chunks_then_a_date_in_its_body_is_told(server: Server) -> None:
+def test_given_the_answer_of_before_in_chunks_then_a_date_in_its_body_is_reported(server: Server) -> None:
     content = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     content += b"28;%s\r\n\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n12\r\n0\r\n\r\n" % (100 * b"x")
     other = content.replace(b"Thu, 01 Jan 2026 00:00:00 GMT", LATER)

@@ -322,7 +322,7 @@ class TestApproving:
         assert [one["event_status"] for one in approval.events] == ["Scheduled"]
         assert clock.slept == []
 
-    def test_given_the_answer_to_the_post_is_lost_then_it_is_sent_again(self, clock: FakeClock) -> None:
+    def test_given_the_answer_to_the_post_is_lost_then_the_request_is_repeated(self, clock: FakeClock) -> None:
         with ScriptedImds(events(MINE), hang_up(), status(500), ok("")) as imds:
             assert approve(imds, clock).changed
 

@@ -86,7 +86,7 @@ class TestConnection:
             ("vm_name", "  ", "or leave it out to ask IMDS"),
         ],
     )
-    def test_given_what_cannot_be_meant_then_the_error_names_option_value_and_remedy(
+    def test_given_an_invalid_value_then_the_error_names_option_value_and_remedy(
         self, option: str, value: str, remedy: str
     ) -> None:
         with pytest.raises(OptionError) as error:
@@ -96,7 +96,7 @@ class TestConnection:
         assert remedy in str(error.value)
 
     @pytest.mark.parametrize("user", ["me", "me:secret", "me:sec@ret", ""])
-    def test_given_a_user_in_the_endpoint_then_the_error_does_not_tell_the_password(self, user: str) -> None:
+    def test_given_a_user_in_the_endpoint_then_the_error_does_not_show_the_password(self, user: str) -> None:
         with pytest.raises(OptionError) as error:
             read_connection(dict(DEFAULTS, endpoint="http://%s@127.0.0.1" % user))
 
@@ -159,7 +159,7 @@ class TestSelection:
             ),
         ],
     )
-    def test_given_what_cannot_be_meant_then_the_error_names_option_value_and_remedy(
+    def test_given_an_invalid_value_then_the_error_names_option_value_and_remedy(
         self, option: str, value: Any, message: str
     ) -> None:
         with pytest.raises(OptionError) as error:

@@ -163,7 +163,7 @@ def test_given_lines_of_secrets_when_they_are_read_then_the_first_is_the_one_in_
         (b"\n".join([NEW, OLD, OTHERS]), "holds 3 lines"),
     ],
 )
-def test_given_what_is_no_secret_when_it_is_read_then_the_error_says_so_without_it(
+def test_given_input_that_is_no_secret_when_it_is_read_then_the_error_says_so_without_it(
     content: bytes, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint) as raised:

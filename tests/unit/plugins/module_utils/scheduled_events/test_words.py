@@ -51,13 +51,13 @@ def test_given_a_type_that_is_nearly_a_known_one_when_read_then_it_is_refused_wi
         read_types(["Freeze", "Rebot"])
 
 
-def test_given_a_type_that_azure_may_add_when_read_then_it_is_taken_and_can_be_told_once() -> None:
+def test_given_a_type_that_azure_may_add_when_read_then_it_is_taken_and_can_be_reported_once() -> None:
     assert read_types(["Migrate", "migrate", "freeze"]) == ("Migrate", "migrate", "Freeze")
     assert unknown_types(["Migrate", "reboot", "Migrate"]) == ["Migrate"]
     assert warning_of("Migrate").startswith("'Migrate' is not an event type that this version knows (Preempt, ")
 
 
-def test_given_a_word_of_ones_own_when_read_then_it_is_a_known_one() -> None:
+def test_given_a_custom_word_when_read_then_it_is_a_known_one() -> None:
     known = (*EVENT_TYPES, "Manual")
     assert read_types(["manual"], known) == ("Manual",)
     assert unknown_types(["manual"], known) == []

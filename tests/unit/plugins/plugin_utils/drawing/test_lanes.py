@@ -91,7 +91,7 @@ def test_given_hostile_names_when_drawn_then_they_are_text() -> None:
     assert texts(root).count(name) == 3
 
 
-def test_given_nothing_to_show_when_drawn_then_it_is_a_picture_all_the_same() -> None:
+def test_given_nothing_to_show_when_drawn_then_it_is_a_picture_anyway() -> None:
     assert parsed(lanes.draw([Panel("none", [], [])], "t", "d")).tag == f"{SVG}svg"
 
 

@@ -82,14 +82,14 @@ def test_given_an_event_of_words_then_nothing_is_left_out_and_its_description_ca
 
 
 @given(st.dictionaries(st.text(max_size=5) | st.sampled_from(["resources", "vm_name", "end", "texts"]), json_values))
-def test_given_any_content_when_it_is_announced_then_it_is_harmless_and_once_more_the_same(content: Any) -> None:
+def test_given_any_content_when_it_is_announced_twice_then_it_is_harmless_and_both_are_equal(content: Any) -> None:
     seen = announcement(content, ["a"])
 
     assert all(HARMLESS.match(one) for one in texts(seen))
     assert only_words_again(seen) == seen
 
 
-def test_given_our_shape_from_somebody_else_then_it_is_not_handed_on_as_it_came() -> None:
+def test_given_our_format_from_another_sender_then_it_is_not_passed_on_unchanged() -> None:
     event = {KEY: {"description": HEADER, "event_id": "AA-1", "x": HEADER}, "meta": {"hosts": [HEADER], "y": HEADER}}
 
     seen = only_words_again(event)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 STATUSES = ["Scheduled", "Started", "Completed", "Canceled"]
 
 
-def test_given_an_event_in_a_status_when_it_comes_again_in_another_case_then_it_is_no_news() -> None:
+def test_given_an_event_in_a_status_when_it_comes_again_in_another_case_then_it_is_not_announced_again() -> None:
     memory = Deduplicator()
 
     assert memory.is_news("Scheduled", "AA-1")
@@ -19,7 +19,7 @@ def test_given_an_event_in_a_status_when_it_comes_again_in_another_case_then_it_
     assert memory.is_news("Started", "AA-1")
 
 
-def test_given_a_later_status_was_told_when_an_earlier_one_comes_late_then_it_is_no_news() -> None:
+def test_given_a_later_status_was_told_when_an_earlier_one_comes_late_then_it_is_not_announced_again() -> None:
     memory = Deduplicator()
     memory.is_news("Started", "AA-1")
 
@@ -28,7 +28,7 @@ def test_given_a_later_status_was_told_when_an_earlier_one_comes_late_then_it_is
     assert not memory.is_news("Completed", "AA-1")
 
 
-def test_given_a_status_that_azure_may_add_when_it_comes_then_it_is_told_once() -> None:
+def test_given_a_status_that_azure_may_add_when_it_comes_then_it_is_reported_once() -> None:
     memory = Deduplicator()
     memory.is_news("Started", "AA-1")
 
@@ -54,7 +54,7 @@ def test_given_more_events_than_it_holds_when_they_come_then_those_heard_of_leas
 
 
 @given(st.lists(st.tuples(st.sampled_from(["A", "B", "a"]), st.sampled_from(STATUSES)), max_size=30))
-def test_given_any_deliveries_when_they_are_told_then_each_event_goes_forward_only(
+def test_given_any_deliveries_when_they_are_reported_then_each_event_goes_forward_only(
     deliveries: list[tuple[str, str]],
 ) -> None:
     memory = Deduplicator()

@@ -135,7 +135,7 @@ class TestLifecycleHooks:
         assert seen["resources"] == [SET.rpartition("/")[2] + "_3"]
         assert seen["not_before"] == "2026-11-22T14:01:01Z"
 
-    def test_given_a_question_that_comes_again_or_late_then_it_is_told_once(self) -> None:
+    def test_given_a_question_that_comes_again_or_late_then_it_is_reported_once(self) -> None:
         filtered = translator()
 
         assert [len(filtered.translate(of_hook(status))) for status in ("Active", "Active", "Completed", "Active")] == [
@@ -154,7 +154,9 @@ class TestLifecycleHooks:
             {"targetResources": [{"resource": 1}]},
         ],
     )
-    def test_given_what_is_no_question_then_it_goes_on_as_it_came_or_names_nobody(self, properties: Any) -> None:
+    def test_given_input_that_is_no_question_then_it_is_passed_on_unchanged_or_names_nobody(
+        self, properties: Any
+    ) -> None:
         item = of_hook(**properties)
 
         (result,) = translator().translate(item)
@@ -165,7 +167,7 @@ class TestLifecycleHooks:
 class TestScheduledEvents:
     @pytest.mark.parametrize("cloud_event", [True, False])
     @pytest.mark.parametrize("wrapper", ["body", "payload", None])
-    def test_given_a_delivery_in_either_schema_and_any_wrapper_then_it_has_the_one_shape(
+    def test_given_a_delivery_in_either_schema_and_any_wrapper_then_it_has_our_format(
         self, cloud_event: bool, wrapper: str | None
     ) -> None:
         item = scheduled(cloud_event=cloud_event)
@@ -230,12 +232,12 @@ class TestScheduledEvents:
         assert told["azure_maintenance"]["event_id"] == "AA-1"
 
     @pytest.mark.parametrize("content", ["eyJ", "eyJ!", "ey" + "A" * 40, "Wyd", {"hostname": "x"}, b"\xff\xfe", "{"])
-    def test_given_what_only_looks_packed_then_the_very_same_goes_on(self, content: Any) -> None:
+    def test_given_what_only_looks_packed_then_it_is_passed_on_unchanged(self, content: Any) -> None:
         event = {"body": content, "meta": {"headers": {"ce-id": "1"}}}
 
         assert translator().translate(event) == [event]
 
-    def test_given_several_at_once_then_each_is_announced_and_what_is_no_maintenance_goes_on(self) -> None:
+    def test_given_several_at_once_then_each_is_announced_and_the_rest_is_passed_on(self) -> None:
         other = {"eventType": "Other", "data": {}}
 
         result = translator().translate({"body": [scheduled(), other, scheduled("Started")], "meta": {"x": 1}})
@@ -255,7 +257,7 @@ class TestScheduledEvents:
         assert (seen["kind"], seen["event_type"]) == ("scheduled_event", "SpotRebalanceRecommendation")
         assert (seen["resources"], seen["not_before"]) == (["web_0"], None)
 
-    def test_given_the_same_again_or_late_then_nothing_goes_on(self) -> None:
+    def test_given_the_same_again_or_late_then_nothing_is_passed_on(self) -> None:
         one = translator()
         assert only(one.translate({"body": scheduled("Started")}))["event_status"] == "Started"
 
@@ -269,7 +271,7 @@ class TestScheduledEvents:
 
         assert first["meta"]["uuid"] == again["meta"]["uuid"]
 
-    def test_given_an_event_that_cannot_be_read_then_it_goes_on_as_it_came_and_somebody_is_told(self) -> None:
+    def test_given_an_event_that_cannot_be_read_then_it_is_passed_on_unchanged_and_somebody_is_notified(self) -> None:
         told: list[str] = []
         event = {"body": scheduled(Resources="web_0")}
         before = copy.deepcopy(event)
@@ -280,7 +282,7 @@ class TestScheduledEvents:
         assert event == before
         assert "Resources" in told[0]
 
-    def test_given_text_of_others_in_a_delivery_then_none_goes_on(self) -> None:
+    def test_given_text_of_others_in_a_delivery_then_none_is_passed_on(self) -> None:
         text = "#jinja2:variable_start_string:'[%'"
         event = {"payload": scheduled(Description=text), "meta": {"headers": {"X": text}}}
 
@@ -304,7 +306,7 @@ class TestScheduledEvents:
 
 class TestUpdateManager:
     @pytest.mark.parametrize("phase", ["Pre", "Post"])
-    def test_given_an_event_about_a_run_of_updates_then_it_has_the_one_shape(self, phase: str) -> None:
+    def test_given_an_event_about_a_run_of_updates_then_it_has_our_format(self, phase: str) -> None:
         seen = only(translator().translate({"body": updates(phase, status="Succeeded")}))
 
         assert seen == {
@@ -327,7 +329,7 @@ class TestUpdateManager:
 
         assert only(translator().translate({"body": item}))["run_id"] == RUN
 
-    def test_given_the_same_again_then_nothing_goes_on_but_the_other_phase_does(self) -> None:
+    def test_given_the_same_again_then_only_the_other_phase_is_passed_on(self) -> None:
         one = translator()
 
         assert len(one.translate({"body": updates()})) == 1
@@ -335,12 +337,12 @@ class TestUpdateManager:
         assert len(one.translate({"body": updates("Post")})) == 1
 
     @pytest.mark.parametrize("run", ["https://evil.example.com/x", RUN + "/../../x", RUN + "?x=1", "a" * 10])
-    def test_given_an_id_that_is_none_of_a_run_then_no_request_can_be_made_of_it(self, run: str) -> None:
+    def test_given_an_invalid_id_of_a_run_then_no_request_can_be_made_of_it(self, run: str) -> None:
         assert only(translator().translate({"body": updates(correlationId=run)}))["run_id"] is None
 
 
 class TestAgents:
-    def test_given_what_an_agent_does_then_it_has_the_one_shape_and_comes_once(self) -> None:
+    def test_given_what_an_agent_does_then_it_has_our_format_and_comes_once(self) -> None:
         one = translator(hosts_pattern="{name}")
         (result,) = one.translate({"payload": of_agent("drain", event_id="AA-1", state="begun"), "meta": {}})
 
@@ -374,7 +376,7 @@ class TestOthers:
             None,
         ],
     )
-    def test_given_what_is_no_maintenance_then_the_very_same_goes_on(self, event: Any) -> None:
+    def test_given_input_that_is_no_maintenance_then_it_is_passed_on_unchanged(self, event: Any) -> None:
         before = copy.deepcopy(event)
 
         (result,) = translator().translate(event)
@@ -382,7 +384,7 @@ class TestOthers:
         assert result is event
         assert event == before
 
-    def test_given_more_at_once_than_anybody_sends_then_it_goes_on_unread(self) -> None:
+    def test_given_more_at_once_than_anybody_sends_then_it_is_passed_on_unread(self) -> None:
         event = {"body": [scheduled()] * 5001}
 
         assert translator().translate(event) == [event]
@@ -426,7 +428,7 @@ class TestOthers:
 
 
 @pytest.mark.parametrize("options", [{"remember": 0}, {"remember": "many"}, {"remember": True}, {"no": 1}])
-def test_given_an_option_that_cannot_be_meant_when_the_filter_starts_then_it_is_named(options: Any) -> None:
+def test_given_an_invalid_option_when_the_filter_starts_then_it_is_named(options: Any) -> None:
     with pytest.raises(OptionError, match=r"remember|no: is not an option"):
         translator(**options)
 

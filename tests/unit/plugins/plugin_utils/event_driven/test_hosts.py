@@ -79,7 +79,7 @@ def test_given_nothing_that_is_a_host_when_it_is_hit_then_no_host_of_the_invento
         {"hosts_inventory": os.devnull},
     ],
 )
-def test_given_an_option_that_cannot_be_meant_when_it_is_read_then_it_is_named(options: Any) -> None:
+def test_given_an_invalid_option_when_it_is_read_then_it_is_named(options: Any) -> None:
     with pytest.raises(OptionError, match=r"^hosts_(pattern|inventory|variable)"):
         read_host_map(options, print)
 
@@ -104,7 +104,7 @@ class TestInventory:
 
         assert host_map(hosts_inventory=str(path), hosts_variable="azure.name")(["web_0"], None) == ["one"]
 
-    def test_given_ids_then_a_vm_is_told_from_its_namesake_in_another_group(self, tmp_path: Path) -> None:
+    def test_given_ids_then_a_vm_is_distinguished_from_its_namesake_in_another_group(self, tmp_path: Path) -> None:
         path = tmp_path / "inventory.json"
         hostvars = {"a": {"id": VM % ("rg-a", "web_0")}, "b": {"id": VM % ("rg-b", "web_0")}}
         path.write_text(json.dumps({"_meta": {"hostvars": hostvars}}))

@@ -31,7 +31,7 @@ def test_given_agents_alone_when_they_are_read_then_the_rest_has_its_defaults() 
     assert (options.hosts, options.secrets) == (None, ())
 
 
-def test_given_no_secret_when_agents_are_asked_then_somebody_is_told_what_that_means() -> None:
+def test_given_no_secret_when_agents_are_asked_then_somebody_is_notified_what_that_means() -> None:
     told: list[str] = []
     read_options({"agents": AGENTS}, told.append)
 
@@ -53,7 +53,7 @@ def test_given_empty_texts_when_they_are_read_then_they_count_as_not_set() -> No
     assert read(agents=AGENTS, secret_file="", auth_source=None, endpoint="").secrets == ()
 
 
-def test_given_reminders_when_they_are_read_then_the_last_hour_is_meant_if_nothing_else_is_said() -> None:
+def test_given_reminders_when_they_are_read_then_the_default_is_the_last_hour() -> None:
     assert read(agents=AGENTS).remind is None
     assert read(agents=AGENTS, remind_every="300").remind == (300.0, 3600.0)
     assert read(agents=AGENTS, remind_every=300, remind_within=604800).remind == (300.0, 604800.0)
@@ -72,7 +72,7 @@ def test_given_reminders_when_they_are_read_then_the_last_hour_is_meant_if_nothi
         [{"resource_group": "shop", "name": 1}],
     ],
 )
-def test_given_scale_sets_that_cannot_be_meant_when_they_are_read_then_the_option_is_named(given: Any) -> None:
+def test_given_invalid_scale_sets_when_they_are_read_then_the_option_is_named(given: Any) -> None:
     with pytest.raises(OptionError, match=r"^scale_sets: "):
         read(source="lifecycle_hooks", scale_sets=given)
 
@@ -129,6 +129,6 @@ def test_given_scale_sets_when_they_are_read_then_they_are_asked_every_half_minu
         ({"source": "resource_graph", "auth_source": "msi", "interval": 1}, "interval"),
     ],
 )
-def test_given_what_cannot_be_meant_when_it_is_read_then_the_option_is_named(given: Any, named: str) -> None:
+def test_given_an_invalid_value_when_it_is_read_then_the_option_is_named(given: Any, named: str) -> None:
     with pytest.raises(OptionError, match="^'?" + named):
         read(**given)

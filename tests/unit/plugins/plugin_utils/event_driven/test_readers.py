@@ -163,7 +163,7 @@ class TestAgents:
             (lambda: web.Response(body=b"\xff\xfe", headers={"Content-Encoding": "gzip"}), "not JSON"),
         ],
     )
-    def test_given_an_answer_that_is_no_status_then_it_is_said_and_nothing_is_found(
+    def test_given_an_answer_that_is_no_status_then_it_is_reported_and_nothing_is_found(
         self, answer: Callable[[], web.Response], said: str
     ) -> None:
         async def check() -> None:
@@ -216,7 +216,9 @@ class TestAgents:
 
         run(check())
 
-    def test_given_it_is_cancelled_while_agents_are_silent_then_it_ends_at_once_and_hangs_up(self) -> None:
+    def test_given_it_is_cancelled_while_agents_are_silent_then_it_ends_at_once_and_closes_the_connections(
+        self,
+    ) -> None:
         async def check() -> None:
             agent = FakeAgent()
             agent.delay = PATIENCE
@@ -232,7 +234,9 @@ class TestAgents:
 
         run(check())
 
-    def test_given_aiohttp_is_not_installed_then_that_is_what_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_given_aiohttp_is_not_installed_then_that_is_what_is_reported(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "aiohttp", None)
 
         with pytest.raises(OptionError, match=r"^source: agents needs the Python library aiohttp"):
@@ -360,7 +364,7 @@ class TestOtherSources:
             run(check(subscriptions=[SUBSCRIPTION]))
             run(check(management_group="shop"))
 
-    def test_given_lifecycle_hooks_then_what_azure_asks_is_told_once_in_each_state_and_again_while_it_waits(
+    def test_given_lifecycle_hooks_then_what_azure_asks_is_reported_once_in_each_state_and_again_while_it_waits(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         throwaway = certificate.make(tmp_path)
@@ -421,7 +425,7 @@ class TestOtherSources:
 
 
 class TestThreads:
-    def test_given_what_blocks_is_cancelled_then_nobody_waits_for_it_and_it_is_told(self) -> None:
+    def test_given_a_blocking_call_is_cancelled_then_nobody_waits_for_it_and_it_is_notified(self) -> None:
         ended = threading.Event()
 
         def block(stopped: threading.Event) -> None:
@@ -439,7 +443,7 @@ class TestThreads:
 
         assert ended.wait(PATIENCE)
 
-    def test_given_what_blocks_fails_then_whoever_waits_sees_it(self) -> None:
+    def test_given_a_blocking_call_fails_then_its_caller_gets_the_error(self) -> None:
         def fail(_stopped: threading.Event) -> None:
             raise OSError("no route")
 

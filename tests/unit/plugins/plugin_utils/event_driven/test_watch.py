@@ -43,7 +43,7 @@ def told(announcements: list[Any]) -> list[tuple[str, str]]:
 
 
 class TestNews:
-    def test_given_many_tell_of_the_same_event_then_it_is_announced_once(self) -> None:
+    def test_given_several_sources_of_the_same_event_then_it_is_announced_once(self) -> None:
         memory = Deduplicator()
 
         assert told(news([found("A"), found("a"), found("A")], memory, None, NOW)) == [("A", "Scheduled")]
@@ -76,7 +76,7 @@ class TestNews:
 
 
 class TestProblems:
-    def test_given_something_is_wrong_for_long_then_it_is_told_at_its_beginning_and_at_its_end(self) -> None:
+    def test_given_something_is_wrong_for_long_then_it_is_reported_at_its_beginning_and_at_its_end(self) -> None:
         lines: list[str] = []
         problems = Problems(lines.append)
         for wrong in ({}, {"a": "broken"}, {"a": "broken differently"}, {"a": "broken"}, {}, {}):
@@ -93,7 +93,7 @@ class TestProblems:
         assert len(lines) == 42
         assert "4980 more" in lines[20]
 
-    def test_given_an_error_with_somebody_elses_text_then_it_is_one_harmless_line(self) -> None:
+    def test_given_an_error_with_another_users_text_then_it_is_one_harmless_line(self) -> None:
         lines: list[str] = []
         Problems(lines.append).tell({"a": "x\nINFO all is well\x1b[2J" + "y" * 9999})
 
@@ -209,7 +209,7 @@ class TestRepeating:
 
         run(check)
 
-    def test_given_an_event_that_is_far_away_when_it_comes_near_then_it_is_told_again_until_it_begins(self) -> None:
+    def test_given_an_event_that_is_far_away_when_it_comes_near_then_it_is_reported_again_until_it_begins(self) -> None:
         """Who was told hours ahead has left it alone: without a reminder nobody would meet it."""
         far, begun = Reading([found("A", minutes=10)] * 2), Reading([found("A", "Started"), found("A", minutes=10)])
 
@@ -230,7 +230,7 @@ class TestRepeating:
 
         run(check)
 
-    def test_given_no_reminders_are_wanted_when_an_event_comes_near_then_it_is_told_once(self) -> None:
+    def test_given_no_reminders_are_wanted_when_an_event_comes_near_then_it_is_reported_once(self) -> None:
         async def check() -> None:
             one = _Run(*[Reading([found("A", minutes=10)])] * 60)
             task = one.start()

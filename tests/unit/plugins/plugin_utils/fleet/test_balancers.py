@@ -78,7 +78,7 @@ def test_given_backends_that_a_host_names_then_only_these_count() -> None:
     assert groups(hosts, answer("lb1", "web/a", "api/a", "api/b"))["a"] == ["backend api"]
 
 
-def test_given_another_name_in_haproxy_then_it_is_looked_for_by_that() -> None:
+def test_given_another_name_in_haproxy_then_it_is_searched_by_that() -> None:
     assert groups([web("a", ("lb1",), server="A_1")], answer("lb1", "web/a", "api/A_1"))["a"] == ["backend api"]
 
 
@@ -164,7 +164,7 @@ BALANCES = (
         ({"methods": ["health_probe"], "group": "balancers"}, False),
     ],
 )
-def test_given_a_balancer_in_the_play_then_it_is_left_alone_unless_it_is_said_how_it_leaves_rotation(
+def test_given_a_balancer_in_the_play_then_it_is_left_alone_unless_its_own_balancer_is_configured(
     itself: dict[str, Any], is_alone: bool
 ) -> None:
     hosts = [web("a"), web("b"), {"name": "lb1", "haproxy": {}, **itself}]

@@ -63,7 +63,7 @@ def test_given_a_job_of_an_unknown_controller_or_template_then_its_number_proves
     assert "job" not in describe_run("handle_events", job | {missing: ""})["process"]
 
 
-def test_given_a_lease_of_a_run_that_is_alive_then_it_is_said_whose_and_until_when() -> None:
+def test_given_a_lease_of_a_run_that_is_alive_then_it_is_reported_whose_and_until_when() -> None:
     view = lease_view(found(lease_of(describe_run("handle_events"))), run={"id": "another"})
 
     assert view.leased == (
@@ -91,7 +91,7 @@ def test_given_a_lease_of_a_run_elsewhere_then_nothing_is_known_of_its_end(other
     assert is_alive({"process": None}) is None
 
 
-def test_given_a_process_that_has_the_number_of_one_that_ended_then_that_is_dead_all_the_same() -> None:
+def test_given_a_process_that_has_the_number_of_one_that_ended_then_that_is_dead_anyway() -> None:
     process = describe_run("drain")["process"]
 
     assert is_alive({"process": process}) is True
@@ -129,7 +129,7 @@ def test_given_a_later_job_of_a_template_that_runs_alone_then_an_earlier_one_has
     assert (lease_view(found(lease), run=job(16)).take_over == theirs["id"]) == is_dead
 
 
-def test_given_a_host_that_is_out_when_nobody_knows_whether_the_run_that_leased_it_is_alive_then_that_is_said() -> None:
+def test_given_a_host_that_is_out_when_it_is_unknown_whether_its_run_is_alive_then_that_is_reported() -> None:
     here = describe_run("handle_events")
     elsewhere = dict(here, process=dict(here["process"], boot_id="another"))
     out = {"handle_events": claim()}
@@ -183,7 +183,7 @@ def test_given_a_deletion_that_is_no_longer_listed_then_its_host_stays_out_until
     assert bool(view.left_out) == stays_out
 
 
-def test_given_an_attempt_in_vain_then_it_is_told_how_long_ago_that_was() -> None:
+def test_given_an_attempt_without_success_then_it_is_reported_how_long_ago_that_was() -> None:
     tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
 
     assert lease_view(tried).tried == (Attempt("a", 300.0, "web2: web did not stop"),)

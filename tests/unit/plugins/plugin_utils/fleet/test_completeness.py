@@ -55,7 +55,7 @@ def test_given_two_numbers_for_one_group_then_both_are_named() -> None:
     )
 
 
-def test_given_what_may_be_the_reason_then_it_is_told_as_well() -> None:
+def test_given_what_may_be_the_reason_then_it_is_reported_as_well() -> None:
     with pytest.raises(PlanError, match=r"its number of hosts\. web2: HAProxy on lb1 has no server web2"):
         check_complete([host("web1", beside=("w2",))], ["web2: HAProxy on lb1 has no server web2"])
 
@@ -64,5 +64,5 @@ def test_given_a_number_below_0_then_it_is_refused() -> None:
     assert refusal(host("web1", expected=-1)) == "handle_events_expected_hosts: -1 on web1: it must be 0 or more"
 
 
-def test_given_complete_groups_then_nothing_is_said() -> None:
+def test_given_complete_groups_then_nothing_is_reported() -> None:
     check_complete([host("web1"), host("web2", expected=2), host("app1", "backend app", expected=1)])

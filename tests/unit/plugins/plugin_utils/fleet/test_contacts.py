@@ -87,7 +87,7 @@ def test_given_several_reasons_then_each_host_is_asked_once_and_counted_with_its
     silent=st.sets(st.sampled_from(NAMES), max_size=3),
     down=st.sets(st.sampled_from(NAMES)),
 )
-def test_given_any_world_then_whoever_may_have_something_ahead_is_asked_and_the_others_rest(
+def test_given_any_fleet_then_each_host_with_a_possible_event_is_asked_and_the_others_are_not(
     hit: set[str], noted: set[str], silent: set[str], down: set[str]
 ) -> None:
     hosts = [behind(name) for name in NAMES]
@@ -122,7 +122,7 @@ def test_given_facts_that_set_our_variables_then_the_host_is_asked_and_they_do_n
         {"handle_events_expected_hosts": "many"},
     ],
 )
-def test_given_variables_that_cannot_be_meant_then_the_host_is_asked_where_they_are_checked(variables: Any) -> None:
+def test_given_invalid_variables_then_the_host_is_asked_where_they_are_checked(variables: Any) -> None:
     found = choose_contacts([host("a", **variables), host("b")], [], azure(), {})
 
     assert found.names == ("a",)
@@ -136,13 +136,15 @@ def test_given_two_hosts_with_one_id_then_both_are_asked() -> None:
 
 
 @pytest.mark.parametrize("announced", [{"msg": "403"}, {"hit": None, "unlisted": []}, {"failed": True}])
-def test_given_that_azure_was_not_asked_then_that_is_no_quiet_night(announced: dict[str, Any]) -> None:
+def test_given_azure_was_not_asked_then_the_run_does_not_assume_that_nothing_is_announced(
+    announced: dict[str, Any],
+) -> None:
     with pytest.raises(PlanError, match="handle_events_ask: Azure was not asked for events"):
         choose_contacts([host("a")], [], announced, {})
 
 
 @pytest.mark.parametrize("hosts", [[host("a")], [note_resting("a", {})]])
-def test_given_that_nothing_would_be_learnt_about_anybody_then_it_is_refused(hosts: list[dict[str, Any]]) -> None:
+def test_given_azure_can_say_nothing_about_any_host_then_the_run_is_refused(hosts: list[dict[str, Any]]) -> None:
     with pytest.raises(PlanError, match="Azure lists the events of no host"):
         choose_contacts(hosts, [], azure(a="no role"), {})
 

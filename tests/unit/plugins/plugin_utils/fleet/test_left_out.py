@@ -32,7 +32,7 @@ def test_given_a_host_that_was_noted_under_another_name_when_it_is_back_then_it_
     assert noted_in(str(tmp_path)) == {"other": "/id2", "unknown": ""}
 
 
-def test_given_nobody_to_note_then_no_directory_is_made(tmp_path: Path) -> None:
+def test_given_no_host_to_note_then_no_directory_is_made(tmp_path: Path) -> None:
     note(str(tmp_path / "list"), {})
     forget(str(tmp_path / "list"), {"web1": ""})
 

@@ -37,7 +37,7 @@ def told(world: World) -> tuple[list[str], list[str]]:
     return lines, states
 
 
-def test_given_a_host_that_goes_and_comes_back_then_each_change_is_told_once_with_how_many_are_out(
+def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_with_the_number_of_hosts_out(
     event: MakeEvent, now: float
 ) -> None:
     reboot = event(resources=("vm_0",), event_id="E", notice=3000)
@@ -57,7 +57,9 @@ def test_given_a_host_that_goes_and_comes_back_then_each_change_is_told_once_wit
     assert states[-1] == "all 3/3 (at least 1)"
 
 
-def test_given_hosts_that_wait_for_room_then_it_is_told_once_why_and_until_when(event: MakeEvent, now: float) -> None:
+def test_given_hosts_that_wait_for_room_then_it_is_reported_once_why_and_until_when(
+    event: MakeEvent, now: float
+) -> None:
     events = [event(resources=(f"vm_{number}",), event_id=f"e{number}", notice=1500) for number in range(4)]
 
     lines, states = told(World(now, 4, events, minimum=3))
@@ -68,7 +70,9 @@ def test_given_hosts_that_wait_for_room_then_it_is_told_once_why_and_until_when(
     assert any("h3 for room until " in state for state in states)
 
 
-def test_given_a_step_that_fails_then_that_is_told_and_nothing_as_if_it_were_done(event: MakeEvent, now: float) -> None:
+def test_given_a_step_that_fails_then_the_failure_is_reported_and_not_its_completion(
+    event: MakeEvent, now: float
+) -> None:
     world = World(now, 3, [event(resources=("vm_0",), event_id="E", notice=30000)], minimum=1)
     world.machines["h0"].breaks_at = {Step.STOP}
 
@@ -89,7 +93,7 @@ def test_given_a_host_that_another_run_has_leased_then_it_is_reported_by_whom(ev
     assert changes(run, after, now) == ["h0 left alone: alice is working on it"]
 
 
-def test_given_an_approval_that_was_refused_then_it_is_told_why(event: MakeEvent, now: float) -> None:
+def test_given_an_approval_that_was_refused_then_it_is_reported_why(event: MakeEvent, now: float) -> None:
     world = World(now, 2, [event(resources=("vm_0",), event_id="E", notice=3000)], minimum=0)
     run = begin([world.read(name, None) for name in world.machines], world.policy, now)
     run, orders = advance(run, [], now)

@@ -157,7 +157,7 @@ def test_given_a_host_that_has_left_the_play_when_it_reports_nothing_new_then_it
         (Step.WATCH, {"answer": {"progress": 7}}, "its answer cannot be read"),
     ],
 )
-def test_given_what_went_wrong_when_read_then_it_is_said(step: Step, raw: dict[str, Any], failure: str) -> None:
+def test_given_what_went_wrong_when_read_then_it_is_reported(step: Step, raw: dict[str, Any], failure: str) -> None:
     found = report_of(step, **raw).failure
 
     assert found.startswith(failure)
@@ -190,7 +190,7 @@ def test_given_an_approval_when_read_then_each_event_is_there_with_its_notice_or
     assert (report.approved, report.not_approved) == ({"E": 900}, {"F": "it has changed"})
 
 
-def test_given_a_host_that_somebody_else_wants_out_when_put_back_then_it_is_said_who() -> None:
+def test_given_a_host_that_somebody_else_wants_out_when_restored_then_it_is_reported_who() -> None:
     run = run_at(Step.WATCH)
     progress = dict(run.hosts["h0"].progress or {}, over=True, restore=True)
     run, _orders = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
@@ -248,7 +248,7 @@ def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_it
 
 
 @pytest.mark.parametrize("claims", [["a"], {"handle_events": []}, {"by_hand": {"since": "noon"}}, None, 7])
-def test_given_claims_that_cannot_be_read_when_noted_then_the_host_is_silent_and_that_is_said(claims: Any) -> None:
+def test_given_claims_that_cannot_be_read_when_noted_then_the_host_is_silent_and_that_is_reported(claims: Any) -> None:
     asked = {
         "answer": {"vm_name": "vm_0", "events": []},
         "found": {"claims": claims, "lease": None, "now": NOW},

@@ -112,7 +112,7 @@ def test_given_another_answer_when_asked_then_the_host_is_left_alone_and_azure_d
     ("scheduling", "is_open", "answers", "delays"),
     [("approve", True, ["approved"], 0), ("approve", False, [], 1), ("leave", True, [], 0), ("leave", False, [], 0)],
 )
-def test_given_an_upgrade_is_to_be_scheduled_then_it_is_approved_at_an_open_time_alone_and_only_if_that_is_said(
+def test_given_an_upgrade_to_schedule_then_it_is_approved_only_in_an_open_window_and_only_if_configured(
     scheduling: str, is_open: bool, answers: list[str], delays: int
 ) -> None:
     options = UpgradeOptions(scheduling=scheduling, may_schedule=is_open)
@@ -141,7 +141,7 @@ def test_given_an_event_that_is_unknown_or_cannot_be_read_when_decided_then_noth
     assert not any(demand["is_due"] for demand in decided["demands"].values())
 
 
-def test_given_a_set_that_did_not_answer_then_it_is_told() -> None:
+def test_given_a_set_that_did_not_answer_then_it_is_reported() -> None:
     found = [{"resource_group": "shop", "name": "web", "failure": "403"}, *asked(event("Waiting"))]
     decided = decide(found, {"a": member(0)}, NORMAL, NOW)
 
@@ -279,7 +279,7 @@ def test_given_a_run_that_dies_before_any_step_when_run_again_then_none_was_upgr
         assert machines.is_out == machines.claimed == machines.noted == [False] * 4, steps
 
 
-def test_given_no_room_for_the_whole_batch_when_run_then_none_of_it_goes_and_it_is_said() -> None:
+def test_given_no_room_for_the_whole_batch_when_run_then_none_of_it_goes_and_it_is_reported() -> None:
     machines = Machines()
     run = machines.run({**POLICY, "minimum_in_service": "3"})
 

@@ -72,7 +72,7 @@ def test_given_a_role_with_a_file_that_is_no_yaml_then_it_is_named(part: str, ac
     assert f"{broken}: it is no YAML: " in told
 
 
-def test_given_tasks_of_a_service_then_what_they_include_is_looked_for_in_the_role_that_calls_them_as_well(
+def test_given_tasks_of_a_service_then_what_they_include_is_searched_in_the_role_that_calls_them_as_well(
     tmp_path: Path,
 ) -> None:
     # The role has a file of this name, which Ansible takes.

@@ -111,7 +111,7 @@ def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_t
 
 
 @pytest.mark.parametrize("approving", [(), ("Unreadable",)])
-def test_given_an_event_of_which_cannot_be_read_whom_it_hits_then_it_is_shown_and_nobody_is_taken_or_put_back(
+def test_given_an_event_of_which_cannot_be_read_whom_it_hits_then_it_is_shown_and_nobody_is_taken_or_restored(
     event: MakeEvent, now: float, approving: tuple[str, ...]
 ) -> None:
     unknown = parse_listed(7)
@@ -171,7 +171,7 @@ def test_given_recommendations_for_all_that_a_policy_names_then_the_minimum_stay
     assert (plan.shortfalls, plan.deferred) == ([], {})
 
 
-def test_given_a_recommendation_beside_a_reboot_then_only_the_reboot_is_met(event: MakeEvent, now: float) -> None:
+def test_given_a_recommendation_beside_a_reboot_then_only_the_reboot_is_handled(event: MakeEvent, now: float) -> None:
     reboot = event()
     plan = make_plan(fleet(reboot, event("SpotRebalanceRecommendation", notice=None)), Policy(), now)
 
@@ -245,7 +245,7 @@ def test_given_a_host_that_somebody_drained_when_it_is_hit_then_it_takes_no_room
     assert not plan.hosts["h1"].unprepared
 
 
-def test_given_a_host_that_was_left_out_then_it_is_put_back_in_the_first_batch(event: MakeEvent, now: float) -> None:
+def test_given_a_host_that_was_left_out_then_it_is_restored_in_the_first_batch(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), count=2)
     hosts[1] = hosts[1]._replace(was_left=True)
 
@@ -280,7 +280,7 @@ def test_given_a_leased_host_in_the_batch_then_it_is_not_taken(event: MakeEvent,
     assert list(plan.hosts) == ["h1"]
 
 
-def test_given_a_host_that_is_being_deleted_then_it_is_not_put_back_but_met_when_it_is_hit(
+def test_given_a_host_that_is_being_deleted_then_it_is_not_restored_but_handled_when_it_is_hit(
     event: MakeEvent, now: float
 ) -> None:
     gone = Host("h0", "vm_0", was_left=True, left_out="it may be deleted yet")
@@ -296,7 +296,7 @@ def test_given_a_host_that_is_being_deleted_then_it_is_not_put_back_but_met_when
 
 
 @pytest.mark.parametrize("policy", [Policy(approve=False), Policy(minimum_in_service="100%")])
-def test_given_an_event_that_may_be_approved_then_its_host_waits_for_nothing_and_is_not_put_back(
+def test_given_an_event_that_may_be_approved_then_its_host_waits_for_nothing_and_is_not_restored(
     event: MakeEvent, now: float, policy: Policy
 ) -> None:
     far = event(notice=9000)
@@ -320,7 +320,7 @@ def test_given_a_short_freeze_then_it_is_left_alone(event: MakeEvent, now: float
 
 
 @pytest.mark.parametrize(("event_type", "duration"), [("Freeze", -1), ("Freeze", None), ("Freeze", 11), ("Reboot", 0)])
-def test_given_what_is_no_short_freeze_then_it_is_met(
+def test_given_any_event_but_a_short_freeze_then_it_is_handled(
     event: MakeEvent, now: float, event_type: str, duration: int | None
 ) -> None:
     plan = make_plan(fleet(event(event_type, duration=duration)), Policy(), now)
@@ -424,7 +424,7 @@ def test_given_what_must_not_be_approved_and_is_far_off_then_it_is_left_alone(ev
     assert "does not begin within 1200 s" in plan.event_plans[0].left_alone
 
 
-def test_given_an_event_that_is_days_ahead_then_it_is_neither_met_nor_approved_yet(
+def test_given_an_event_that_is_days_ahead_then_it_is_neither_handled_nor_approved_yet(
     event: MakeEvent, now: float
 ) -> None:
     hosts = fleet(event("Redeploy", notice=172800), count=2)
@@ -439,7 +439,7 @@ def test_given_an_event_that_is_days_ahead_then_it_is_neither_met_nor_approved_y
     assert make_plan(fleet(event(notice=900), count=2), Policy(approve_within=600), now).batches == []
 
 
-def test_given_a_time_at_which_nothing_is_approved_then_an_event_is_only_met_before_it_starts(
+def test_given_a_time_at_which_nothing_is_approved_then_an_event_is_only_handled_before_it_starts(
     event: MakeEvent, now: float
 ) -> None:
     policy = read_policy({"approve_between": [{"from": "22:00", "to": "05:00"}]})
@@ -490,7 +490,7 @@ def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started
         assert not plan.hosts["h0"].stop
 
 
-def test_given_a_batch_then_those_are_in_it_that_are_hit_or_to_be_put_back_and_of_others_it_is_said_why_not(
+def test_given_a_batch_then_it_has_the_hosts_to_handle_or_restore_and_a_reason_for_each_other_host(
     event: MakeEvent, now: float
 ) -> None:
     hosts = [*fleet(event(), event("Freeze", ("vm_3",), duration=3), count=4), Host("h4")]
@@ -516,7 +516,7 @@ def test_given_a_host_with_an_agent_then_nothing_is_done_to_it_or_for_it(event: 
     assert approvals(plan, ["h0"]) == {}
 
 
-def test_given_an_event_shared_with_a_host_that_has_an_agent_then_it_is_not_approved_but_the_other_is_made_ready(
+def test_given_an_event_shared_with_a_host_that_has_an_agent_then_it_is_not_approved_but_the_other_is_prepared(
     event: MakeEvent, now: float
 ) -> None:
     shared = event(resources=("vm_0", "vm_1"))
@@ -568,9 +568,7 @@ def test_given_a_host_that_its_agent_keeps_out_then_it_counts_as_out_of_service(
     assert make_plan(hosts, Policy(minimum_in_service="2"), now).batches == [["h0"], ["h1"]]
 
 
-def test_given_an_agent_that_does_not_answer_then_its_host_is_left_to_it_all_the_same(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_agent_that_does_not_answer_then_its_host_is_left_to_it_anyway(event: MakeEvent, now: float) -> None:
     plan = make_plan(fleet(event(), agent={"problem": "does not answer"}), Policy(), now)
 
     assert not plan.hosts["h0"].remove
@@ -706,7 +704,7 @@ def test_given_an_earlier_batch_that_is_not_back_then_the_next_stays_in_service(
     assert plan.held["h1"].startswith("1 of 2 hosts are in service, and 1 must stay")
 
 
-def test_given_an_earlier_batch_that_is_not_back_then_what_the_platform_takes_is_made_ready_all_the_same(
+def test_given_an_earlier_batch_that_is_not_back_then_what_the_platform_takes_is_prepared_anyway(
     event: MakeEvent, now: float
 ) -> None:
     first, second = fleet(event(resources=("vm_0",)), event("Preempt", ("vm_1",), notice=30), count=2)
@@ -784,7 +782,7 @@ def at_the_same_time(event: MakeEvent, count: int = 3, **details: Any) -> list[H
     return fleet(*(event(resources=(f"vm_{number}",)) for number in range(count)), count=count, **details)
 
 
-def test_given_events_that_stay_listed_for_ten_minutes_when_a_turn_would_come_too_late_then_it_joins_the_one_before(
+def test_given_events_that_stay_listed_for_ten_minutes_when_a_batch_would_come_too_late_then_it_joins_the_one_before(
     event: MakeEvent, now: float
 ) -> None:
     plan = make_plan(at_the_same_time(event), Policy(minimum_in_service="2"), now)
@@ -796,7 +794,7 @@ def test_given_events_that_stay_listed_for_ten_minutes_when_a_turn_would_come_to
     ]
 
 
-def test_given_hosts_that_may_take_long_when_a_turn_might_come_too_late_then_it_waits_in_a_batch_that_is_in_time(
+def test_given_hosts_that_may_take_long_when_a_batch_might_come_too_late_then_it_waits_in_a_batch_that_is_in_time(
     event: MakeEvent, now: float
 ) -> None:
     plan = make_plan(at_the_same_time(event, **SLOW), Policy(minimum_in_service="2"), now)
@@ -865,7 +863,7 @@ def test_given_two_that_wait_when_the_time_of_one_has_come_then_it_does_not_take
     assert (plan.batches, plan.deferred) == ([["h0", "h1"]], {})
 
 
-def test_given_one_that_waits_for_its_turn_then_its_event_is_not_approved(event: MakeEvent, now: float) -> None:
+def test_given_one_that_waits_for_its_batch_then_its_event_is_not_approved(event: MakeEvent, now: float) -> None:
     hosts = at_the_same_time(event, count=2)
 
     plan = make_plan(hosts, Policy(minimum_in_service="1"), now, rest=[], deferred={"h1": now + 600})
@@ -889,7 +887,7 @@ def test_given_one_that_waits_when_steps_have_failed_then_it_waits_until_its_eve
 
 
 @pytest.mark.parametrize("later", [{"events": ()}, {"events": (), "vm_name": None}])
-def test_given_an_event_that_came_and_went_before_its_turn_then_its_host_was_hit_while_in_service(
+def test_given_an_event_that_came_and_went_before_its_batch_then_its_host_was_hit_while_in_service(
     event: MakeEvent, now: float, later: dict[str, Any]
 ) -> None:
     hit, other = fleet(event(resources=("vm_0",), notice=600), count=2)
@@ -1077,7 +1075,7 @@ def test_given_one_clock_that_differs_then_its_host_is_held_back_and_the_others_
 
 
 @pytest.mark.parametrize("ahead", [-30.0, 0.0, 30.0])
-def test_given_clocks_that_differ_by_what_is_tolerated_then_nothing_is_said(
+def test_given_clocks_that_differ_by_what_is_tolerated_then_nothing_is_reported(
     event: MakeEvent, now: float, ahead: float
 ) -> None:
     hosts = [host._replace(clock=clock(now, ahead)) for host in fleet(event())]
@@ -1085,7 +1083,7 @@ def test_given_clocks_that_differ_by_what_is_tolerated_then_nothing_is_said(
     assert make_plan(hosts, Policy(), now).remarks == ()
 
 
-def test_given_a_host_that_is_out_when_its_clock_is_wrong_then_it_is_put_back_unless_it_is_hit(
+def test_given_a_host_that_is_out_when_its_clock_is_wrong_then_it_is_restored_unless_it_is_hit(
     event: MakeEvent, now: float
 ) -> None:
     idle = Host("h0", "vm_0", was_left=True, clock=clock(now, 700))
@@ -1096,7 +1094,7 @@ def test_given_a_host_that_is_out_when_its_clock_is_wrong_then_it_is_put_back_un
 
 
 @pytest.mark.parametrize("minimum", ["most", "-1", "101%", "1.5", "", "%"])
-def test_given_a_minimum_that_is_none_then_it_is_named_with_the_remedy(now: float, minimum: str) -> None:
+def test_given_an_invalid_minimum_then_it_is_named_with_the_remedy(now: float, minimum: str) -> None:
     with pytest.raises(PlanError, match=r"handle_events_minimum_in_service: .* write for example 2, or 50%"):
         make_plan(fleet(), Policy(minimum_in_service=minimum), now)
 
@@ -1133,7 +1131,9 @@ def _fleets(draw: st.DrawFn) -> list[Host]:
 
 
 @given(hosts=_fleets(), minimum=st.integers(0, _COUNT))
-def test_given_any_fleet_then_each_host_to_be_met_or_put_back_is_in_one_batch(hosts: list[Host], minimum: int) -> None:
+def test_given_any_fleet_then_each_host_to_be_handled_or_restored_is_in_one_batch(
+    hosts: list[Host], minimum: int
+) -> None:
     plan = make_plan(hosts, Policy(minimum_in_service=str(minimum)), _NOW)
 
     planned = [name for batch in plan.batches for name in batch]
@@ -1256,7 +1256,7 @@ def in_vain(event: Event, seconds_ago: float) -> Attempt:
     return Attempt(event.event_id.lower(), seconds_ago, "h1: web did not stop")
 
 
-def test_given_a_shared_event_that_was_tried_in_vain_lately_then_its_hosts_stay_in_service_and_it_is_said_why(
+def test_given_a_shared_event_that_failed_lately_then_its_hosts_stay_in_service_and_the_reason_is_reported(
     event: MakeEvent, now: float
 ) -> None:
     shared = event(resources=("vm_0", "vm_1"), notice=3000)
@@ -1279,7 +1279,7 @@ def test_given_a_shared_event_that_was_tried_in_vain_lately_then_its_hosts_stay_
     [(1800, 3000, 1800), (300, 3000, 0), (300, 1199, 1800)],
     ids=["long ago", "asked for", "begins soon"],
 )
-def test_given_an_event_that_was_tried_in_vain_when_it_is_time_to_try_again_then_its_hosts_are_taken_out(
+def test_given_an_event_that_was_tried_without_success_when_it_is_time_to_try_again_then_its_hosts_are_taken_out(
     event: MakeEvent, now: float, seconds_ago: float, notice: float, retry_after: float
 ) -> None:
     reboot = event(notice=notice)
@@ -1288,7 +1288,7 @@ def test_given_an_event_that_was_tried_in_vain_when_it_is_time_to_try_again_then
     assert make_plan(hosts, Policy(retry_after=retry_after), now).batches == [["h0"]]
 
 
-def test_given_an_event_that_was_approved_in_part_when_it_was_tried_in_vain_before_then_it_is_followed(
+def test_given_an_event_that_was_approved_in_part_when_it_was_tried_without_success_before_then_it_is_followed(
     event: MakeEvent, now: float
 ) -> None:
     reboot = event(notice=3000)
@@ -1297,7 +1297,7 @@ def test_given_an_event_that_was_approved_in_part_when_it_was_tried_in_vain_befo
     assert make_plan(hosts, Policy(), now).hosts["h0"].remove
 
 
-def test_given_a_host_whose_other_event_is_met_then_what_was_in_vain_is_no_reason_to_pass_it_over(
+def test_given_a_host_whose_other_event_is_handled_then_an_earlier_failure_is_no_reason_to_skip_it(
     event: MakeEvent, now: float
 ) -> None:
     reboot, freeze = event(notice=3000), event("Freeze", notice=800)
@@ -1330,7 +1330,7 @@ def test_given_a_step_that_failed_then_all_hosts_of_its_event_remember_what_went
 
 
 @pytest.mark.parametrize("notice", [900, 3000])
-def test_given_an_event_that_may_hit_a_host_that_has_not_answered_then_they_have_one_turn_and_are_approved_in_it(
+def test_given_an_event_that_may_hit_a_silent_host_then_its_hosts_go_in_one_batch_and_are_approved_there(
     event: MakeEvent, now: float, notice: float
 ) -> None:
     shared = event(resources=("vm_0", "vm_1"), notice=notice)
@@ -1360,7 +1360,7 @@ def test_given_a_host_that_does_not_answer_when_asked_again_either_then_a_far_ev
     }
 
 
-def test_given_what_does_not_wait_when_another_event_may_hit_a_silent_host_then_that_has_a_later_turn(
+def test_given_an_urgent_event_when_another_may_hit_a_silent_host_then_the_other_goes_in_a_later_batch(
     event: MakeEvent, now: float
 ) -> None:
     shared = event(resources=("vm_0", "vm_1"), notice=3000)
@@ -1370,7 +1370,7 @@ def test_given_what_does_not_wait_when_another_event_may_hit_a_silent_host_then_
     assert make_plan(hosts, Policy(), now).turns == [["h2"], ["h0", "h1"]]
 
 
-def test_given_somebody_who_cannot_wait_for_answers_then_nobody_is_made_to(event: MakeEvent, now: float) -> None:
+def test_given_a_host_that_cannot_wait_for_answers_then_no_host_waits_for_them(event: MakeEvent, now: float) -> None:
     shared, sooner = event(resources=("vm_0", "vm_1"), notice=900), event(resources=("vm_2",), notice=310)
     hosts = fleet(shared, sooner, count=6, settle_seconds=150)
     hosts[1] = Host("h1")
@@ -1388,7 +1388,7 @@ def test_given_events_that_may_hit_a_silent_host_then_others_go_with_them_as_the
     assert make_plan(hosts, Policy(), now).turns == [["h0", "h2", "h1"], ["h3"]]
 
 
-def test_given_an_event_that_hits_a_host_with_another_turn_then_that_is_why_it_is_not_approved(
+def test_given_an_event_that_hits_a_host_of_another_batch_then_it_is_not_approved_for_that_reason(
     event: MakeEvent, now: float
 ) -> None:
     shared = event(resources=("vm_0", "vm_1"))

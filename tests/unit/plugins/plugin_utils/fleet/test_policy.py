@@ -71,6 +71,6 @@ def test_given_answers_of_a_survey_as_text_then_they_are_what_they_say() -> None
         ({"policies": [{"match": {"typ": "x"}}]}, r"handle_events_policies\[0\].match.typ: is not an option here"),
     ],
 )
-def test_given_what_makes_no_sense_then_it_is_refused_by_name(values: dict[str, object], message: str) -> None:
+def test_given_invalid_input_then_it_is_refused_by_name(values: dict[str, object], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         read_policy(values)

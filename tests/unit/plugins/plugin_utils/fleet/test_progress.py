@@ -40,7 +40,7 @@ def test_given_an_event_when_it_is_listed_or_has_started_then_it_is_not_over(eve
     assert not look(state, now + 10, event(status="Started"))["over"]
 
 
-def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_goes_back(event: MakeEvent, now: float) -> None:
+def test_given_a_reboot_when_it_is_no_longer_listed_then_the_host_is_restored(event: MakeEvent, now: float) -> None:
     state = look(begin(event(), now), now + 5)
 
     assert state["over"]
@@ -57,7 +57,7 @@ def test_given_a_reboot_that_was_not_approved_when_it_is_not_listed_before_its_s
     assert look(look(state, now + 5, event(status="Started")), now + 10)["outcome"] == "over"
 
 
-def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_not_put_back_however_far_off_it_is(
+def test_given_an_event_that_an_earlier_run_may_have_approved_then_its_host_is_not_restored_however_far_off_it_is(
     event: MakeEvent, now: float
 ) -> None:
     far_off = event(notice=100_000)
@@ -98,7 +98,7 @@ def test_given_a_deletion_not_approved_when_the_host_is_silent_before_its_time_t
     assert watch(state, SILENCE, Policy(), now + 600, 5)["over"]
 
 
-def test_given_a_deletion_that_never_started_when_it_stays_unlisted_then_it_was_withdrawn_and_the_host_goes_back(
+def test_given_a_deletion_that_never_started_when_it_stays_unlisted_then_it_was_withdrawn_and_the_host_is_restored(
     event: MakeEvent, now: float
 ) -> None:
     first = look(begin(event("Terminate", notice=600), now, approved=False), now + 5)
@@ -144,16 +144,16 @@ def test_given_an_eviction_that_comes_meanwhile_when_the_host_falls_silent_then_
     assert (state["over"], state["restore"]) == (True, False)
 
 
-def test_given_a_short_freeze_under_way_meanwhile_then_the_host_goes_back(event: MakeEvent, now: float) -> None:
+def test_given_a_short_freeze_under_way_meanwhile_then_the_host_is_restored(event: MakeEvent, now: float) -> None:
     assert look(begin(event(), now), now + 5, event("Freeze", status="Started", duration=3))["restore"]
 
 
-def test_given_another_event_far_off_then_the_host_goes_back(event: MakeEvent, now: float) -> None:
+def test_given_another_event_far_off_then_the_host_is_restored(event: MakeEvent, now: float) -> None:
     assert look(begin(event(), now), now + 5, event("Redeploy", notice=3600))["restore"]
 
 
 @pytest.mark.parametrize("failed", [True, False])
-def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_goes_back_at_once(
+def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_is_restored_at_once(
     event: MakeEvent, now: float, failed: bool
 ) -> None:
     state = begin(event(notice=3000), now, approved=False, failed=failed)
@@ -162,7 +162,7 @@ def test_given_an_event_that_is_not_approved_and_far_off_then_the_host_goes_back
     assert ("a step failed" in state["outcome"]) == failed
 
 
-def test_given_nothing_ahead_then_the_host_goes_back_at_once(now: float) -> None:
+def test_given_nothing_ahead_then_the_host_is_restored_at_once(now: float) -> None:
     host_plan = make_plan([Host("h0", "vm_0", was_left=True)], Policy(), now).hosts["h0"]
 
     state = begin_watch(host_plan, [], False, Policy(), now)
@@ -194,7 +194,7 @@ def test_given_an_approved_event_when_the_host_does_not_answer_any_more_then_its
     assert lost["outcome"] == "has not answered for 100 s, the host keeps its state: run again"
 
 
-def test_given_a_host_that_answers_again_when_it_falls_silent_then_its_silence_is_counted_anew(
+def test_given_a_host_that_answers_again_when_it_falls_silent_then_its_silence_is_counted_again(
     event: MakeEvent, now: float
 ) -> None:
     policy = Policy(end_timeout=100)
@@ -245,7 +245,7 @@ def test_given_a_deletion_beside_a_reboot_that_was_approved_when_only_the_deleti
     assert look(look(state, now + 5), now + 10)["restore"]
 
 
-def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_the_agent_is_seen_to_put_it_back(
+def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_the_agent_is_seen_to_restore_it(
     event: MakeEvent, now: float
 ) -> None:
     agent = {"in_rotation": False, "events": [{"event_id": "e", "phase": "approving"}]}
@@ -257,7 +257,7 @@ def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_
     assert look(look(state, now + 10), now + 15)["restore"]
 
 
-def test_given_a_host_that_is_not_reached_when_given_up_then_it_is_said_why_and_what_mends_it(
+def test_given_a_host_that_is_not_reached_when_given_up_then_the_reason_is_reported_and_what_mends_it(
     event: MakeEvent, now: float
 ) -> None:
     policy = Policy(end_timeout=100)

@@ -63,7 +63,7 @@ def test_given_a_host_that_could_not_be_asked_when_noted_then_nothing_is_known_o
     assert (host.vm_name, host.events) == (None, ())
 
 
-def test_given_who_wants_it_out_when_noted_then_it_is_told() -> None:
+def test_given_owners_of_claims_when_noted_then_they_are_reported() -> None:
     tried = [{"event_id": "A", "seconds_ago": 5.0, "reason": "db did not stop"}]
     lease_view = {"leased": "another run", "left_out": "to be deleted", "approving": ["B"], "tried": tried}
 
@@ -326,7 +326,7 @@ def test_given_a_reading_that_failed_when_read_then_it_is_not_taken_for_no_event
     assert read_reading({"events": [as_returned(event(), now)]}) == (event(),)
 
 
-def test_given_what_is_no_event_when_read_then_it_says_of_which_host() -> None:
+def test_given_input_that_is_no_event_when_read_then_it_says_of_which_host() -> None:
     with pytest.raises(DocumentError, match=r"h0: events\[0\]\.EventId: expected text"):
         read_host({"name": "h0", "vm_name": "vm_0", "events": [{"event_type": "Reboot"}]})
 

@@ -26,7 +26,7 @@ def taken(now: float, *events: Event, approving: tuple[str, ...] = ()) -> HostPl
     return make_plan([Host("h0", "vm_0", events, approving=approving)], Policy(), now).hosts["h0"]
 
 
-def test_given_nothing_has_changed_when_looked_again_then_services_are_stopped_as_planned(
+def test_given_nothing_has_changed_when_polled_again_then_services_are_stopped_as_planned(
     event: MakeEvent, now: float
 ) -> None:
     host_plan = taken(now, event())
@@ -37,13 +37,13 @@ def test_given_nothing_has_changed_when_looked_again_then_services_are_stopped_a
     assert now + LATER < seen.stopped_by < now + 900
 
 
-def test_given_no_answer_when_looked_again_then_nothing_was_withdrawn(event: MakeEvent, now: float) -> None:
+def test_given_no_answer_when_polled_again_then_nothing_was_withdrawn(event: MakeEvent, now: float) -> None:
     host_plan = taken(now, event())
 
     assert recheck(host_plan, None, Policy(), now + LATER) == host_plan
 
 
-def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_the_host_goes_back_at_once(
+def test_given_an_event_that_is_no_longer_listed_then_no_service_is_stopped_and_the_host_is_restored_at_once(
     event: MakeEvent, now: float
 ) -> None:
     host_plan = taken(now, event())
@@ -70,7 +70,7 @@ def test_given_an_event_that_it_may_be_and_cannot_be_read_then_it_was_not_withdr
     assert watch(state, [parse_listed(listed)], Policy(), now + LATER, confirm_after=0)["over"] is False
 
 
-def test_given_one_of_two_events_is_withdrawn_then_the_other_is_met(event: MakeEvent, now: float) -> None:
+def test_given_one_of_two_events_is_withdrawn_then_the_other_is_handled(event: MakeEvent, now: float) -> None:
     freeze, reboot = event("Freeze"), event("Reboot")
 
     assert recheck(taken(now, freeze, reboot), (freeze,), Policy(), now + LATER).stop is False
@@ -99,9 +99,7 @@ def test_given_an_event_that_had_started_or_was_approved_is_no_longer_listed_the
     assert (len(started.events), len(approved.events)) == (1, 1)
 
 
-def test_given_an_event_has_started_meanwhile_then_services_are_stopped_all_the_same(
-    event: MakeEvent, now: float
-) -> None:
+def test_given_an_event_has_started_meanwhile_then_services_are_stopped_anyway(event: MakeEvent, now: float) -> None:
     started = event(status="Started")
 
     seen = recheck(taken(now, event()), (started,), Policy(), now + LATER)
@@ -126,7 +124,7 @@ def test_given_an_event_has_become_another_then_what_it_is_now_decides(event: Ma
     assert recheck(taken(now, freeze), (reboot,), Policy(), now + LATER).stop is True
 
 
-def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_met_as_well(
+def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_handled_as_well(
     event: MakeEvent, now: float
 ) -> None:
     freeze, eviction = event("Freeze"), event("Preempt", notice=LATER + 30)
@@ -138,7 +136,7 @@ def test_given_an_event_that_has_come_meanwhile_and_does_not_wait_then_it_is_met
 
 
 @pytest.mark.parametrize("policies", [[], [{"match": {"event_types": ["Redeploy"]}, "ignore": True}]])
-def test_given_an_event_that_has_come_meanwhile_and_waits_for_its_turn_or_is_ignored_then_it_keeps_nothing_out(
+def test_given_an_event_that_has_come_meanwhile_and_waits_for_its_batch_or_is_ignored_then_it_keeps_nothing_out(
     event: MakeEvent, now: float, policies: list[object]
 ) -> None:
     notice = LATER + (100 if policies else 900)

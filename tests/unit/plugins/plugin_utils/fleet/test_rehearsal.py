@@ -134,7 +134,7 @@ def test_given_a_simulator_that_is_there_when_planned_then_no_address_is_needed(
         ),
     ],
 )
-def test_given_what_makes_no_sense_when_planned_then_the_variable_and_the_value_are_named(
+def test_given_invalid_input_when_planned_then_the_variable_and_the_value_are_named(
     changes: dict[str, Any], event: dict[str, Any], endpoint: str, message: str
 ) -> None:
     with pytest.raises(RehearsalError) as error:
@@ -148,7 +148,7 @@ def test_given_nobody_to_be_hit_when_planned_then_it_is_refused() -> None:
         make_rehearsal([MACHINES[0]._replace(is_hit=False)], {"event_type": "Reboot"})
 
 
-def test_given_machines_that_do_not_ask_when_looked_for_then_those_to_be_hit_are_named() -> None:
+def test_given_machines_that_do_not_ask_when_searched_then_those_to_be_hit_are_named() -> None:
     machines = [Machine(f"web{number}", f"VM_{number}", is_hit=number != 4) for number in range(5)]
     last = {"vm_0": BEGIN - 1, "vm_1": BEGIN - 60, "vm_2": None, "vm_4": None}
     status = {"now": BEGIN, "vms": {name: {"last_request": at} for name, at in last.items()}}
@@ -156,7 +156,7 @@ def test_given_machines_that_do_not_ask_when_looked_for_then_those_to_be_hit_are
     assert silent_machines(make_rehearsal(machines, {"event_type": "Reboot"}), status) == ["web1", "web2", "web3"]
 
 
-def test_given_a_lookalike_that_asks_when_looked_for_then_the_machine_itself_is_silent_all_the_same() -> None:
+def test_given_a_lookalike_that_asks_when_searched_then_the_machine_itself_is_silent_anyway() -> None:
     status = {"now": BEGIN, "vms": {"dis\u212a_0": {"last_request": BEGIN}}}
 
     assert silent_machines(make_rehearsal([Machine("web1", "disk_0")], {"event_type": "Reboot"}), status) == ["web1"]
@@ -223,7 +223,7 @@ def test_given_a_handler_that_does_all_well_when_judged_then_it_has_passed_and_t
         ({"ended": None}, "the event was not over in time"),
     ],
 )
-def test_given_an_approval_that_is_none_late_or_anothers_when_judged_then_it_has_failed(
+def test_given_no_approval_a_late_one_or_one_by_another_when_judged_then_it_has_failed(
     changes: dict[str, Any], failure: str
 ) -> None:
     report = verdict(record(**changes))
@@ -277,7 +277,7 @@ def test_given_a_restore_of_an_earlier_event_when_judged_then_it_does_not_count(
 
 
 @pytest.mark.parametrize("event_type", ["Preempt", "Terminate"])
-def test_given_a_deletion_when_judged_then_nothing_is_put_back(event_type: str) -> None:
+def test_given_a_deletion_when_judged_then_nothing_is_restored(event_type: str) -> None:
     event = record(event_type=event_type)
 
     assert verdict(event, without("over", "restore"))["passed"]
@@ -308,7 +308,7 @@ def test_given_a_machine_without_an_agent_when_judged_then_the_approval_is() -> 
     assert judge(rehearsal, record(), {}, "approved")["lines"][1] == "web2: has no agent that could tell what it did"
 
 
-def test_given_nothing_announced_when_judged_then_what_went_wrong_is_told() -> None:
+def test_given_nothing_announced_when_judged_then_what_went_wrong_is_reported() -> None:
     report = judge(make_rehearsal(MACHINES, {"event_type": "Reboot"}), None, {}, "approved", ["web1 does not ask"])
 
     assert report["lines"] == ["FAILED: web1 does not ask"]

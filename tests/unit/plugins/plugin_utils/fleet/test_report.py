@@ -22,7 +22,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report 
 MakeEvent = Callable[..., Event]
 
 
-def test_given_hosts_that_were_brought_forward_when_told_then_they_are_named_with_the_time_that_they_can_wait(
+def test_given_hosts_that_were_brought_forward_when_reported_then_they_are_named_with_the_time_that_they_can_wait(
     event: MakeEvent, now: float
 ) -> None:
     hosts = [
@@ -45,7 +45,7 @@ def test_given_hosts_that_were_brought_forward_when_told_then_they_are_named_wit
     ]
 
 
-def test_given_hosts_that_wait_in_their_batch_when_told_then_each_is_named_with_the_reason_and_until_when(
+def test_given_hosts_that_wait_in_their_batch_when_reported_then_each_is_named_with_the_reason_and_until_when(
     event: MakeEvent, now: float
 ) -> None:
     first, second = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),)) for n in range(2)]
@@ -56,7 +56,7 @@ def test_given_hosts_that_wait_in_their_batch_when_told_then_each_is_named_with_
     assert waits in describe_plan(plan, now)
 
 
-def test_given_a_host_that_may_stay_out_when_told_then_it_is_named_and_the_run_fails(now: float) -> None:
+def test_given_a_host_that_may_stay_out_when_reported_then_it_is_named_and_the_run_fails(now: float) -> None:
     hosts = [
         Host("web1", "vm_1", leased="job 16 is at work", abandoned="out for maintenance"),
         Host("web2", "vm_2", leased="job 17 is at work"),
@@ -71,7 +71,9 @@ def test_given_a_host_that_may_stay_out_when_told_then_it_is_named_and_the_run_f
     assert report.hosts["web1"]["failures"] == ["out for maintenance"]
 
 
-def test_given_a_host_that_was_hit_before_its_turn_when_told_then_it_is_named(event: MakeEvent, now: float) -> None:
+def test_given_a_host_that_was_hit_before_its_batch_when_reported_then_it_is_named(
+    event: MakeEvent, now: float
+) -> None:
     reboot = event(event_id="A", notice=60)
     plan = make_plan([Host("web1", "vm_0")], Policy(), now + 61, rest=[], planned={"web1": (reboot,)})
 
@@ -79,7 +81,9 @@ def test_given_a_host_that_was_hit_before_its_turn_when_told_then_it_is_named(ev
     assert missed in describe_plan(plan, now + 61)
 
 
-def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named(event: MakeEvent, now: float) -> None:
+def test_given_a_plan_when_reported_then_events_batches_and_the_unanswered_are_named(
+    event: MakeEvent, now: float
+) -> None:
     hosts = [
         Host("web1", "vm_0", (event(resources=("vm_0", "vm_9"), event_id="A", notice=850),)),
         Host("web2", "vm_1", (event("Freeze", ("vm_1",), event_id="B", duration=3),)),
@@ -107,7 +111,7 @@ def test_given_a_plan_when_told_then_events_batches_and_the_unanswered_are_named
     ]
 
 
-def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
+def test_given_nothing_when_reported_then_it_says_so(now: float) -> None:
     plan = make_plan([Host("web1", "vm_0")], Policy(), now)
 
     assert describe_plan(plan, now) == [
@@ -117,7 +121,7 @@ def test_given_nothing_when_told_then_it_says_so(now: float) -> None:
     assert describe_results(plan, {}) == Report(["Nothing had to be done."], [], {}, {})
 
 
-def test_given_a_policy_for_a_type_that_azure_may_add_when_told_then_it_is_pointed_out_once(now: float) -> None:
+def test_given_a_policy_for_a_type_that_azure_may_add_when_reported_then_it_is_pointed_out_once(now: float) -> None:
     policy = read_policy({"policies": [{"name": "moves", "match": {"event_types": ["Migrate", "Reboot"]}}]})
 
     nothing, _group, remark = describe_plan(make_plan([Host("web0", "vm_0")], policy, now), now)
@@ -128,7 +132,9 @@ def test_given_a_policy_for_a_type_that_azure_may_add_when_told_then_it_is_point
     )
 
 
-def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(event: MakeEvent, now: float) -> None:
+def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_too(
+    event: MakeEvent, now: float
+) -> None:
     hosts = [Host(f"web{n}", f"vm_{n}", (event(resources=(f"vm_{n}",), event_id=f"E{n}"),)) for n in range(3)]
     plan = make_plan([*hosts, Host("web3")], Policy(minimum_in_service="0"), now)
     approved = {"e0": 871}
@@ -182,7 +188,7 @@ def test_given_results_when_told_then_each_host_has_a_line_and_each_failure_too(
     assert [host["failures"] for host in told.hosts.values()][1:] == list(told.by_host.values())
 
 
-def test_given_connections_that_remained_and_a_host_that_stays_out_when_told_then_both_are_named(
+def test_given_connections_that_remained_and_a_host_that_stays_out_when_reported_then_both_are_named(
     event: MakeEvent, now: float
 ) -> None:
     plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),)), Host("web2", "vm_1")], Policy(), now)
@@ -211,7 +217,7 @@ def test_given_connections_that_remained_and_a_host_that_stays_out_when_told_the
         ("Terminate", "would be approved with 871 s of notice left"),
     ],
 )
-def test_given_a_mere_check_when_told_then_it_says_what_would_be_approved_and_put_back(
+def test_given_a_mere_check_when_reported_then_it_says_what_would_be_approved_and_restored(
     event: MakeEvent, now: float, event_type: str, predicted: str
 ) -> None:
     hosts = [Host("web1", "vm_0", (event(event_type, event_id="A"),)), Host("web2", "vm_1", was_left=True)]
@@ -224,7 +230,7 @@ def test_given_a_mere_check_when_told_then_it_says_what_would_be_approved_and_pu
     ]
 
 
-def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(event: MakeEvent, now: float) -> None:
+def test_given_hosts_with_agents_when_reported_then_what_is_left_to_them_is_named(event: MakeEvent, now: float) -> None:
     agent = {"in_rotation": True, "events": []}
     hosts = [
         Host("web1", "vm_0", (event(event_id="A"),), agent=agent),
@@ -246,7 +252,7 @@ def test_given_hosts_with_agents_when_told_then_what_is_left_to_them_is_named(ev
     ]
 
 
-def test_given_a_host_that_stays_in_service_for_others_when_told_then_it_fails_the_run_by_name(
+def test_given_a_host_that_stays_in_service_for_others_when_reported_then_it_fails_the_run_by_name(
     event: MakeEvent, now: float
 ) -> None:
     plan = make_plan([Host("web1", "vm_0", (event(event_id="A"),))], Policy(minimum_in_service="1"), now)
@@ -259,7 +265,7 @@ def test_given_a_host_that_stays_in_service_for_others_when_told_then_it_fails_t
     assert describe_results(plan, {}).failures == [f"web1: left in service: {reason}"]
 
 
-def test_given_a_host_that_was_hit_while_in_service_when_told_then_it_fails_the_run(
+def test_given_a_host_that_was_hit_while_in_service_when_reported_then_it_fails_the_run(
     event: MakeEvent, now: float
 ) -> None:
     plan = make_plan([Host("web1", "vm_0", (event(event_id="A", status="Started"),))], Policy(), now)

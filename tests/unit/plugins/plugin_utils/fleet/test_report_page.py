@@ -111,7 +111,7 @@ def test_given_a_step_that_failed_when_drawn_then_it_is_named_with_its_error_and
     assert "failed" in page.classes
 
 
-def test_given_a_rehearsal_without_an_event_or_without_what_an_agent_noted_then_there_is_a_page_all_the_same() -> None:
+def test_given_a_rehearsal_without_an_event_or_without_what_an_agent_noted_then_there_is_a_page_anyway() -> None:
     nothing = draw_rehearsal(verdict() | {"event": None, "machines": {}, "failures": ["web1: no agent asks"]})
     assert "web1: no agent asks" in Page(nothing).texts["li"]
 

@@ -373,7 +373,7 @@ def test_given_hosts_that_share_an_event_when_a_step_fails_on_one_then_it_is_nev
     assert results["h0"].restored
 
 
-def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_said(
+def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_reported(
     make_world: Callable[[], World],
 ) -> None:
     world = make_world()
@@ -446,7 +446,7 @@ def test_given_hosts_that_wait_for_room_then_they_go_when_others_are_back(event:
         (9000.0, ("hit while in service: Reboot e1, which was to start at",), ()),
     ],
 )
-def test_given_an_event_that_is_gone_when_its_turn_comes_then_it_is_said_whether_it_has_hit_the_host(
+def test_given_an_event_that_is_gone_when_its_batch_comes_then_it_is_reported_whether_it_has_hit_the_host(
     event: MakeEvent, now: float, later: float, failures: tuple[str, ...], steps: tuple[str, ...]
 ) -> None:
     events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=notice) for n, notice in ((0, 3000), (1, 9000))]
@@ -518,7 +518,7 @@ def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
     assert world.orders == []
 
 
-def test_given_a_quiet_fleet_when_something_would_fail_then_the_run_says_so_and_fails_for_that_host(
+def test_given_no_events_when_something_would_fail_then_the_run_says_so_and_fails_for_that_host(
     event: MakeEvent, now: float
 ) -> None:
     broken = Host("h0", "vm_0", would_fail=("no unit ngnix",))
@@ -560,7 +560,7 @@ def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_n
     assert all("would be prepared" in line for line in run.report().lines)
 
 
-def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_put_back(now: float) -> None:
+def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is_ready_and_restored(now: float) -> None:
     world = World(now, 4, [], minimum=1)
     world.policy = Policy(minimum_in_service="1", max_failed=9)
     world.machines["h1"].breaks_at = {Step.STOP}
@@ -691,7 +691,7 @@ def test_given_updates_that_cannot_be_cancelled_when_a_step_fails_then_what_is_d
     ],
     ids=["minimum", "others out", "silent", "leased", "late"],
 )
-def test_given_updates_when_they_may_not_go_together_then_none_of_the_hosts_is_touched_and_it_is_said_why(
+def test_given_updates_when_they_may_not_go_together_then_none_of_the_hosts_is_touched_and_the_reason_is_reported(
     now: float, spoil: Callable[[Updates], None], why: str
 ) -> None:
     world = Updates(now)
@@ -815,7 +815,7 @@ def test_given_updates_in_a_prediction_then_nothing_is_cancelled_and_nothing_kep
     assert run.report().by_host == {}
 
 
-def test_given_a_turn_that_was_cut_short_when_the_next_begins_then_its_hosts_count_as_failed_and_their_leases_end(
+def test_given_a_batch_that_was_cut_short_when_the_next_begins_then_its_hosts_count_as_failed_and_their_leases_end(
     event: MakeEvent, now: float
 ) -> None:
     events = [event(resources=(f"vm_{n}",), event_id=f"e{n}", notice=9000) for n in (0, 1)]
@@ -905,7 +905,7 @@ def test_given_nothing_but_agents_to_watch_then_the_run_may_be_handed_over_and_n
 
 
 @pytest.mark.parametrize("left", ["was_left", "unanswered", "in_service", "prediction", "demand"])
-def test_given_a_host_that_this_run_has_something_to_do_to_then_it_is_not_handed_over(
+def test_given_a_host_with_an_order_in_this_run_then_the_run_is_not_handed_over(
     event: MakeEvent, now: float, left: str
 ) -> None:
     agent = {"in_rotation": True, "events": []}
@@ -940,7 +940,7 @@ def test_given_a_host_that_waits_for_room_then_the_run_is_handed_over_only_as_lo
     assert not may_be_handed_over(run._replace(hosts={"h0": waiting._replace(is_leased=True)}), now)
 
 
-def test_given_turns_that_have_not_come_when_a_run_is_handed_over_then_none_of_their_hosts_is_asked(
+def test_given_batches_that_have_not_come_when_a_run_is_handed_over_then_none_of_their_hosts_is_asked(
     make_world: Callable[[], World],
 ) -> None:
     world = make_world()

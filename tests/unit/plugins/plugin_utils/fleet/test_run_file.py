@@ -78,7 +78,7 @@ def test_given_a_host_with_all_that_may_be_known_of_it_when_written_then_nothing
 
 
 @pytest.mark.parametrize("text", ["", "7", "[]", "{}", '{"plan": 7}'])
-def test_given_what_is_no_run_when_read_then_the_file_is_named(path: str, text: str) -> None:
+def test_given_input_that_is_no_run_when_read_then_the_file_is_named(path: str, text: str) -> None:
     Path(path).write_text(text)
 
     with pytest.raises(RunFileError, match=r"run\.json is not the file of a run"):

@@ -16,7 +16,7 @@ Host key verification failed.\r
 """
 
 
-def test_given_a_changed_host_key_then_it_is_told_of_which_host_with_the_command_that_forgets_the_old_one() -> None:
+def test_given_a_changed_host_key_then_it_is_reported_of_which_host_with_the_command_that_forgets_the_old_one() -> None:
     words = words_of(CHANGED)
 
     assert words == (
@@ -35,28 +35,28 @@ def test_given_a_changed_host_key_then_it_is_told_of_which_host_with_the_command
         ("", ""),
     ],
 )
-def test_given_the_words_of_ssh_then_the_remedy_is_told_where_waiting_is_none(words: str, remedy: str) -> None:
+def test_given_an_error_of_ssh_then_the_remedy_is_reported_if_waiting_does_not_help(words: str, remedy: str) -> None:
     assert remedy in remedy_for(words)
     assert bool(remedy) == bool(remedy_for(words))
 
 
-def test_given_words_of_a_host_that_would_be_a_command_then_no_command_is_made_of_them() -> None:
+def test_given_text_of_a_host_that_would_be_a_command_then_no_command_is_built_from_it() -> None:
     assert remedy_for("Host key for x'; rm -rf / #' has changed") == ""
     assert remedy_for("Host key for -oProxyCommand=x has changed") == ""
 
 
-def test_given_words_that_are_long_and_would_move_the_cursor_then_they_are_cut_and_harmless() -> None:
+def test_given_long_text_with_escape_sequences_then_it_is_cut_and_harmless() -> None:
     words = words_of("\x1b[2J" + "x" * 1000)
 
     assert len(words) == 201
     assert words.isprintable()
 
 
-def test_given_no_words_then_none_are_told() -> None:
+def test_given_no_error_text_then_none_is_reported() -> None:
     assert words_of("") == ""
 
 
-def test_given_a_failure_to_connect_then_its_step_is_told_with_the_last_words_and_the_remedy() -> None:
+def test_given_a_failure_to_connect_then_its_step_is_reported_with_the_last_words_and_the_remedy() -> None:
     assert explain("Read the events: " + CHANGED) == (
         "Read the events: Failed to connect to the host via ssh: Host key for [10.0.0.4]:2222 has changed and you have"
         " requested strict checking. Host key verification failed.; another machine answers there, or this one has a"

@@ -33,7 +33,7 @@ def test_given_a_host_in_rotation_then_there_is_nothing_to_do() -> None:
     assert status(found()) == ["web1: in rotation, as far as these playbooks know"]
 
 
-def test_given_a_host_whose_event_is_listed_then_it_is_said_what_it_waits_for_and_who_puts_it_back() -> None:
+def test_given_a_host_whose_event_is_listed_then_it_is_reported_what_it_waits_for_and_who_restores_it() -> None:
     out = found(handle_events=claim(approving=["a"]))
 
     assert status(out, answer={"events": [REBOOT]}) == [
@@ -55,7 +55,7 @@ def test_given_a_host_whose_event_is_listed_then_it_is_said_what_it_waits_for_an
         ({}, "unknown: its metadata service did not list its events: it was not asked"),
     ],
 )
-def test_given_a_host_of_which_no_event_is_known_then_that_is_said(answer: dict[str, Any], waits: str) -> None:
+def test_given_a_host_of_which_no_event_is_known_then_that_is_reported(answer: dict[str, Any], waits: str) -> None:
     out = found(handle_events=claim())
 
     assert status(out, answer=answer) == [OUT, f"web1: waits for: {waits}", f"web1: next: {HANDLE}"]
@@ -76,7 +76,7 @@ def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
     assert lines[-1] == "web1: next: nothing: that run is working on this controller"
 
 
-def test_given_a_lease_of_a_run_elsewhere_then_it_is_said_when_to_go_on_and_how_to_go_on_now() -> None:
+def test_given_a_lease_of_a_run_elsewhere_then_it_is_reported_when_to_go_on_and_how_to_go_on_now() -> None:
     later = "once the lease has ended; or now with --extra-vars handle_events_break_leases=true, if that run has"
     run = describe_run("handle_events")
     elsewhere = lease_of(dict(run, process=dict(run["process"], boot_id="another")))
@@ -86,14 +86,14 @@ def test_given_a_lease_of_a_run_elsewhere_then_it_is_said_when_to_go_on_and_how_
     assert status(found(elsewhere))[1:] == [LEASED]
 
 
-def test_given_hosts_that_others_want_out_then_each_gets_the_command_that_puts_it_back() -> None:
+def test_given_hosts_that_others_want_out_then_each_gets_the_command_that_restores_it() -> None:
     by_hand = f"web1: next: {RESTORE} --extra-vars restore_hosts=web1"
 
     assert status(found(by_hand=claim()))[1:] == [by_hand + ", when the work on it is done"]
     assert status(found(nightly=claim()))[1:] == [by_hand + " --extra-vars restore_owner=nightly"]
 
 
-def test_given_an_agent_that_has_it_out_then_its_history_tells_more() -> None:
+def test_given_an_agent_that_has_it_out_then_its_history_has_more() -> None:
     assert status(found(), agent={"in_rotation": False, "events": [{"event_id": "B"}]}) == [
         "web1: out, its agent says: B",
         "web1: next: nothing, its agent restores it; foghorn-agent history, on it, shows the progress",
@@ -107,13 +107,13 @@ def test_given_traces_of_somebody_else_then_they_are_named() -> None:
     ]
 
 
-def test_given_attempts_in_vain_then_they_are_told() -> None:
+def test_given_attempts_without_success_then_they_are_reported() -> None:
     tried = found() | {"tried": {"a": {"at": NOW - 300, "reason": "web2: web did not stop"}}}
 
     assert status(tried)[1:] == ["web1: was taken out drained in vain for a 300 s ago: web2: web did not stop"]
 
 
-def test_given_a_host_that_cannot_be_reached_then_the_remedy_and_the_next_look_are_told() -> None:
+def test_given_a_host_that_cannot_be_reached_then_the_remedy_and_the_next_poll_are_reported() -> None:
     said = "Failed to connect to the host via ssh: root@web1: Permission denied (publickey)."
     again = "ansible-playbook foghorn.azure_events.status -i hosts.yml --become --extra-vars status_hosts=web1"
 

@@ -31,7 +31,7 @@ def _modules_are_found() -> Iterator[None]:
     finder._AnsibleCollectionFinder._remove()
 
 
-def test_given_variables_as_they_ought_to_be_then_nothing_is_said() -> None:
+def test_given_variables_as_they_ought_to_be_then_nothing_is_reported() -> None:
     right = host(
         handle_events_minimum_in_service="50%",
         handle_events_approve=True,
@@ -76,11 +76,11 @@ def test_given_answers_of_a_survey_then_text_is_as_good_as_numbers_and_empty_one
         ("loadbalancer_removal_methods", "load_balancer_removal_methods"),
     ],
 )
-def test_given_a_name_that_is_misspelt_then_it_is_told_with_the_one_that_was_meant(name: str, meant: str) -> None:
+def test_given_a_name_that_is_misspelt_then_it_is_reported_with_the_one_that_was_meant(name: str, meant: str) -> None:
     assert mistakes([host(**{name: 1})], OWN) == [f"{name}: there is no such variable: did you mean {meant}? (web1)"]
 
 
-def test_given_a_name_that_is_like_no_other_then_it_is_told_alone() -> None:
+def test_given_a_name_that_is_like_no_other_then_it_is_reported_alone() -> None:
     assert mistakes([host(handle_events_xyzzyxyzzyxyzzy=1)], OWN) == [
         "handle_events_xyzzyxyzzyxyzzy: there is no such variable (web1)"
     ]
@@ -100,7 +100,7 @@ def test_given_a_name_that_is_like_no_other_then_it_is_told_alone() -> None:
         ({"load_balancer_removal_ports": ["https"]}, ["load_balancer_removal_ports", "https"]),
     ],
 )
-def test_given_a_value_that_cannot_be_then_its_variable_is_named(variables: dict[str, Any], words: list[str]) -> None:
+def test_given_an_invalid_value_then_its_variable_is_named(variables: dict[str, Any], words: list[str]) -> None:
     told = mistakes([host(**variables)], OWN)
 
     assert told
@@ -129,7 +129,7 @@ def test_given_a_pattern_of_hosts_then_each_part_that_the_inventory_does_not_kno
     ]
 
 
-def test_given_a_mistake_on_many_hosts_then_it_is_told_once() -> None:
+def test_given_a_mistake_on_many_hosts_then_it_is_reported_once() -> None:
     hosts = [host(f"web{number}", handle_events_xyzzyxyzzyxyzzy=number) for number in range(5)]
 
     assert mistakes(hosts, OWN) == [
@@ -162,7 +162,7 @@ class Lazy(list[Any]):
         raise AssertionError("a copy is dear, for each of thousands of hosts")
 
 
-def test_given_values_that_are_dear_to_copy_when_they_are_checked_then_none_is_copied() -> None:
+def test_given_values_that_are_expensive_to_copy_when_they_are_checked_then_none_is_copied() -> None:
     right = host(load_balancer_removal_ports=Lazy([443]))
     wrong = host("web2", load_balancer_removal_ports=Lazy(["https"]))
 
@@ -193,7 +193,7 @@ def drain_mistakes(*hosts: Mapping[str, Any]) -> list[str]:
     return mistakes(hosts, own, ("drain_", "handle_events_"), alike=("drain_hosts", "drain_serial"))
 
 
-def test_given_a_playbook_by_hand_when_a_name_is_misspelt_then_it_is_told_with_the_one_that_was_meant() -> None:
+def test_given_a_playbook_by_hand_when_a_name_is_misspelt_then_it_is_reported_with_the_one_that_was_meant() -> None:
     assert drain_mistakes(host(drain_seriel=2, handle_events_leese=60, graceful_shutdown_service=[])) == [
         "drain_seriel: there is no such variable: did you mean drain_serial? (web1)",
         "graceful_shutdown_service: there is no such variable: did you mean graceful_shutdown_services? (web1)",
@@ -201,7 +201,7 @@ def test_given_a_playbook_by_hand_when_a_name_is_misspelt_then_it_is_told_with_t
     ]
 
 
-def test_given_variables_of_others_that_begin_with_a_common_word_then_nothing_is_said() -> None:
+def test_given_variables_of_others_that_begin_with_a_common_word_then_nothing_is_reported() -> None:
     status = OWN | BY_HAND["__status_arguments"]
 
     assert drain_mistakes(host(drain_timeout=30, drain_hosts="web1", restore_from="backup")) == []
@@ -225,7 +225,7 @@ def test_given_another_playbook_when_a_name_is_misspelt_then_the_one_that_was_me
     ]
 
 
-def test_given_a_required_variable_of_the_playbook_when_it_is_missing_or_empty_then_it_is_told() -> None:
+def test_given_a_required_variable_of_the_playbook_when_it_is_missing_or_empty_then_it_is_reported() -> None:
     for given in (host(), host(rehearse_event_type=" ")):
         (told,) = mistakes([given], REHEARSE, ("rehearse_",), roles=())
         assert "missing required arguments: rehearse_event_type" in told
@@ -237,7 +237,7 @@ def test_given_a_value_for_the_run_that_differs_between_hosts_then_both_are_name
     assert told.startswith("drain_serial: 1 on web1, not set on web2. It holds for the whole run: set it with")
 
 
-def test_given_a_template_for_the_run_that_fails_then_it_is_told_once() -> None:
+def test_given_a_template_for_the_run_that_fails_then_it_is_reported_once() -> None:
     assert drain_mistakes(Templates(["drain_serial"])) == ["drain_serial: 'mistyped' is undefined (web1)"]
 
 
@@ -283,7 +283,7 @@ def test_given_files_that_hold_no_tasks_then_each_is_refused_before_a_host_is_as
     assert all("Give a file with a list of tasks, on the controller (web1)" in line for line in told)
 
 
-def test_given_several_mistakes_then_all_are_told_each_once() -> None:
+def test_given_several_mistakes_then_all_are_reported_each_once() -> None:
     given = {
         "handle_events_minimum_in_service": "half",
         "graceful_shutdown_services": ["nginx", {"name": "db", "tiemout": 5}, {"stop": ["x"]}],
@@ -308,7 +308,7 @@ def test_given_services_that_are_no_list_then_the_option_is_named() -> None:
 
 
 @pytest.mark.parametrize("window", [{"days": 5}, {"days": ["mno"]}, {"from": "25:00"}, {"form": "22:00"}])
-def test_given_a_time_of_the_week_that_cannot_be_meant_then_it_is_refused_with_its_place(
+def test_given_an_invalid_time_of_the_week_then_it_is_refused_with_its_place(
     window: dict[str, Any],
 ) -> None:
     (told,) = mistakes([host(redeploy_early_between=[window])], EARLY, ("redeploy_early_",), roles=())

@@ -109,7 +109,7 @@ def test_given_an_event_that_ends_then_the_wait_does_and_the_others_hear_of_it(
     assert waiting.signal.was_sent()
 
 
-def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_and_not_each_time(
+def test_given_what_is_waited_for_then_it_is_reported_at_first_and_when_it_changes_and_not_each_time(
     waiting: Waiting, reboot: Event, started: Event
 ) -> None:
     waiting.wait([reboot], [reboot], [started], [started], SILENCE, SILENCE, [started], [])
@@ -124,7 +124,7 @@ def test_given_what_is_waited_for_then_it_is_said_at_first_and_when_it_changes_a
     ]
 
 
-def test_given_nothing_new_for_ten_thousand_looks_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
+def test_given_nothing_new_for_ten_thousand_polls_then_it_is_one_wait_and_the_lease_is_renewed_all_along(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
     deferred = Policy(end_timeout=20_000)
@@ -145,7 +145,7 @@ def test_given_a_host_that_is_silent_then_its_lease_is_renewed_when_it_answers_a
     assert waiting.renewed_at == [now + 2]
 
 
-def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_is_not_put_back(
+def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_is_not_restored(
     waiting: Waiting, reboot: Event
 ) -> None:
     waiting.taken_over_by = "another run has taken it over"
@@ -156,7 +156,7 @@ def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_
     assert len(waiting.looked_at) == 1
 
 
-def test_given_a_host_that_cannot_be_reached_then_the_words_of_that_are_said_with_the_remedy_and_said_once(
+def test_given_a_host_that_cannot_be_reached_then_the_words_of_that_are_reported_with_the_remedy_and_said_once(
     waiting: Waiting, started: Event
 ) -> None:
     refused = Poll(SILENCE, "ssh: connect to host web1 port 22: Connection refused")
@@ -192,7 +192,7 @@ def test_given_another_run_that_is_about_to_take_over_then_all_waits_of_the_batc
     assert waiting.signal.was_sent()
 
 
-def test_given_a_host_that_began_when_another_had_ended_then_it_is_looked_at_once(
+def test_given_a_host_that_began_when_another_had_ended_then_it_is_checked_once(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
     waiting.signal.send()
@@ -210,7 +210,7 @@ def test_given_others_that_are_to_be_taken_soon_then_the_round_ends_in_time(
     assert waiting.now == now + 3
 
 
-def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_all_the_same(
+def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_anyway(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
     waiting.wait([reboot], until=now - 3)
@@ -218,7 +218,7 @@ def test_given_others_that_were_to_be_taken_already_then_there_is_a_pause_all_th
     assert waiting.now == now + 1
 
 
-def test_given_more_hosts_than_can_be_looked_at_side_by_side_then_rounds_stay_short(
+def test_given_more_hosts_than_can_be_polled_side_by_side_then_rounds_stay_short(
     waiting: Waiting, reboot: Event, now: float
 ) -> None:
     waiting.wait([reboot], is_crowded=True)

@@ -184,7 +184,9 @@ class TestSilentActions:
             with azure.refuses(409, "OperationNotAllowed"):
                 begin("rg", "db")
 
-    def test_given_an_instance_is_reimaged_then_it_has_the_latest_model_and_nobody_was_told(self, cloud: Start) -> None:
+    def test_given_an_instance_is_reimaged_then_it_has_the_latest_model_and_nobody_was_notified(
+        self, cloud: Start
+    ) -> None:
         azure = cloud(arm={"scale_sets": [{"name": "web", "outdated": ["web_1"]}]})
         assert azure.outdated() == ["1"]
         azure.compute.virtual_machine_scale_set_vms.begin_reimage("rg", "web", "1").result()

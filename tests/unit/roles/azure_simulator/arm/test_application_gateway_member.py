@@ -275,7 +275,7 @@ def test_given_a_cloud_that_lags_behind_when_a_gateway_is_read_then_its_newest_v
     assert [one["api_version"] for one in asked] == ["2026-03-01", "2024-05-01"]
 
 
-def test_given_a_pool_that_is_not_there_when_it_is_read_then_the_error_says_which_there_are(cloud: Start) -> None:
+def test_given_a_missing_pool_when_it_is_read_then_the_error_says_which_ones_exist(cloud: Start) -> None:
     with pytest.raises(NotFound, match="It has apps, spare"):
         pools_of(cloud(arm=GATE), vm_id=VM + "app_0", pools=[POOL + "none"])
 
@@ -303,7 +303,7 @@ RECORD = {"kind": "address", "pool": POOL + "apps", "entry": {"ipAddress": "10.0
         ({"remove": [{**RECORD, "kind": "instance", "resource": VM + "x"}]}, "remove: resource .* is not the id of"),
     ],
 )
-def test_given_options_that_cannot_be_meant_when_read_then_the_option_and_the_remedy_are_named(
+def test_given_invalid_options_when_read_then_the_option_and_the_remedy_are_named(
     options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):
@@ -321,7 +321,7 @@ def test_given_options_that_cannot_be_meant_when_read_then_the_option_and_the_re
         ({"addresses": ["10.0.0.4"]}, "addresses: needs pools"),
     ],
 )
-def test_given_a_search_that_cannot_be_meant_when_read_then_the_option_and_the_remedy_are_named(
+def test_given_an_invalid_search_when_read_then_the_option_and_the_remedy_are_named(
     options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):

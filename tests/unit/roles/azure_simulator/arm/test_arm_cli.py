@@ -32,7 +32,7 @@ def test_given_a_running_simulator_when_faults_are_made_listed_and_removed_then_
     assert azure.azure.status()["arm"]["faults"] == []
 
 
-def test_given_scale_sets_when_the_status_is_shown_then_a_table_tells_who_is_outdated(
+def test_given_scale_sets_when_the_status_is_shown_then_a_table_shows_who_is_outdated(
     cloud: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     web = {"name": "web", "terminate_notification": "PT5M", "outdated": ["web_1"]}

@@ -215,14 +215,14 @@ def test_given_an_old_version_when_asked_for_then_the_rows_are_a_table(cloud: St
 @pytest.mark.parametrize(
     "query", ["", "nonsense", f"{QUERY} | frobnicate", f"{QUERY} | where", "maintenanceresources |"]
 )
-def test_given_a_query_that_is_none_when_sent_then_400_says_it_is_invalid(cloud: Start, query: str) -> None:
+def test_given_an_invalid_query_when_sent_then_400_says_it_is_invalid(cloud: Start, query: str) -> None:
     azure = cloud()
     with azure.refuses(400, "BadRequest") as refusal:
         ask_graph(azure, query)
     assert refusal.value.response.json()["error"]["details"][0]["code"] == "InvalidQuery"
 
 
-def test_given_too_many_queries_when_sent_then_429_tells_how_long_to_wait(cloud: Start) -> None:
+def test_given_too_many_queries_when_sent_then_429_says_how_long_to_wait(cloud: Start) -> None:
     azure = cloud()
     body = {"query": QUERY}
     answers = [
@@ -270,7 +270,7 @@ def test_given_several_events_when_acknowledged_in_a_list_then_all_start_or_none
 
 
 @pytest.mark.parametrize("body", [{}, {"value": []}, {"value": "x"}, {"value": [1]}])
-def test_given_a_list_that_is_none_when_acknowledged_then_400(cloud: Start, body: Any) -> None:
+def test_given_an_invalid_list_when_acknowledged_then_400(cloud: Start, body: Any) -> None:
     azure = cloud(arm=PUBLISHED)
     path = azure.path("virtualMachines/db/providers/Microsoft.Maintenance/scheduledevents")
     assert azure.raw("POST", f"{path}?api-version=2025-10-01-preview", body).status == 400

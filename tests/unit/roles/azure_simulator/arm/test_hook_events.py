@@ -102,7 +102,7 @@ def test_given_microsofts_client_when_it_answers_then_it_takes_202_for_an_error_
         ([], {"waitUntil": "2100-01-01T00:00:00Z"}),
     ],
 )
-def test_given_an_answer_that_cannot_be_when_sent_then_it_is_refused(cloud: Start, targets: Any, more: Any) -> None:
+def test_given_an_invalid_answer_when_sent_then_it_is_refused(cloud: Start, targets: Any, more: Any) -> None:
     refusal = answer(cloud(arm=ASKED), *targets, **more)
     assert (refusal.status, refusal.code) == (400, "InvalidParameter")
 

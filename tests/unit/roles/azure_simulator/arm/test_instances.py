@@ -27,7 +27,7 @@ def events(azure: Any, ask: Ask, vm: str) -> Any:
     return ask(azure.azure.imds[vm]).json["Events"]
 
 
-def test_given_an_instance_when_read_then_its_model_state_network_and_view_are_told(cloud: Start) -> None:
+def test_given_an_instance_when_read_then_its_model_state_network_and_view_are_reported(cloud: Start) -> None:
     vms = cloud().compute.virtual_machine_scale_set_vms
     vm = vms.get("rg", "web", "2", expand="instanceView")
     assert (vm.name, vm.instance_id, vm.latest_model_applied, vm.etag) == ("web_2", "2", True, '"1"')
@@ -76,7 +76,7 @@ def test_given_a_protected_instance_when_azure_updates_then_it_is_left_out(cloud
     assert vms.get("rg", "web", "2").protection_policy.protect_from_scale_set_actions is True
 
 
-def test_given_notifications_when_an_instance_is_deleted_then_its_placement_group_is_told_with_that_timeout(
+def test_given_notifications_when_an_instance_is_deleted_then_its_placement_group_is_notified_with_that_timeout(
     cloud: Start, ask: Ask
 ) -> None:
     azure = cloud(arm=NOTIFY, speed=None)
@@ -201,7 +201,7 @@ def test_given_a_terminate_when_the_operator_withdraws_it_then_the_instance_stay
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").sku.capacity == 4
 
 
-def test_given_an_id_that_is_none_when_deleted_then_it_is_refused_and_nobody_goes(cloud: Start) -> None:
+def test_given_an_invalid_id_when_deleted_then_it_is_refused_and_nobody_goes(cloud: Start) -> None:
     azure = cloud()
     with azure.refuses(400, "InvalidParameter"):
         azure.compute.virtual_machine_scale_sets.begin_delete_instances("rg", "web", {"instanceIds": ["0", "77"]})

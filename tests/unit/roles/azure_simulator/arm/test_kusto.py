@@ -130,6 +130,6 @@ def test_given_more_of_the_language_when_it_is_used_then_it_is_refused_by_name(q
         "| where name == 'a'",
     ],
 )
-def test_given_a_query_that_is_none_when_run_then_it_is_refused(query: str) -> None:
+def test_given_an_invalid_query_when_run_then_it_is_refused(query: str) -> None:
     with pytest.raises(QueryError):
         run(query, {"things": ROWS})

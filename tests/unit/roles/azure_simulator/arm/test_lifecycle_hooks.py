@@ -47,7 +47,7 @@ def test_given_a_hook_by_its_type_alone_when_sent_then_the_rest_is_filled_in_and
         ["hook"],
     ],
 )
-def test_given_hooks_that_cannot_be_when_sent_then_they_are_refused(cloud: Start, hooks: Any) -> None:
+def test_given_invalid_hooks_when_sent_then_they_are_refused(cloud: Start, hooks: Any) -> None:
     answer = patch(cloud(), *hooks)
     assert (answer.status, answer.code) == (400, "InvalidParameter")
 

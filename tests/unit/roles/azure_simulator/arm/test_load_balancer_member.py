@@ -193,7 +193,7 @@ def test_given_an_instance_whose_id_begins_like_that_of_another_when_it_is_set_d
     assert pool(azure, "web") == {"web_1": "Down", "web_10": "None"}
 
 
-def test_given_somebody_who_is_faster_when_a_vm_is_removed_then_it_reads_again_and_keeps_the_others_change(
+def test_given_another_client_that_is_faster_when_a_vm_is_removed_then_it_reads_again_and_keeps_the_others_change(
     cloud: Start,
 ) -> None:
     azure = cloud(arm=POOLS)
@@ -206,7 +206,7 @@ def test_given_somebody_who_is_faster_when_a_vm_is_removed_then_it_reads_again_a
     assert [entry["status"] for entry in azure.sent("PUT")].count(412) == 2
 
 
-def test_given_a_vm_that_there_is_not_when_it_is_removed_then_that_is_said(cloud: Start) -> None:
+def test_given_a_missing_vm_when_it_is_removed_then_that_is_reported(cloud: Start) -> None:
     with pytest.raises(NotFound):
         member(cloud(arm=POOLS), vm_id=VM + "nobody", remove=True)
 
@@ -221,7 +221,7 @@ def test_given_a_record_of_another_vm_when_it_is_restored_then_it_is_refused(clo
         member(azure, vm_id=VM + "app_0", pools=[POOL + "admin"], restore=before)
 
 
-def test_given_pools_that_are_not_there_any_more_when_a_vm_is_restored_then_it_is_back_in_the_others_and_all_are_named(
+def test_given_pools_that_no_longer_exist_when_a_vm_is_restored_then_it_is_back_in_the_others_and_all_are_named(
     cloud: Start,
 ) -> None:
     azure = cloud(arm=POOLS)
@@ -237,7 +237,7 @@ def test_given_pools_that_are_not_there_any_more_when_a_vm_is_restored_then_it_i
         member(azure, restore=[gone[0], record])
 
 
-def test_given_an_interface_that_was_made_anew_when_it_is_restored_then_it_says_what_to_do(cloud: Start) -> None:
+def test_given_an_interface_that_was_made_again_when_it_is_restored_then_it_says_what_to_do(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     (record, _other) = pools_of(azure, vm_id=VM + "app_0")
 
@@ -277,7 +277,7 @@ def test_given_a_vm_that_has_left_when_its_admin_state_is_restored_then_that_is_
         ({"restore": [{"kind": "address", "pool": "https://elsewhere", "entry": {"a": 1}}]}, "is not the id of a pool"),
     ],
 )
-def test_given_what_cannot_be_meant_when_it_is_read_then_it_is_named(options: dict[str, Any], message: str) -> None:
+def test_given_an_invalid_value_when_it_is_read_then_it_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError) as error:
         read_order({"method": "membership", **options})
 
@@ -396,7 +396,7 @@ def test_given_a_balancer_of_a_gateways_pool_when_a_member_leaves_or_the_gateway
     assert rotation(azure) == set()
 
 
-def test_given_an_admin_state_of_up_when_the_probe_fails_then_the_vm_is_served_all_the_same(
+def test_given_an_admin_state_of_up_when_the_probe_fails_then_the_vm_is_served_anyway(
     cloud: Start, servers: dict[str, http.server.ThreadingHTTPServer]
 ) -> None:
     azure = cloud(arm=POOLS, load_balancers=balanced(servers))

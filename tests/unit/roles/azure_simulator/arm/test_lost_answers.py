@@ -165,7 +165,7 @@ def approving_reboots_of_vm(client: ArmClient) -> tuple[bool, Any, Any]:
         (approving_reboots_of_vm, False, True),
     ],
 )
-def test_given_a_setting_when_it_is_changed_then_what_was_before_is_told(
+def test_given_a_setting_when_it_is_changed_then_what_was_before_is_reported(
     cloud: Start, work: Work, before: Any, after: Any, fault: Mapping[str, Any]
 ) -> None:
     assert with_lost(cloud(arm=CLOUD), fault, work) == (True, before, after)

@@ -35,7 +35,7 @@ def test_given_pools_when_read_then_load_balancer_and_pools_tell_their_members(c
     assert [one.name for one in azure.network.load_balancers.list_all()] == ["front"]
 
 
-def test_given_an_interface_when_its_pool_is_taken_out_and_put_back_then_the_balancer_follows(cloud: Start) -> None:
+def test_given_an_interface_when_its_pool_is_taken_out_and_restored_then_the_balancer_follows(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     nics = azure.network.network_interfaces
     nic = nics.get("rg", "app_0-nic")
@@ -64,7 +64,7 @@ def test_given_an_old_etag_when_an_interface_is_put_then_412_with_the_networks_o
     nics.begin_create_or_update("rg", "app_0-nic", fresh, headers={"If-Match": fresh.etag}).result()
 
 
-def test_given_a_pool_that_is_not_there_when_an_interface_names_it_then_400(cloud: Start) -> None:
+def test_given_a_missing_pool_when_an_interface_names_it_then_400(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     nic = azure.network.network_interfaces.get("rg", "app_0-nic")
     pool = nic.ip_configurations[0].load_balancer_backend_address_pools[0]
@@ -134,7 +134,7 @@ def test_given_an_admin_state_when_put_then_it_is_kept_and_members_are_not_touch
     assert members(azure) == {"app_0": None, "app_1": state} or members(azure) == {"app_0": "None", "app_1": state}
 
 
-def test_given_an_admin_state_that_is_none_when_put_then_400(cloud: Start) -> None:
+def test_given_an_invalid_admin_state_when_put_then_400(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     pools = azure.network.load_balancer_backend_address_pools
     pool = pools.get("rg", "front", "apps")
@@ -239,7 +239,7 @@ def test_given_a_gateway_that_is_stopped_when_it_is_put_then_it_runs_again(cloud
     assert gateways.get("rg", "gate").operational_state == "Running"
 
 
-def test_given_names_that_are_not_there_when_read_then_404(cloud: Start) -> None:
+def test_given_missing_names_when_read_then_404(cloud: Start) -> None:
     network = cloud(arm=POOLS).network
     for read in (
         lambda: network.load_balancers.get("rg", "none"),

@@ -22,7 +22,7 @@ def update(azure: Any, **more: Any) -> LROPoller[Any]:
     return azure.compute.virtual_machine_scale_sets.begin_update("rg", "web", TAGS, **more)  # type: ignore[no-any-return]
 
 
-def test_given_a_fault_when_an_operation_fails_then_polling_is_200_and_tells_the_error(cloud: Start) -> None:
+def test_given_a_fault_when_an_operation_fails_then_polling_is_200_and_shows_the_error(cloud: Start) -> None:
     azure = cloud()
     azure.azure.arm_fault("operation", outcome="Failed", code="AllocationFailed", message="No room.", count=1)
     with azure.refuses(200, "AllocationFailed") as failure:
@@ -68,7 +68,7 @@ def test_given_a_change_under_way_when_another_begins_then_the_older_one_is_pree
     assert second.result().provisioning_state == "Succeeded"
 
 
-def test_given_an_operation_that_is_none_when_polled_then_404(cloud: Start) -> None:
+def test_given_an_unknown_operation_when_polled_then_404(cloud: Start) -> None:
     azure = cloud()
     subscription = azure.compute._config.subscription_id
     path = f"/subscriptions/{subscription}/providers/Microsoft.Compute/locations/westeurope/operations/none"
@@ -192,7 +192,7 @@ def test_given_a_lost_answer_when_the_request_was_applied_then_the_change_is_the
     assert azure.compute.virtual_machine_scale_sets.get("rg", "web").tags == {"a": "b"}
 
 
-def test_given_a_status_of_ones_own_when_asked_then_it_is_answered(cloud: Start) -> None:
+def test_given_a_custom_status_when_asked_then_it_is_answered(cloud: Start) -> None:
     azure = cloud()
     azure.azure.arm_fault("status", status=502, body={"a": 1}, headers={"X-Why": "because"}, count=1)
     answer = azure.raw("GET", azure.path("virtualMachines?api-version=2026-04-01"))

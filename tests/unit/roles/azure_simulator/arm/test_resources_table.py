@@ -100,6 +100,6 @@ def test_given_both_kinds_of_scope_when_asked_for_then_it_is_refused(cloud: Star
 
 
 @pytest.mark.parametrize("wrong", [["shop"], {"shop": "all"}, {"shop": [1]}])
-def test_given_management_groups_that_are_none_when_configured_then_that_is_named(wrong: Any) -> None:
+def test_given_invalid_management_groups_when_configured_then_that_is_named(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"arm\.management_groups"):
         Simulator({"vms": [{"name": "db", "address": "127.0.78.1"}], "arm": {"management_groups": wrong}})

@@ -20,7 +20,7 @@ def notification(enable: bool, timeout: str = "PT5M") -> Any:
     return {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": profile}}}
 
 
-def test_given_vms_of_a_scale_set_when_it_is_read_then_mode_capacity_and_etag_are_told(cloud: Start) -> None:
+def test_given_vms_of_a_scale_set_when_it_is_read_then_mode_capacity_and_etag_are_reported(cloud: Start) -> None:
     found = cloud().compute.virtual_machine_scale_sets.get("RG", "WEB")
     assert (found.name, found.type) == ("web", "Microsoft.Compute/virtualMachineScaleSets")
     assert found.orchestration_mode == "Uniform"
@@ -35,7 +35,9 @@ def test_given_names_without_numbers_when_their_scale_set_is_read_then_it_is_fle
     assert (found.orchestration_mode, found.single_placement_group) == ("Flexible", False)
 
 
-def test_given_scale_sets_when_listed_by_group_and_subscription_in_small_pages_then_all_are_told(cloud: Start) -> None:
+def test_given_scale_sets_when_listed_by_group_and_subscription_in_small_pages_then_all_are_reported(
+    cloud: Start,
+) -> None:
     sets = cloud(arm={"page_size": 2}).compute.virtual_machine_scale_sets
     assert [found.name for found in sets.list("rg")] == ["web", "api", "spot"]
     assert [found.name for found in sets.list_all()] == ["web", "api", "spot"]
@@ -193,7 +195,7 @@ def test_given_the_policy_in_a_put_with_the_right_etag_when_sent_then_it_is_kept
     assert put.sku.capacity == 4
 
 
-def test_given_somebody_elses_change_when_put_with_the_old_etag_then_412_and_theirs_stays(cloud: Start) -> None:
+def test_given_another_users_change_when_put_with_the_old_etag_then_412_and_theirs_stays(cloud: Start) -> None:
     azure = cloud()
     sets = azure.compute.virtual_machine_scale_sets
     mine = sets.get("rg", "web")
@@ -221,7 +223,7 @@ def test_given_a_put_without_what_others_set_when_sent_then_theirs_is_lost(cloud
         ({"properties": {"orchestrationMode": "Flexible"}}, 409, "PropertyChangeNotAllowed"),
     ],
 )
-def test_given_a_put_that_cannot_be_when_sent_then_it_is_refused(
+def test_given_an_invalid_put_when_sent_then_it_is_refused(
     cloud: Start, change: dict[str, Any], status: int, code: str
 ) -> None:
     azure = cloud()
@@ -282,7 +284,7 @@ def test_given_a_set_when_deleted_then_it_and_its_vms_are_gone(cloud: Start) -> 
 @pytest.mark.parametrize(
     ("group", "name", "code"), [("rg", "none", "ResourceNotFound"), ("none", "web", "ResourceGroupNotFound")]
 )
-def test_given_a_name_that_is_not_there_when_read_then_404_says_what_was_not_found(
+def test_given_a_missing_name_when_read_then_404_says_what_was_not_found(
     cloud: Start, group: str, name: str, code: str
 ) -> None:
     azure = cloud()

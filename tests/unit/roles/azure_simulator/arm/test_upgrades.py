@@ -68,7 +68,7 @@ def test_given_a_manualupgrade_when_sent_then_it_is_202_with_location_and_retry_
 
 
 @pytest.mark.parametrize("body", [{}, {"instanceIds": []}, {"instanceIds": "0"}, {"instanceIds": ["9"]}])
-def test_given_ids_that_are_none_when_updated_then_400(cloud: Start, body: Any) -> None:
+def test_given_invalid_ids_when_updated_then_400(cloud: Start, body: Any) -> None:
     azure = cloud()
     answer = azure.raw("POST", azure.path("virtualMachineScaleSets/web/manualupgrade?api-version=2026-04-01"), body)
     assert (answer.status, answer.code) == (400, "InvalidParameter")
@@ -143,7 +143,7 @@ def test_given_extensions_when_their_upgrade_is_started_then_it_is_another_rolli
     assert list(azure.compute.virtual_machine_scale_sets.get_os_upgrade_history("rg", "web")) == []
 
 
-def test_given_upgrades_of_the_image_when_their_history_is_read_then_it_tells_who_when_and_which(cloud: Start) -> None:
+def test_given_upgrades_of_the_image_when_their_history_is_read_then_it_shows_who_when_and_which(cloud: Start) -> None:
     azure = cloud(arm=lagging("web_0", "web_1"), speed=None)
     upgrades = azure.compute.virtual_machine_scale_set_rolling_upgrades
     upgrades.begin_start_os_upgrade("rg", "web", polling=False)
@@ -165,7 +165,7 @@ PROBE = {"virtualMachineProfile": {"networkProfile": {"healthProbe": {"id": "/su
 
 
 @pytest.mark.parametrize(("scale_set", "properties"), [("web", {}), ("api", PROBE)])
-def test_given_nothing_that_tells_health_when_a_rolling_upgrade_is_started_then_it_is_refused(
+def test_given_nothing_that_reports_health_when_a_rolling_upgrade_is_started_then_it_is_refused(
     cloud: Start, scale_set: str, properties: dict[str, Any]
 ) -> None:
     azure = cloud(arm={"scale_sets": [{"name": scale_set, "properties": properties}]})
@@ -182,7 +182,7 @@ PINNED = {
 }
 
 
-def test_given_an_image_of_one_version_when_an_upgrade_of_the_image_is_started_then_409_in_azures_words(
+def test_given_an_image_of_one_version_when_an_upgrade_of_the_image_is_started_then_409_with_the_message_of_azure(
     cloud: Start,
 ) -> None:
     azure = cloud(arm={"scale_sets": [{"name": "web", "properties": PINNED}]})
@@ -202,7 +202,9 @@ def test_given_a_rolling_upgrade_under_way_when_another_is_started_then_409(clou
         upgrades.begin_start_extension_upgrade("rg", "web")
 
 
-def test_given_no_rolling_upgrade_under_way_when_it_is_cancelled_then_409_in_azures_words(cloud: Start) -> None:
+def test_given_no_rolling_upgrade_under_way_when_it_is_cancelled_then_409_with_the_message_of_azure(
+    cloud: Start,
+) -> None:
     azure = cloud()
     with azure.refuses(409, "OperationNotAllowed") as refusal:
         azure.compute.virtual_machine_scale_set_rolling_upgrades.begin_cancel("rg", "web")

@@ -27,7 +27,7 @@ SET_BODY = {"properties": {"virtualMachineProfile": {"scheduledEventsProfile": P
         ("?api-version=2001-01-01", "NoRegisteredProviderFound"),
     ],
 )
-def test_given_no_such_version_when_asked_then_400_names_those_there_are(cloud: Start, query: str, code: str) -> None:
+def test_given_no_such_version_when_asked_then_400_names_the_existing_ones(cloud: Start, query: str, code: str) -> None:
     azure = cloud()
     answer = azure.raw("GET", azure.path("virtualMachineScaleSets/web") + query)
     assert (answer.status, answer.code) == (400, code)

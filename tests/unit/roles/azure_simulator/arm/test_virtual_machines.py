@@ -52,7 +52,7 @@ def test_given_the_filter_for_a_scale_set_when_vms_are_listed_then_only_its_memb
         ({"expand": "instanceView"}, "$expand needs a $filter"),
     ],
 )
-def test_given_a_filter_that_there_is_not_when_vms_are_listed_then_it_is_refused_by_name(
+def test_given_an_unknown_filter_when_vms_are_listed_then_it_is_refused_by_name(
     cloud: Start, options: dict[str, str], named: str
 ) -> None:
     azure = cloud()
@@ -77,7 +77,7 @@ def test_given_a_member_of_a_set_when_read_then_it_names_it(cloud: Start) -> Non
     assert vms.get("rg", "app_0").availability_set.id.lower().endswith("/availabilitysets/apps")
 
 
-def test_given_a_vm_that_is_not_there_when_read_then_404(cloud: Start) -> None:
+def test_given_a_missing_vm_when_read_then_404(cloud: Start) -> None:
     vms = cloud().compute.virtual_machines
     for name in ("none", "web_0"):
         with pytest.raises(ResourceNotFoundError):
@@ -216,7 +216,7 @@ def test_given_locations_when_vms_and_sets_are_listed_by_them_then_each_has_its_
     assert list(compute.virtual_machine_scale_sets.list_by_location("westeurope")) == []
 
 
-def test_given_a_switch_that_is_none_when_sent_then_400(cloud: Start) -> None:
+def test_given_an_invalid_switch_when_sent_then_400(cloud: Start) -> None:
     body = {"properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": "maybe"}}}}
     azure = cloud()
     with azure.refuses(400, "InvalidParameter"):
