@@ -131,5 +131,5 @@ _WAITS = {
     Step.MOVE: "for Azure",
     Step.WATCH: "for the end of its event",
     Step.SEE_BACK: "for its agent",
-    Step.PUT_BACK: "for its services to start",
+    Step.RESTORE: "for its services to start",
 }

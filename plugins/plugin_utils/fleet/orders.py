@@ -31,7 +31,7 @@ _NAMES = {
     Step.NOTE: "Record what is about to be approved",
     Step.APPROVE: "Approve",
     Step.SEE_BACK: "Wait until the agent has restored the host",
-    Step.PUT_BACK: "Restore the host",
+    Step.RESTORE: "Restore the host",
     Step.RELEASE: "End the lease",
     Step.CANCEL: "Cancel the updates",
 }
@@ -257,7 +257,7 @@ _READ = {
     Step.DRAIN: _read_drain,
     Step.APPROVE: _read_approve,
     Step.WATCH: _read_watch,
-    Step.PUT_BACK: _read_return,
+    Step.RESTORE: _read_return,
     Step.RELEASE: _read_release,
     Step.MOVE: _read_move,
     Step.CANCEL: _read_cancel,

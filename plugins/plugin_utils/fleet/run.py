@@ -55,7 +55,7 @@ class Step(Enum):
     """Follow `progress` until it is over, or any other host has news, and renew the lease."""
     SEE_BACK = "see_back"
     """Wait until its agent says that it is in rotation."""
-    PUT_BACK = "put_back"
+    RESTORE = "restore"
     """Start its services, put it in rotation, and give up its claim and its lease."""
     RELEASE = "release"
     """End its lease, and leave it out."""
@@ -85,7 +85,7 @@ _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, S
 # All orders given at a time are of one of these kinds. A host that returns makes room for others, and a wait delays
 # nobody.
 _IN_ORDER = (
-    {Step.PUT_BACK},
+    {Step.RESTORE},
     {Step.SEE_BACK},
     {Step.RELEASE},
     {Step.CANCEL},
@@ -125,7 +125,7 @@ class Order(NamedTuple):
     progress: Progress | None = None
     """How far a watch has come."""
     tried: Mapping[str, str] = {}
-    """For `PUT_BACK`: why each event's attempt was in vain, by its id; an empty text if it was not."""
+    """For `RESTORE`: why each event's attempt was in vain, by its id; an empty text if it was not."""
     take_over: str = ""
     """For `LEASE`: the lease that may be taken over."""
     leaves_out: bool = False
@@ -546,7 +546,7 @@ def _after_cancel(host: HostRun, _report: OrderReport) -> HostRun:
 
 def _back_unless(host: HostRun, may_still_move: bool) -> HostRun:
     # A host that was out before is restored by whoever took it out.
-    return host.at(Step.RELEASE if may_still_move or host.reading.is_drained else Step.PUT_BACK)
+    return host.at(Step.RELEASE if may_still_move or host.reading.is_drained else Step.RESTORE)
 
 
 def _predicted(host: HostRun) -> HostRun:
@@ -570,7 +570,7 @@ def _followed(host: HostRun) -> HostRun:
     host = host._replace(reading=host.reading._replace(failed=host.reading.failed or bool(progress["gave_up"])))
     if progress["over"] and progress["restore"]:
         if host.is_ours:
-            return host.at(Step.PUT_BACK)
+            return host.at(Step.RESTORE)
         # An agent can only say so if it answers.
         return host.at(Step.SEE_BACK if "in_rotation" in (host.reading.agent or {}) else Step.DONE)
     return host.at(Step.RELEASE if host.is_ours and not host.is_silent else Step.DONE)
@@ -608,7 +608,7 @@ _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
     Step.APPROVE: _after_approve,
     Step.WATCH: _after_watch,
     Step.SEE_BACK: _after_return,
-    Step.PUT_BACK: _after_return,
+    Step.RESTORE: _after_return,
     Step.RELEASE: _after_release,
     Step.AFTER_BATCH: _after_all,
 }
@@ -629,7 +629,7 @@ def _go_on(run: Run, now: float) -> Run:
         return _go_on_together(run, run.batch, {name: run.hosts[name] for name in run.taken}, now)
     undecided = [name for name, host in here.items() if host.step is Step.ASKED]
     # A host that is about to be back makes room.
-    pending = (Step.ASK, Step.WAIT, Step.PUT_BACK, Step.SEE_BACK)
+    pending = (Step.ASK, Step.WAIT, Step.RESTORE, Step.SEE_BACK)
     if undecided and not any(host.step in pending for host in here.values()):
         return _choose(run, undecided, now)
     if all(host.step is Step.DONE for host in here.values()):
@@ -756,7 +756,7 @@ def _kept_out_or_back(host: HostRun, run: Run, is_met: bool) -> HostRun:
     if run.predicts:
         return _predicted(host)
     if run.is_cancelled:
-        return host.at(Step.PUT_BACK)
+        return host.at(Step.RESTORE)
     why = _UNTIL_RESTORED if is_met else "%s. The run of updates could not be cancelled" % _UNTIL_RESTORED
     return host._replace(progress={"outcome": why}).at(Step.RELEASE)
 

@@ -42,4 +42,4 @@ def test_given_a_hundred_orders_when_carried_out_then_includes_nest_only_logarit
     )
 
     assert run.returncode == 0, run.stdout
-    assert run.stdout.count("TASK [Go on]") <= DEEPEST
+    assert run.stdout.count("TASK [Run the next rounds]") <= DEEPEST

@@ -232,7 +232,7 @@ class Machines:
             self.claimed[number] = True
         elif do is Step.DRAIN:
             self.is_out[number] = True
-        elif do is Step.PUT_BACK:
+        elif do is Step.RESTORE:
             self.is_out[number] = False
             self.step()
             self.claimed[number] = False

@@ -65,7 +65,7 @@ def host(**changes: Any) -> dict[str, Any]:
                 (0, "12", "stop"),
                 (0, "15", "approve"),
                 (0, "16", "watch"),
-                (5, "00", "put_back"),
+                (5, "00", "restore"),
                 (5, "10", "done"),
             )
         ],

@@ -168,7 +168,7 @@ class World:
             self.approve(event_id)
         return {"approved": dict.fromkeys(order.event_ids, 100)}
 
-    def _put_back(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
+    def _restore(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
         if machine.by_hand:
             machine.lease = machine.claim = None
             return {"refused": "by hand"}
@@ -320,7 +320,7 @@ def test_given_a_host_that_is_stopped_then_its_lease_need_not_outlast_the_connec
     play(world, between=note)
 
     assert seconds[Step.LEASE] == seconds[Step.DRAIN] == seconds[Step.STOP] == {700}
-    assert seconds[Step.WATCH] == seconds[Step.PUT_BACK] == {30}
+    assert seconds[Step.WATCH] == seconds[Step.RESTORE] == {30}
 
 
 def test_given_a_fleet_when_the_controller_is_killed_at_any_order_then_the_next_run_brings_all_through(
@@ -456,7 +456,7 @@ def test_given_an_event_that_is_gone_when_its_batch_comes_then_it_is_reported_wh
         world.withdraw("e1")
         world.now += later
 
-    world.happens["h0", Step.PUT_BACK] = gone
+    world.happens["h0", Step.RESTORE] = gone
     result = play(world)["h1"]
 
     assert tuple(text.partition(" 2026")[0] for text in result.failures) == failures
@@ -555,7 +555,7 @@ def test_given_a_prediction_then_all_goes_through_the_plan_once_and_nothing_is_n
 
     assert run.is_over
     assert given.count(Step.LEASE) == 4
-    assert {Step.NOTE, Step.WATCH, Step.WAIT, Step.PUT_BACK, Step.RELEASE}.isdisjoint(given)
+    assert {Step.NOTE, Step.WATCH, Step.WAIT, Step.RESTORE, Step.RELEASE}.isdisjoint(given)
     assert run.report().by_host == {}
     assert all("would be prepared" in line for line in run.report().lines)
 
@@ -584,7 +584,7 @@ def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is
 
     assert ("h0", Step.MOVE) in given
     assert ("h1", Step.MOVE) not in given
-    assert [step for host, step in given if host == "h1"][-1] is Step.PUT_BACK
+    assert [step for host, step in given if host == "h1"][-1] is Step.RESTORE
     # Whoever has taken it out is to bring it back.
     assert [step for host, step in given if host == "h2"][-1] is Step.RELEASE
     assert run.results()["h0"].restored
@@ -624,9 +624,9 @@ class Updates(World):
         self.is_cancelled = True
         return {}
 
-    def _put_back(self, machine: Machine, order: Order, run_id: object) -> dict[str, Any]:
+    def _restore(self, machine: Machine, order: Order, run_id: object) -> dict[str, Any]:
         assert self.is_cancelled, "it would be updated in service"
-        return super()._put_back(machine, order, run_id)
+        return super()._restore(machine, order, run_id)
 
     def are_ready(self) -> bool:
         """Whether the hosts are out as the update manager needs them, free of leases, and the others in service."""
@@ -844,7 +844,7 @@ def test_given_a_host_that_is_back_before_others_begin_to_wait_then_these_are_as
 
     play(world)
 
-    back = world.orders.index(("h2", Step.PUT_BACK))
+    back = world.orders.index(("h2", Step.RESTORE))
     assert world.orders[back + 1] == ("h3", Step.ASK)
     assert ("h3", Step.LEASE) in world.orders[back:]
     assert ("h3", Step.WAIT) not in world.orders
