@@ -288,6 +288,11 @@ class ArmClient:
                 pause = _EDIT_PAUSE if isinstance(error, Changed) else POLL_INTERVAL
                 self.wait(pause, str(error).rstrip("."))
 
+    def read_after(self, answer: Answer, path: str, needs: Permission) -> Json:
+        """The resource after a change: as the answer shows it, otherwise as it is read now."""
+        content = answer.content
+        return content if isinstance(content, dict) and "properties" in content else self.get(path, needs)
+
     def _make_credential(self) -> Any:
         # This machine itself gives out a managed identity's tokens.
         is_local = self.sign_in.source == MSI

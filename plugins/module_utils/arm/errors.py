@@ -44,6 +44,14 @@ class ArmError(ControlPlaneError):
         """Whether Azure may be doing what it was asked for, or have done it: its refusal, or its end, was not seen."""
 
 
+def not_as_written(name: str, shown: object, wanted: object) -> ArmError:
+    """The error for a change that Azure accepts and then does not show."""
+    return ArmError(
+        "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
+        % (name, shown, wanted)
+    )
+
+
 class NotFound(ArmError):
     """What was asked for does not exist, or cannot be seen."""
 

@@ -41,9 +41,9 @@ from .ip_configurations import (
     ADDRESS,
     GROUP,
     INSTANCE,
-    INSTANCE_ID,
     INTERFACE,
-    INTERFACE_ID,
+    check_pool,
+    check_record,
     check_vm_id,
     find_addresses,
     find_ip_configurations,
@@ -188,17 +188,9 @@ def _read_machine(options: Mapping[str, Any]) -> GatewaySearch:
     if pools is not None and not pools:
         raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
     for pool in pools or ():
-        _check_pool("pools", pool)
+        check_pool("pools", pool, _POOL, "applicationGateways")
     addresses = tuple(one.lower() for one in options.get("addresses") or ())
     return GatewaySearch(vm_id, addresses, None if pools is None else tuple(pools))
-
-
-def _check_pool(option: str, pool: Any) -> None:
-    if not isinstance(pool, str) or not _POOL.match(pool):
-        raise OptionError(
-            "%s: %r is not the id of a pool, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Network/"
-            "applicationGateways/NAME/backendAddressPools/NAME" % (option, pool)
-        )
 
 
 def _split(pool: str) -> tuple[str, str]:
@@ -218,15 +210,8 @@ def _by_gateway(records: Iterable[Json]) -> Iterator[tuple[str, list[Json]]]:
 
 
 def _read_record(option: str, record: Mapping[str, Any]) -> Json:
-    kind = record.get("kind")
-    if kind not in KINDS:
-        raise OptionError("%s: kind %r is not one of %s" % (option, kind, ", ".join(KINDS)))
-    _check_pool("%s: pool" % option, record.get("pool"))
-    resource = record.get("resource") or ""
-    expected = {INTERFACE: INTERFACE_ID, INSTANCE: INSTANCE_ID}.get(kind)
-    if expected is not None and not expected.match(resource):
-        raise OptionError("%s: resource %r is not the id of an %s" % (option, resource, kind))
-    if kind == ADDRESS and not _server_of(record.get("entry") or {}):
+    check_record(option, record, KINDS, _POOL, "applicationGateways")
+    if record["kind"] == ADDRESS and not _server_of(record.get("entry") or {}):
         raise OptionError("%s: entry has neither ipAddress nor fqdn. Give the entry as the pool had it" % option)
     return {key: value for key, value in record.items() if value is not None}
 

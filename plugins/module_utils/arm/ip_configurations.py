@@ -9,8 +9,8 @@ Of a VM, Network shows them as its interfaces; of an instance of a uniform scale
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .answers import Json
@@ -46,6 +46,36 @@ def check_vm_id(option: str, vm_id: str) -> None:
             "%s: %r is not the id of a VM, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/"
             "virtualMachines/NAME, or …/virtualMachineScaleSets/NAME/virtualMachines/ID" % (option, vm_id)
         )
+
+
+def check_pool(option: str, pool: Any, pattern: re.Pattern[str], balancers: str) -> None:
+    """Refuse what is no id of a backend pool.
+
+    :param balancers: the kind of balancer in the id, like `loadBalancers`
+    :raises OptionError: if it is none
+    """
+    if not isinstance(pool, str) or not pattern.match(pool):
+        raise OptionError(
+            "%s: %r is not the id of a pool, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Network/"
+            "%s/NAME/backendAddressPools/NAME" % (option, pool, balancers)
+        )
+
+
+def check_record(
+    option: str, record: Mapping[str, Any], kinds: Sequence[str], pattern: re.Pattern[str], balancers: str
+) -> None:
+    """Check what the record of every member has: its kind, its pool, and the resource of an interface or instance.
+
+    :raises OptionError: on the first that is wrong
+    """
+    kind = record.get("kind")
+    if kind not in kinds:
+        raise OptionError("%s: kind %r is not one of %s" % (option, kind, ", ".join(kinds)))
+    check_pool("%s: pool" % option, record.get("pool"), pattern, balancers)
+    resource = record.get("resource") or ""
+    expected = {INTERFACE: INTERFACE_ID, INSTANCE: INSTANCE_ID}.get(str(kind))
+    if expected is not None and not expected.match(resource):
+        raise OptionError("%s: resource %r is not the id of an %s" % (option, resource, kind))
 
 
 class IpConfiguration(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..scheduled_events.errors import OptionError
 from .answers import Json
 from .client import ArmClient, Permission, Write
-from .errors import ArmError
+from .errors import ArmError, not_as_written
 from .permissions import READ_SCALE_SETS
 
 KIND = "virtualMachineScaleSets"
@@ -132,14 +132,9 @@ def set_hooks(
     before = hooks_of(resource)
     after = wanted
     if answer is not None:
-        content = answer.content
-        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ_SCALE_SETS)
-        after = hooks_of(shown)
+        after = hooks_of(client.read_after(answer, path, READ_SCALE_SETS))
         if settle(desired, after) != after:
-            raise ArmError(
-                "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
-                % (name, describe(after), describe(wanted))
-            )
+            raise not_as_written(name, describe(after), describe(wanted))
     return HooksChange(wanted != before, resource, describe(before), describe(after), obstacles_of(resource))
 
 

@@ -26,11 +26,11 @@ from .ip_configurations import (
     ADDRESS,
     GROUP,
     INSTANCE,
-    INSTANCE_ID,
     INTERFACE,
-    INTERFACE_ID,
     NETWORK_API_VERSION,
     IpConfiguration,
+    check_pool,
+    check_record,
     check_vm_id,
     find_addresses,
     find_ip_configurations,
@@ -141,27 +141,13 @@ def _read_pools(pools: Sequence[str] | None) -> tuple[str, ...] | None:
     if not pools:
         raise OptionError("pools: is empty. Name pools, or leave it out for all that the VM's interfaces name")
     for pool in pools:
-        _check_pool("pools", pool)
+        check_pool("pools", pool, _POOL, "loadBalancers")
     return tuple(pools)
 
 
-def _check_pool(option: str, pool: Any) -> None:
-    if not isinstance(pool, str) or not _POOL.match(pool):
-        raise OptionError(
-            "%s: %r is not the id of a pool, which is /subscriptions/…/resourceGroups/…/providers/Microsoft.Network/"
-            "loadBalancers/NAME/backendAddressPools/NAME" % (option, pool)
-        )
-
-
 def _read_record(record: Mapping[str, Any]) -> Json:
-    kind = record.get("kind")
-    if kind not in KINDS:
-        raise OptionError("restore: kind %r is not one of %s" % (kind, ", ".join(KINDS)))
-    _check_pool("restore: pool", record.get("pool"))
-    resource = record.get("resource") or ""
-    expected = {INTERFACE: INTERFACE_ID, INSTANCE: INSTANCE_ID}.get(kind)
-    if expected is not None and not expected.match(resource):
-        raise OptionError("restore: resource %r is not the id of an %s" % (resource, kind))
+    check_record("restore", record, KINDS, _POOL, "loadBalancers")
+    kind = record["kind"]
     if kind == ADMIN_STATE and record.get("admin_state") not in _ADMIN_STATES:
         raise OptionError(
             "restore: admin_state %r is not one of %s" % (record.get("admin_state"), ", ".join(_ADMIN_STATES))

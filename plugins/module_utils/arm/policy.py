@@ -165,9 +165,7 @@ def set_policy(
         ) from None
     after = wanted
     if answer is not None and wait:
-        content = answer.content
-        read = content if isinstance(content, dict) and "properties" in content else client.get(path, kind.read)
-        after = as_dict(policy_of(read))
+        after = as_dict(policy_of(client.read_after(answer, path, kind.read)))
         if after != wanted:
             raise ArmError(
                 "Azure accepted the change of %s, but then shows %s in place of %s. Are the preview features"

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from ..scheduled_events.errors import OptionError
 from .answers import Json
 from .client import ArmClient, Permission, Write
-from .errors import ArmError, Unfinished
+from .errors import ArmError, Unfinished, not_as_written
 from .permissions import READ_INSTANCES
 
 KIND = "virtualMachineScaleSets"
@@ -127,14 +127,9 @@ def _protect_one(client: ArmClient, path: str, desired: Mapping[str, bool], dry_
 
     (before, after), answer = client.edit(path, READ_INSTANCES, plan)
     if answer is not None:
-        content = answer.content
-        shown = content if isinstance(content, dict) and "properties" in content else client.get(path, READ_INSTANCES)
-        now = _protection_of(shown)
+        now = _protection_of(client.read_after(answer, path, READ_INSTANCES))
         if any(now[option] != value for option, value in desired.items()):
-            raise ArmError(
-                "Azure accepted the change of instance %s, but then shows %s in place of %s. Did somebody else change"
-                " it?" % (path.rsplit("/", 1)[-1], now, after)
-            )
+            raise not_as_written("instance %s" % path.rsplit("/", 1)[-1], now, after)
     return {"changed": after != before, "before": before, "after": after}
 
 

@@ -22,7 +22,7 @@ from ..scheduled_events.event import same_name
 from . import repairs, rolling_upgrade, virtual_machine
 from .answers import Answer, Json
 from .client import POLL_INTERVAL, ArmClient, Permission, Write, interrupted
-from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
+from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished, not_as_written
 from .notification import (
     DesiredState,
     Notifications,
@@ -438,15 +438,9 @@ def _check_has_model(scale_set: ScaleSet) -> None:
 
 
 def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notifications) -> Notifications:
-    content = answer.content
-    if not isinstance(content, dict) or "properties" not in content:
-        content = client.get(path, READ_SCALE_SETS)
-    after = parse_scale_set(content).notifications
+    after = parse_scale_set(client.read_after(answer, path, READ_SCALE_SETS)).notifications
     if differ(after, wanted):
-        raise ArmError(
-            "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
-            % (path.rsplit("/", 1)[-1], as_dict(after), as_dict(wanted))
-        )
+        raise not_as_written(path.rsplit("/", 1)[-1], as_dict(after), as_dict(wanted))
     return after
 
 

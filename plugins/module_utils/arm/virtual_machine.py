@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .answers import Json
 from .client import ArmClient, Permission, Write
-from .errors import ArmError, NotFound
+from .errors import NotFound, not_as_written
 from .notification import DesiredState, Notifications, as_dict, differ, parse_profile, profile_to_send, settle
 from .permissions import READ_MACHINES
 from .rollout import describe_spot, is_spot
@@ -67,15 +67,9 @@ def notify(
         ) from None
     after = wanted
     if answer is not None and wait:
-        content = answer.content
-        after = _parse(
-            content if isinstance(content, dict) and "properties" in content else client.get(path, READ_MACHINES)
-        )
+        after = _parse(client.read_after(answer, path, READ_MACHINES))
         if differ(after, wanted):
-            raise ArmError(
-                "Azure accepted the change of %s, but then shows %s in place of %s. Did somebody else change it?"
-                % (name, as_dict(after), as_dict(wanted))
-            )
+            raise not_as_written(name, as_dict(after), as_dict(wanted))
     return MachineChange(wanted != before, resource, before, after, _warnings(resource, desired))
 
 
