@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import shutil
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .files import text_of, write_text
 
@@ -40,19 +40,26 @@ class Removal(NamedTuple):
     before: str
     """The record before and after."""
     after: str
+    confirms: bool
+    """Whether the endpoint succeeded before the removal, so that its failure confirms the removal."""
 
 
-def take_out(file: str, means: str, record: Record, dry: bool) -> Removal:
+def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callable[[], bool]) -> Removal:
     """Write down what will be done, and then do it, unless the machine is out already.
 
     :param means: one of `MEANS`
     :param dry: whether to change nothing
+    :param succeeds: asks whether the endpoint succeeds now
+    :raises ProbeFileError: if the record of an earlier removal is none
     """
     before = text_of(record.path)
     if os.path.lexists(file) == (means == PRESENT):
         # Either there is a record of it, or somebody else did it, and there must be none.
-        return Removal(False, os.lstat(file).st_mtime if means == PRESENT else None, before, before)
-    line = json.dumps({"means": means, "file": file})
+        since = os.lstat(file).st_mtime if means == PRESENT else None
+        recorded = [line for line in _read(record.path) if line["file"] == file] if before else []
+        return Removal(False, since, before, before, all(line.get("confirms") for line in recorded))
+    confirms = succeeds()
+    line = json.dumps({"means": means, "file": file, "confirms": confirms})
     lines = before.splitlines()
     after = before if line in lines else "\n".join([*lines, line, ""])
     if not dry:
@@ -63,7 +70,7 @@ def take_out(file: str, means: str, record: Record, dry: bool) -> Removal:
                 os.chmod(file, 0o644)
         else:
             shutil.move(file, record.kept)
-    return Removal(True, None, before, after)
+    return Removal(True, None, before, after, confirms)
 
 
 def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
@@ -91,10 +98,10 @@ def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
     return changed, True
 
 
-def _read(path: str) -> List[Dict[str, str]]:
+def _read(path: str) -> List[Dict[str, Any]]:
     with open(path, encoding="utf-8") as stream:
         lines = [line for line in stream.read().splitlines() if line.strip()]
-    undos = []  # type: List[Dict[str, str]]
+    undos = []  # type: List[Dict[str, Any]]
     with contextlib.suppress(ValueError):
         undos = [json.loads(line) for line in lines]
     meant = [

@@ -16,6 +16,9 @@ from .url_status import status_of
 OUT = "out"
 IN = "in"
 
+# Seconds that a machine in rotation has for an answer with 200.
+_BEFORE_REMOVAL = 5.0
+
 ArgumentSpec = Dict[str, Dict[str, Any]]
 
 
@@ -45,15 +48,30 @@ def run_probe_file(module: AnsibleModule) -> None:
 
 
 def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
-    removal = take_out(module.params["path"], module.params["takes_out"], record, bool(module.check_mode))
-    _see(
-        module,
-        "Wait until the probe endpoint fails",
-        lambda url: "" if other_status(url, status_of) else "it answers with 200",
-    )
+    url, path = module.params["url"], module.params["path"]
+
+    def succeeds() -> bool:
+        why = _look(module, lambda url: other_status(url, status_of), _BEFORE_REMOVAL)
+        if why:
+            # A misspelt URL fails before and after, and confirms nothing.
+            module.warn("Before the removal: %s: %s: nothing confirms that the machine leaves rotation" % (url, why))
+        return bool(url) and not why
+
+    removal = take_out(path, module.params["takes_out"], record, bool(module.check_mode), succeeds)
+    if not module.check_mode:
+        _see(
+            module,
+            "Wait until the probe endpoint fails",
+            lambda url: "" if other_status(url, status_of) else "it answers with 200",
+        )
     texts = {"before": removal.before, "after": removal.after}
     header = {"before_header": record.path, "after_header": record.path}
-    return {"changed": removal.changed, "since": removal.since, "diff": {**texts, **header}}
+    return {
+        "changed": removal.changed,
+        "since": removal.since,
+        "confirmed": bool(url) and removal.confirms,
+        "diff": {**texts, **header},
+    }
 
 
 def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
@@ -63,14 +81,21 @@ def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
         os.remove(record.path)
         time.sleep(max(module.params["noticed_within"], 0.0))
     texts = {"before": "out of rotation\n" if changed else "", "after": "in rotation\n" if changed else ""}
-    return {"changed": changed or recorded, "since": None, "diff": texts}
+    return {"changed": changed or recorded, "since": None, "confirmed": False, "diff": texts}
 
 
 def _see(module: AnsibleModule, what: str, look: Callable[[str], str]) -> None:
     """Wait until the endpoint answers as it should; fail if it does not in time."""
-    url = module.params["url"]
-    if not url or module.check_mode:
-        return
-    why = look_until(lambda: look(url), module.params["url_timeout"], time.monotonic, time.sleep)
+    why = _look(module, look, module.params["url_timeout"])
     if why:
-        module.fail_json(msg="%s: %s: %s" % (what, url, why))
+        module.fail_json(msg="%s: %s: %s" % (what, module.params["url"], why))
+
+
+def _look(module: AnsibleModule, look: Callable[[str], str], most: float) -> str:
+    """Wait until the endpoint answers as it should; say why it does not. Without a URL nobody is asked.
+
+    :param most: seconds, if `url_timeout` is longer
+    """
+    url = module.params["url"]
+    within = min(module.params["url_timeout"], most)
+    return look_until(lambda: look(url), within, time.monotonic, time.sleep) if url else ""

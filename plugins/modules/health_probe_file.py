@@ -54,6 +54,8 @@ options:
     description:
       - URL of the probe endpoint, as the machine itself reaches it. The endpoint must stop answering with 200 when the
         machine is out, and answer with 200 when it is restored. If not set, the module does not ask.
+      - If the endpoint does not answer with 200 within five seconds before the removal, the module warns, and
+        RV(confirmed) is V(false).
     type: str
   url_timeout:
     description: After how many seconds the module fails if O(url) does not answer as it should.
@@ -81,6 +83,12 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+confirmed:
+  description:
+    - With O(rotation=out), whether O(url) answered with 200 before the removal, so that its failure confirms the
+      removal. V(false) without O(url), and for a service that had failed already.
+  returned: success
+  type: bool
 since:
   description:
     - Since when the machine is out, in seconds since the epoch. If the file that takes it out existed before, the time

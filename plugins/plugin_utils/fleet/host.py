@@ -93,6 +93,8 @@ class Host(NamedTuple):
     """By the id of an event in lower case, how many seconds ago a run first took the host out for it."""
     is_prepared: bool = True
     """Whether anything is stopped on it, or anything confirms that it is out of rotation."""
+    rests_on_probe: bool = False
+    """Whether only its own probe endpoint can confirm that, and nothing is stopped on it."""
     idle_agent: bool = False
     """Whether it has an agent that has nothing to do for its events, so that it is treated like a host without an
     agent.

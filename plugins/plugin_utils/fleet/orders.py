@@ -211,7 +211,12 @@ def _read_drain(report: OrderReport, raw: Raw, answer: Raw) -> OrderReport:
     remaining = tuple(map(str, raw.get("remaining") or ()))
     # A metadata service that is silent has withdrawn nothing.
     listed = None if report.failure else read_reading(answer)
-    return report._replace(failure=report.failure if raw.get("failed") else "", listed=listed, remaining=remaining)
+    return report._replace(
+        failure=report.failure if raw.get("failed") else "",
+        listed=listed,
+        remaining=remaining,
+        is_confirmed=raw.get("confirmed") is not False,
+    )
 
 
 def _read_approve(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:

@@ -112,6 +112,12 @@ def describe_reading(
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}
     idle_agent = _is_idle(agent, answer.get("events") or [])
     agent = {} if idle_agent else agent
+    is_prepared = bool(
+        variables.get("services")
+        or variables.get("before_tasks")
+        or any(method in _BALANCERS for method in removal["methods"])
+    )
+    has_probe = bool(variables.get("health_probe_url")) and "health_probe" in removal["methods"]
     is_drained = by_others or (is_marked and not was_left and agent.get("in_rotation", True))
     return {
         "name": name,
@@ -122,12 +128,8 @@ def describe_reading(
         "kept_out_by": (lease_view.get("by_others") or "drained by hand") if is_drained else "",
         "agent": agent,
         "idle_agent": idle_agent,
-        "is_prepared": bool(
-            variables.get("services")
-            or variables.get("before_tasks")
-            or variables.get("health_probe_url")
-            or any(method in _BALANCERS for method in removal["methods"])
-        ),
+        "is_prepared": is_prepared or has_probe,
+        "rests_on_probe": has_probe and not is_prepared,
         "leased": lease_view.get("leased") or "",
         "take_over": lease_view.get("take_over") or "",
         "abandoned": lease_view.get("abandoned") or "",
@@ -283,6 +285,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         tried=tuple(Attempt(**one) for one in content.get("tried") or ()),
         seen={str(event_id): float(ago) for event_id, ago in (content.get("seen") or {}).items()},
         is_prepared=bool(content.get("is_prepared", True)),
+        rests_on_probe=bool(content.get("rests_on_probe")),
         idle_agent=bool(content.get("idle_agent")),
         would_fail=tuple(map(str, content.get("would_fail") or ())),
     )

@@ -78,6 +78,11 @@ _ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LE
 # These steps are repeated so often that their times say nothing.
 _IN_SERVICE = frozenset({Step.ASK, Step.WAIT, Step.AFTER_BATCH})
 
+_UNCONFIRMED = (
+    "load_balancer_removal_health_probe_url did not answer with 200 before the removal either: nothing confirms that"
+    " the host is out of rotation, and nothing is stopped on it: correct the URL, or repair the service"
+)
+
 _UNTIL_RESTORED = "stays out of rotation until the playbook restore runs with restore_owner=updates"
 
 _BETWEEN_ORDERS = frozenset({Step.IDLE, Step.ASKED, Step.PREPARED, Step.NOTED, Step.APPROVED, Step.DONE})
@@ -149,6 +154,8 @@ class OrderReport(NamedTuple):
     """For `DRAIN`: the events that are listed for the host now; None if nobody answered."""
     remaining: tuple[str, ...] = ()
     """For `DRAIN`: where connections remained."""
+    is_confirmed: bool = True
+    """For `DRAIN`: whether the probe endpoint succeeded before the removal, so that its failure confirms it."""
     approved: Mapping[str, int | None] = {}
     """For `APPROVE`: the ids of approved events, and the seconds of notice that were left."""
     not_approved: Mapping[str, str] = {}
@@ -510,7 +517,11 @@ def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
 def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
     """Connections take minutes to end. Services are not stopped for an event that is gone by then."""
     host_plan = recheck(_host_plan(host), report.listed, policy, now)
-    is_ready = not report.failure and not host_plan.withdrawn
+    # A demand is often for a host whose service has failed. Nothing is approved for it.
+    is_unconfirmed = host.reading.rests_on_probe and not report.is_confirmed and not host_plan.demand
+    if is_unconfirmed and not report.failure:
+        host = host.failing(_UNCONFIRMED)
+    is_ready = not report.failure and not is_unconfirmed and not host_plan.withdrawn
     result = host.result._replace(remaining=report.remaining)
     host = host._replace(host_plan=host_plan, is_ready=is_ready, result=result)
     return host.at(Step.STOP if host_plan.stop and not report.failure else Step.PREPARED)

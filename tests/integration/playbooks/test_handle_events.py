@@ -541,6 +541,32 @@ def test_given_check_mode_when_run_then_it_predicts_and_changes_nothing(make_fle
     assert "would be restored when it is over" in run.report(fleet.hosts[0])
 
 
+def test_given_a_wrong_probe_url_that_alone_would_confirm_the_removal_then_the_event_is_not_approved(
+    make_fleet: MakeFleet,
+) -> None:
+    fleet = make_fleet(1)
+    host = fleet.hosts[0]
+    event = fleet.event("Reboot", host)
+    url = f"http://{host.address}:9/readyz"
+
+    run = fleet.start(
+        "handle_events",
+        graceful_shutdown_services=[],
+        handle_events_before_tasks="",
+        load_balancer_removal_health_probe_url=url,
+        load_balancer_removal_health_probe_url_timeout=1,
+    )
+
+    run.wait_until(lambda: "waits for Reboot" in run.text)
+    assert not fleet.is_approved(event)
+    fleet.azure.advance(LONG)
+
+    assert run.finish() == 2
+    assert (
+        "nothing confirms that the host is out of rotation, and nothing is stopped on it: correct the URL" in run.text
+    )
+
+
 def test_given_nothing_announced_when_run_then_it_asks_and_ends(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(1)
 

@@ -51,29 +51,58 @@ class Place:
         return module.result
 
 
+@pytest.fixture(autouse=True)
+def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What modules have warned of."""
+    found: list[str] = []
+    monkeypatch.setattr(Module, "warn", lambda _module, text: found.append(text), raising=False)
+    return found
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    """Have the endpoint answer like this."""
-    monkeypatch.setattr(probe_file_module, "status_of", lambda _url, _timeout: status)
+def answers(monkeypatch: pytest.MonkeyPatch, *statuses: int) -> None:
+    """Have the endpoint answer like this, one after the other, and at last again and again."""
+    left = list(statuses)
+    monkeypatch.setattr(
+        probe_file_module, "status_of", lambda _url, _timeout: left.pop(0) if len(left) > 1 else left[0]
+    )
 
 
 def test_given_an_endpoint_that_fails_when_taken_out_and_succeeds_when_restored_then_nothing_is_left(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers(monkeypatch, 503)
-    assert place.turn("out")["changed"]
+    answers(monkeypatch, 200, 503)
+    result = place.turn("out")
+    assert (result["changed"], result["confirmed"]) == (True, True)
     assert place.marker.exists()
     assert place.record.exists()
+    assert place.turn("out")["confirmed"]
 
     answers(monkeypatch, 200)
     assert place.turn("in")["changed"]
     assert not place.marker.exists()
     assert not place.record.exists()
     assert not place.turn("in")["changed"]
+
+
+def test_given_an_endpoint_that_never_succeeds_when_taken_out_then_nothing_confirms_it_also_the_second_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch, warnings: list[str]
+) -> None:
+    answers(monkeypatch, 404)
+
+    result = place.turn("out")
+
+    assert (result["changed"], result["confirmed"]) == (True, False)
+    (warning,) = warnings
+    assert warning.startswith(f"Before the removal: {URL}: the check did not succeed within 0 s: it answers with 404: ")
+    assert warning.endswith("nothing confirms that the machine leaves rotation")
+    assert place.marker.exists()
+    assert not place.turn("out")["confirmed"]
+    assert not place.turn("out", url=None)["confirmed"]
 
 
 def test_given_an_endpoint_that_does_not_care_when_taken_out_then_it_is_a_failure_that_names_it(
@@ -95,7 +124,7 @@ def test_given_an_endpoint_that_does_not_care_when_taken_out_then_it_is_a_failur
 def test_given_an_endpoint_that_does_not_succeed_when_restored_then_the_record_stays(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers(monkeypatch, 503)
+    answers(monkeypatch, 200, 503)
     place.turn("out")
 
     result = place.turn("in")
@@ -107,14 +136,16 @@ def test_given_an_endpoint_that_does_not_succeed_when_restored_then_the_record_s
     assert place.record.exists()
 
 
-def test_given_check_mode_then_nobody_is_asked_and_nothing_changes(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+def test_given_check_mode_then_nothing_changes_and_a_wrong_url_is_seen(
+    place: Place, monkeypatch: pytest.MonkeyPatch, warnings: list[str]
 ) -> None:
     answers(monkeypatch, 200)
-    assert place.turn("out", check_mode=True)["changed"]
+    assert place.turn("out", check_mode=True)["confirmed"]
     assert not place.marker.exists()
 
     answers(monkeypatch, 503)
+    assert not place.turn("out", check_mode=True)["confirmed"]
+    assert len(warnings) == 1
     place.turn("out")
     assert place.turn("in", check_mode=True)["changed"]
     assert place.record.exists()

@@ -176,6 +176,8 @@ def test_given_what_a_drained_host_says_when_read_then_its_events_and_what_remai
 
     assert (report.listed, report.remaining) == ((reboot,), ("web1 port 80",))
     assert report_of(Step.DRAIN, answer={"failed": True, "msg": "silent"}).listed is None
+    assert report.is_confirmed
+    assert not report_of(Step.DRAIN, answer={"events": []}, confirmed=False).is_confirmed
 
 
 def test_given_an_approval_when_read_then_each_event_is_there_with_its_notice_or_why_not() -> None:

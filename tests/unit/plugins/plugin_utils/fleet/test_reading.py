@@ -223,23 +223,28 @@ EVENT = {"event_id": "A", "event_type": "Reboot"}
 
 
 @pytest.mark.parametrize(
-    ("variables", "is_prepared"),
+    ("variables", "is_prepared", "rests_on_probe"),
     [
-        ({}, False),
-        ({"services": []}, False),
-        ({"services": ["nginx"]}, True),
-        ({"health_probe_url": "http://127.0.0.1/readyz"}, True),
-        ({"before_tasks": "/srv/before.yml"}, True),
-        ({"methods": ["health_probe"]}, False),
-        ({"methods": ["instance_protection", "health_probe"]}, False),
-        ({"methods": ["haproxy"]}, True),
-        ({"methods": ["command"]}, True),
+        ({}, False, False),
+        ({"services": []}, False, False),
+        ({"services": ["nginx"]}, True, False),
+        ({"health_probe_url": "http://127.0.0.1/readyz"}, True, True),
+        ({"health_probe_url": "http://127.0.0.1/readyz", "services": ["nginx"]}, True, False),
+        # Nobody asks it.
+        ({"health_probe_url": "http://127.0.0.1/readyz", "methods": ["instance_protection"]}, False, False),
+        ({"before_tasks": "/srv/before.yml"}, True, False),
+        ({"methods": ["health_probe"]}, False, False),
+        ({"methods": ["instance_protection", "health_probe"]}, False, False),
+        ({"methods": ["haproxy"]}, True, False),
+        ({"methods": ["command"]}, True, False),
     ],
 )
 def test_given_what_is_stopped_or_confirms_that_a_host_is_out_then_it_counts_as_prepared(
-    variables: dict[str, Any], is_prepared: bool
+    variables: dict[str, Any], is_prepared: bool, rests_on_probe: bool
 ) -> None:
-    assert reading(variables=variables)["is_prepared"] is is_prepared
+    noted = reading(variables=variables)
+
+    assert (noted["is_prepared"], noted["rests_on_probe"]) == (is_prepared, rests_on_probe)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,8 @@ class Machine:
         self.by_hand = False
         self.breaks_at: set[Step] = set()
         self.unplugged = False
+        self.rests_on_probe = False
+        self.is_confirmed = True
 
 
 class World:
@@ -124,6 +126,7 @@ class World:
             approving=tuple(machine.claim or ()),
             step_seconds=self.step_seconds,
             return_seconds=self.return_seconds,
+            rests_on_probe=machine.rests_on_probe,
         )
 
     def carry_out(self, order: Order, run_id: object) -> OrderReport:
@@ -152,7 +155,7 @@ class World:
 
     def _drain(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
         machine.in_rotation = False
-        return {"listed": self.listed(order.host)}
+        return {"listed": self.listed(order.host), "is_confirmed": machine.is_confirmed}
 
     def _stop(self, machine: Machine, _order: Order, _run_id: object) -> dict[str, Any]:
         machine.serving = False
@@ -413,6 +416,23 @@ def test_given_an_event_that_is_withdrawn_while_its_host_is_drained_then_no_serv
 
     assert ("h3", Step.STOP) not in world.orders
     assert (result.restored, result.outcome) == (True, "withdrawn while it was drained: no service was stopped")
+
+
+@pytest.mark.parametrize("rests_on_probe", [True, False])
+def test_given_a_removal_that_nothing_confirms_when_nothing_else_prepares_the_host_then_its_event_is_not_approved(
+    make_world: Callable[[], World], rests_on_probe: bool
+) -> None:
+    world = make_world()
+    world.machines["h3"].rests_on_probe = rests_on_probe
+    world.machines["h3"].is_confirmed = False
+
+    result = play(world)["h3"]
+
+    assert ("own" in world.approvals) is not rests_on_probe
+    # What is to be stopped is stopped all the same.
+    assert ("h3", Step.STOP) in world.orders
+    assert any("did not answer with 200 before the removal" in what for what in result.failures) is rests_on_probe
+    assert world.is_as_before()
 
 
 def test_given_something_to_be_done_after_each_batch_then_it_is_done_once_for_each_host_when_all_are_back(
