@@ -18,7 +18,6 @@ from tests.integration.playbooks.fleet import Fleet, Host, Run
 
 LONG = 20000.0  # seconds; longer than any event
 OUT_OF_ROTATION = 503
-IN_ROTATION = 200
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -299,48 +299,47 @@ def test_given_a_member_in_rotation_that_refuses_when_a_flow_comes_then_it_is_re
         prober.stop()
 
 
+@contextmanager
+def open_flow(
+    simulate: Callable[..., Simulator], eventually: Eventually
+) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of a flow through the balancer: the client's and the member's."""
+    prober = Backend("web_0", "127.0.77.51")
+    try:
+        with socket.create_server(("127.0.77.51", 0)) as listener:
+            azure = simulate(load_balancers=behind("web_0", "127.0.77.51", listener.getsockname()[1], prober.port))
+            eventually(lambda: azure.status()["vms"]["web_0"]["in_rotation"]["front"])
+            with socket.create_connection(azure.load_balancers["front"], timeout=30) as client:
+                member, _peer = listener.accept()
+                with member:
+                    yield client, member
+    finally:
+        prober.stop()
+
+
 def test_given_a_member_that_does_not_read_when_a_client_sends_on_then_it_is_held_up_and_nothing_is_lost(
     simulate: Callable[..., Simulator], eventually: Eventually
 ) -> None:
-    prober = Backend("web_0", "127.0.77.51")
-    listener = socket.create_server(("127.0.77.51", 0))
-    try:
-        azure = simulate(load_balancers=behind("web_0", "127.0.77.51", listener.getsockname()[1], prober.port))
-        eventually(lambda: azure.status()["vms"]["web_0"]["in_rotation"]["front"])
-        with socket.create_connection(azure.load_balancers["front"], timeout=30) as client:
-            member, _peer = listener.accept()
-            sent = send_until_held_up(client, most=200_000_000)
-            assert sent < 200_000_000
-            client.shutdown(socket.SHUT_WR)
-            received = 0
-            with member:
-                while data := member.recv(1 << 20):
-                    received += len(data)
-        assert received == sent
-    finally:
-        prober.stop()
-        listener.close()
+    with open_flow(simulate, eventually) as (client, member):
+        sent = send_until_held_up(client, most=200_000_000)
+        assert sent < 200_000_000
+        client.shutdown(socket.SHUT_WR)
+        received = 0
+        while data := member.recv(1 << 20):
+            received += len(data)
+    assert received == sent
 
 
 def test_given_a_member_that_resets_when_a_flow_is_open_then_the_client_is_reset_too(
     simulate: Callable[..., Simulator], eventually: Eventually
 ) -> None:
-    prober = Backend("web_0", "127.0.77.51")
-    listener = socket.create_server(("127.0.77.51", 0))
-    try:
-        azure = simulate(load_balancers=behind("web_0", "127.0.77.51", listener.getsockname()[1], prober.port))
-        eventually(lambda: azure.status()["vms"]["web_0"]["in_rotation"]["front"])
-        with socket.create_connection(azure.load_balancers["front"], timeout=30) as client:
-            member, _peer = listener.accept()
-            client.sendall(b"x")
-            assert member.recv(1) == b"x"
-            member.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            member.close()
-            with pytest.raises(ConnectionResetError):
-                client.recv(1)
-    finally:
-        prober.stop()
-        listener.close()
+    with open_flow(simulate, eventually) as (client, member):
+        client.sendall(b"x")
+        assert member.recv(1) == b"x"
+        member.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        member.close()
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
 
 
 def test_given_a_member_when_probes_fail_and_succeed_then_thresholds_decide() -> None:

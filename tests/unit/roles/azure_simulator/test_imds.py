@@ -347,12 +347,9 @@ def test_given_a_frozen_machine_when_it_asks_then_the_answer_comes_with_the_thaw
     assert answers == [200]
 
 
-def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request_is_lost(
-    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
-) -> None:
-    azure = simulate()
-    azure.event("Freeze", ["web_0"], status="Started", impact=100)
-    lost: list[type[BaseException]] = []
+def poll_web_0(azure: Simulator, ask: Ask, eventually: Callable[..., None]) -> tuple[threading.Thread, list[object]]:
+    """A request under way, and the errors by which it is lost."""
+    lost: list[object] = []
 
     def poll() -> None:
         try:
@@ -363,6 +360,15 @@ def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request
     poller = threading.Thread(target=poll)
     poller.start()
     eventually(lambda: azure.status()["vms"]["web_0"]["last_request"])
+    return poller, lost
+
+
+def test_given_a_frozen_machine_when_it_reboots_before_the_thaw_then_its_request_is_lost(
+    simulate: Simulate, ask: Ask, eventually: Callable[..., None]
+) -> None:
+    azure = simulate()
+    azure.event("Freeze", ["web_0"], status="Started", impact=100)
+    poller, lost = poll_web_0(azure, ask, eventually)
     azure.event("Reboot", ["web_0"], status="Started")
     poller.join(30)
     assert lost == [ConnectionResetError]
@@ -372,17 +378,7 @@ def test_given_a_machine_that_waits_for_enabling_when_it_reboots_meanwhile_then_
     simulate: Simulate, ask: Ask, eventually: Callable[..., None]
 ) -> None:
     azure = simulate(imds={"enable_delay": 60})
-    lost: list[type[BaseException]] = []
-
-    def poll() -> None:
-        try:
-            ask(azure.imds["web_0"])
-        except ConnectionResetError as error:
-            lost.append(type(error))
-
-    poller = threading.Thread(target=poll)
-    poller.start()
-    eventually(lambda: azure.status()["vms"]["web_0"]["last_request"])
+    poller, lost = poll_web_0(azure, ask, eventually)
     azure.event("Reboot", ["web_0"], status="Started", impact=90)
     azure.advance(60)
     poller.join(30)

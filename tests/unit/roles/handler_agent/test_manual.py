@@ -16,7 +16,6 @@ from foghorn_agent.decide.state import State, replay, summarise
 from rehearsal import POLICY, Life, Rehearsal
 
 DRAINED = ["deregister", "wait"]
-RESTORED = ["start", "register"]
 
 
 def rehearsal_of(*lives: Life, **more: Any) -> Rehearsal:

@@ -15,7 +15,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.acknowled
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
     ArmError,
-    OutOfTime,
     Unfinished,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines import read_references
@@ -521,14 +520,3 @@ def test_given_another_operation_holds_the_resource_then_it_is_acknowledged_once
 def test_given_azure_refuses_then_the_error_quotes_it(status: int) -> None:
     with pytest.raises(ArmError, match="was refused: %d Nope: so it is" % status):
         run(page(row(A)), refused(status, "Nope"))
-
-
-def test_given_azure_throttles_then_the_request_is_repeated() -> None:
-    arm, result = run(page(row(A)), refused(429, "TooManyRequests", Retry_After="2"), approved())
-    assert arm.lines == [GRAPH, one(A), one(A)]
-    assert result.changed
-
-
-def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait() -> None:
-    with pytest.raises(OutOfTime, match=r"POST .*/acknowledge: .* within 9 s"):
-        run(page(row(A)), refused(429, "TooManyRequests", Retry_After="17"), timeout=9)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.eviction import evict
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.target import Target
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
@@ -93,12 +93,3 @@ def test_given_another_operation_holds_the_machine_then_it_is_evicted_once_that_
 def test_given_azure_refuses_then_the_error_quotes_it(status: int) -> None:
     with pytest.raises(ArmError, match="%d Nope: so it is" % status):
         run(SPOT, refused(status, "Nope"))
-
-
-def test_given_azure_throttles_then_the_request_is_repeated() -> None:
-    assert len(run(SPOT, refused(429, "TooManyRequests", Retry_After="2"), Step(204)).requests) == 3
-
-
-def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait() -> None:
-    with pytest.raises(OutOfTime, match=r"POST .*/simulateEviction: .* within 9 s"):
-        run(SPOT, refused(429, "TooManyRequests", Retry_After="17"), timeout=9)

@@ -292,12 +292,6 @@ class TestRefusals:
         assert [request.method for request in arm.requests[::2]] == ["GET", "GET"]
         assert outcome.changed
 
-    def test_given_azure_throttles_then_it_waits_for_retry_after(self, kind: Any) -> None:
-        throttled, time = refused(429, "TooManyRequests", Retry_After="21"), FakeTime()
-        arm, _unused = run(ok(resource(kind)), throttled, ok(resource(kind, PUBLISHED)), kind=kind, time=time)
-        assert len(arm.requests) == 3
-        assert time.slept == [21.0]
-
     def test_given_wait_is_false_then_the_operation_is_not_followed(self, kind: Any) -> None:
         accepted = ok(resource(kind, provisioningState="Updating"), Azure_AsyncOperation="{base}" + OPERATION)
         arm, outcome = run(ok(resource(kind)), accepted, kind=kind, wait=False)

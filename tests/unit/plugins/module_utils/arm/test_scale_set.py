@@ -267,26 +267,6 @@ def test_given_a_conflict_that_does_not_pass_then_it_is_an_error_at_once() -> No
     assert "was refused: 409 OperationNotAllowed: the set is being deleted" in str(error.value)
 
 
-def test_given_azure_throttles_then_it_waits_for_retry_after() -> None:
-    throttled = Step(
-        429, {"code": "OperationNotAllowed", "details": [{"code": "TooManyRequests"}]}, {"Retry-After": "17"}
-    )
-    script = [throttled, ok(scale_set()), throttled, accepted(), ended(), ok(scale_set(True, "PT10M"))]
-    with dialogue(*script) as (arm, client, time):
-        assert notify(client, "shop", "web", TEN_MINUTES).changed
-    assert arm.lines == [GET, GET, PATCH, PATCH, POLL, GET]
-    assert time.slept == [17.0, 17.0]
-
-
-def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait() -> None:
-    with (
-        dialogue(refused(429, "TooManyRequests", Retry_After="601")) as (_unused, client, time),
-        pytest.raises(OutOfTime),
-    ):
-        notify(client, "shop", "web", TEN_MINUTES)
-    assert time.slept == []
-
-
 def test_given_polling_has_a_retry_after_then_it_is_honoured() -> None:
     script = [ok(scale_set()), accepted(), in_progress(Retry_After="33"), ended(), ok(scale_set(True, "PT10M"))]
     with dialogue(*script) as (_unused, client, time):
@@ -713,21 +693,6 @@ class TestInfo:
             pytest.raises(ArmError, match="lacks the permission Microsoft.Compute/%s here. The role Reader" % action),
         ):
             describe_all(client, "shop", "web")
-
-    def test_given_azure_throttles_then_it_waits_for_retry_after(self) -> None:
-        throttled = refused(429, "TooManyRequests", Retry_After="17")
-        with dialogue(ok(scale_set()), throttled, instances(True)) as (arm, client, time):
-            describe_all(client, "shop", "web")
-        assert arm.lines == [GET, INSTANCES, INSTANCES]
-        assert time.slept == [17.0]
-
-    def test_given_azure_throttles_beyond_the_time_limit_then_it_does_not_wait(self) -> None:
-        with (
-            dialogue(refused(429, "TooManyRequests", Retry_After="17"), timeout=9) as (_unused, client, time),
-            pytest.raises(OutOfTime, match="within 9 s"),
-        ):
-            describe_all(client, "shop", "web")
-        assert time.slept == []
 
     def test_given_one_set_then_it_says_what_a_terminate_would_get_on_each_instance(self) -> None:
         with dialogue(ok(scale_set(True, "PT10M")), instances(True, False)) as (arm, client, _time):

@@ -128,13 +128,6 @@ def test_given_another_operation_holds_it_then_it_is_tried_again_after_a_while()
     assert time.slept == [5.0]
 
 
-def test_given_azure_throttles_then_it_waits_for_retry_after() -> None:
-    time = FakeTime()
-    arm, _unused = run(ok(vm()), refused(429, "TooManyRequests", Retry_After="21"), ok(vm(True)), time=time)
-    assert arm.lines == [GET, PATCH, PATCH]
-    assert time.slept == [21.0]
-
-
 def test_given_wait_is_false_then_the_operation_is_not_followed() -> None:
     arm, outcome = run(ok(vm()), updating(), wait=False)
     assert arm.lines == [GET, PATCH]
