@@ -46,7 +46,7 @@ from tests.benchmark.simulator_load import address_of, simulator  # noqa: E402 -
 
 GROUP = 50  # hosts behind one balancer
 PLAYBOOK = "foghorn.azure_events.handle_events"
-SAMPLE_EVERY = 3.0  # seconds; a look takes milliseconds for each worker of a large fleet
+SAMPLE_EVERY = 3.0  # seconds; a measurement takes milliseconds for each worker of a large fleet
 TELL_EVERY = 60.0  # seconds
 NOTICE = 15 * 60.0  # seconds; what Azure usually gives
 
@@ -206,7 +206,7 @@ class Fleet:
 
 
 def run(directory: Path, playbook: str, inventory: dict[str, Any], forks: int) -> Cost:
-    """Run a playbook to its end, and look at what it takes meanwhile."""
+    """Run a playbook to its end, and measure what it uses meanwhile."""
     hosts = directory / "inventory.json"
     hosts.write_text(json.dumps({"all": inventory}))
     # Else the inventory is read as what it is not, first.

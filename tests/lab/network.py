@@ -55,7 +55,7 @@ def connect(namespace: str, number: int) -> None:
 
 
 def plug(number: int, connected: bool) -> None:
-    """Pull the cable of the host with this number, or plug it in again. Nobody is told: packets are lost."""
+    """Disconnect the host with this number, or connect it again. Nobody is notified: packets are lost."""
     _ip(f"link set host{number} {'up' if connected else 'down'}")
 
 

@@ -67,7 +67,7 @@ class Supervisor:
         """All that the lab writes is in memory, and gone with its namespaces."""
         hosts = self._place / "hosts"
         hosts.mkdir(exist_ok=True)
-        # nspawn and iproute2 leave marks in these; systemd's also tells programs that it runs, which it does not here.
+        # nspawn and iproute2 leave marks in these; systemd's mark also makes programs believe that it runs here.
         for directory in (hosts, Path("/run/netns"), Path("/run/systemd")):
             directory.mkdir(exist_ok=True)
             subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "lab", str(directory)], check=True)

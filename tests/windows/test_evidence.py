@@ -22,7 +22,7 @@ def run(pwsh: Path, directory: Path, python: str) -> tuple[int, dict[str, str]]:
     """Its status, and the outcome of each promise."""
     out = directory / "evidence.json"
     command = [str(pwsh), "-NoProfile", "-File", str(SCRIPT), "-Python", python, "-Out", str(out)]
-    # Like the modules, were they not told where to ask.
+    # As the modules do by default.
     environment = {**os.environ, "FOGHORN_IMDS_ENDPOINT": "http://127.0.0.1:9"}
     shown = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, timeout=PATIENCE, check=False

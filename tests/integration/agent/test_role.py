@@ -121,7 +121,7 @@ class Machine:
         return int(recap.group(1))
 
     def take_calls(self) -> list[str]:
-        """What systemctl was told to change since the last look."""
+        """The changes that systemctl was told to make since the last call."""
         calls = self.systemd / "calls"
         if not calls.exists():
             return []
@@ -246,7 +246,7 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert machine.play(handler_agent_policies=[POLICY], **members) == 0, machine.output
     assert (machine.changes, machine.secret.read_text().strip()) == (0, secret)
 
-    # Exchanged without a restart, the one before along with it. Nor is there one for the configuration alone, and the
+    # Exchanged without a restart, with the previous one. The configuration alone needs no restart either, and the
     # play fails if the agent will not have it.
     given: dict[str, Any] = {"handler_agent_members_secret": "n" * 32, "handler_agent_members_old_secret": secret}
     machine.problem.write_text("a disk is gone")
@@ -289,10 +289,10 @@ def test_given_a_machine_that_does_not_run_systemd_when_installed_then_it_is_ena
     computed = dict(POLICY, drain=[{"pause": "{{ interval * 2 + 2 }}"}, {"pause": "{{ interval | int }}"}])
     assert machine.play(handler_agent_policies=[computed], interval=5, booted=False) == 0, machine.output
     assert machine.take_calls() == ["enable"]
-    # Before ansible-core 2.19 they are texts, which the agent takes all the same.
+    # Before ansible-core 2.19 they are texts, which the agent accepts as well.
     drain = json.loads(machine.config.read_text())["policies"][0]["drain"]
     assert [str(step["pause"]) for step in drain] == ["12", "5"]
-    # Nor a secret that all machines of the image would share.
+    # The image has no secret either: all machines made of it would share it.
     assert json.loads(machine.config.read_text())["quorum"] == {"secret_file": str(machine.secret)}
     assert not machine.secret.exists()
     # Nothing of the machine that builds an image goes into it.

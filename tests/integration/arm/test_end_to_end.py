@@ -131,7 +131,7 @@ def in_rotation(here: Controller) -> list[str]:
 
 
 def start_agents(here: Controller, directory: Path, running: ExitStack) -> dict[str, RealAgent]:
-    """Run an agent on each instance, which notes what its drain is told."""
+    """Run an agent on each instance. Its drain notes what it receives."""
     directory.chmod(0o755)
     program = build(directory / "foghorn-agent")
     agents = {}
@@ -199,7 +199,7 @@ def test_given_a_mixed_flexible_set_when_an_instance_is_deleted_then_its_agent_d
     )
     run = here.run_playbook("foghorn.azure_events.terminate_notifications", ("--extra-vars", json.dumps(ROLL_OUT)))
     assert run.code == 0, run.output
-    # The Spot instance would not be told, and so lags behind nothing.
+    # The Spot instance would not be notified, so it is not outdated.
     assert "scale set rg/web: announced PT10M ahead (changed), updated: %s %s" % (REGULAR, DELETED) in run.output
     assert "%s %s" % (DELETED, SPOT) not in run.output
     agents = start_agents(here, tmp_path, running)
@@ -228,7 +228,7 @@ def test_given_a_mixed_flexible_set_when_an_instance_is_deleted_then_its_agent_d
     assert event["started"] < event["not_before"]
     event_type, resources, not_before = (tmp_path / DELETED / "told").read_text().split()
     assert (event_type, resources) == ("Terminate", DELETED)
-    # IMDS tells whole seconds.
+    # IMDS returns whole seconds.
     assert datetime.fromisoformat(not_before).timestamp() == pytest.approx(event["not_before"], abs=1)
     assert not (tmp_path / REGULAR / "told").exists(), "it was told of its neighbour's deletion, and not hit by it"
     assert {name: agent.ask("/readyz") for name, agent in agents.items()} == {REGULAR: 200, DELETED: 503, SPOT: 200}

@@ -133,7 +133,7 @@ class Launcher:
 
 @contextlib.contextmanager
 def _read_only(directory: Path) -> Iterator[None]:
-    """Let nothing be written there. Root may write all the same, so what is there is compared as well."""
+    """Make it read-only. Root may write anyway, so the contents are compared as well."""
     found = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
     writable = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
     for path in [directory, *found]:
@@ -147,7 +147,7 @@ def _read_only(directory: Path) -> Iterator[None]:
 
 
 class Chat(ThreadingHTTPServer):
-    """Takes what people are told."""
+    """Receives the notifications."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _ChatHandler)

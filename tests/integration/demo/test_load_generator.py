@@ -191,7 +191,7 @@ def test_given_the_answer_expected_when_loaded_then_what_is_not_wholly_that_is_l
 
 def test_given_a_rate_when_loaded_then_no_more_than_that_is_sent(tmp_path: Path) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Of a client that goes, Python 3.11.2 tells when all is over, and closes nothing.
+        # When a client leaves, Python 3.11.2 reports it only at the end, and closes nothing.
         with contextlib.suppress(asyncio.IncompleteReadError):
             await _answer_for_ever(reader, writer)
         writer.close()

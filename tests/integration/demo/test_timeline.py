@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the demo tells of a story, and what it finds wrong with it."""
+"""What the demo prints of a run, and what it finds wrong with it."""
 
 from __future__ import annotations
 

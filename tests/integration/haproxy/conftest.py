@@ -82,7 +82,7 @@ backend asked
 
 
 def until(met: Callable[[], Any], what: str) -> Any:
-    """Wait until something is so, and return it."""
+    """Wait until a condition is true, and return its value."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         value = met()
@@ -267,7 +267,7 @@ class Haproxy:
         return download
 
     def download_queued(self, port: int) -> Download:
-        """Ask for something long that has to wait for its turn."""
+        """Start a long request that has to wait in the queue."""
         download = Download(port)
         until(self._has_queue, "it waits")
         return download

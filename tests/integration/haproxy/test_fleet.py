@@ -113,7 +113,7 @@ def test_given_haproxy_counts_the_servers_when_azure_is_asked_then_only_those_ar
         assert status == 0, run.output
         assert [host.name for host in servers if fleet.looks(host)] == ["host0", "host3"]
         assert "1 asked themselves, because HAProxy does not have them in service: host3" in run.output
-        # The others count all the same.
+        # The others still count.
         assert '"backend web: 2 of 2 in service, 1 must stay"' in run.output
         assert '"backend app: 1 of 2 in service, 1 must stay"' in run.output
         assert '"Batch 1 of 1: host0"' in run.output

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.tests.hostile import hostile_document, what_was_run
 from azure_simulator.testing import Simulator
 
-# Members of one availability set, which are told of each other's events; and machines that stand alone.
+# Members of one availability set, which see each other's events; and standalone machines.
 SET = ["web_0", "web_1", "web_2", "web_3"]
 ALONE = [
     "quiet",

@@ -57,7 +57,7 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
         "never": wait("command", "result.rc == 7", timeout=0.3, **shell("echo so; exit 3")),
         "a failure": wait("command", "result.rc == 3", **shell("exit 3")),
         "a long look": wait("command", "result.rc == 0", poll_timeout=0.5, arguments={"argv": ["sleep", "20"]}),
-        # The first look takes too long, as that of a machine that boots.
+        # The first poll takes too long, like that of a machine that boots.
         "a machine that was away": wait(
             "command",
             "result.rc | default(1) == 0",

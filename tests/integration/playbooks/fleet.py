@@ -124,7 +124,7 @@ class Run:
         return " ".join(self.output.split())
 
     def wait_until(self, condition: Callable[[], Any]) -> None:
-        """Wait until something is so; fail the test when the run ends before."""
+        """Wait until a condition is true; fail the test if the run ends before."""
         limit = time.monotonic() + PATIENCE
         while not condition():
             assert self._process.poll() is None, f"the run ended early:\n{self.output}"
@@ -172,7 +172,7 @@ class Run:
 
 
 def _end_with_the_tests() -> None:
-    """In the new process: be told to end, workers and all, when the tests are killed before they tidy up."""
+    """In the new process: end it, with its workers, if the tests are killed before they clean up."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -302,7 +302,7 @@ class Fleet:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What Ansible is told by its environment."""
+        """Ansible's environment variables."""
         return dict(
             os.environ,
             ANSIBLE_PIPELINING="true",

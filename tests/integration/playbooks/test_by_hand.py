@@ -20,7 +20,7 @@ MakeFleet = Callable[[int], Fleet]
 
 
 def probe_of(host: Host) -> dict[str, Any]:
-    """Variables by which the role looks at the host's probe endpoint itself."""
+    """Variables with which the role checks the host's probe endpoint."""
     return {
         "load_balancer_removal_health_probe_url": f"http://{host.address}:{host.port}/readyz",
         "load_balancer_removal_health_probe_url_timeout": 2,

@@ -77,7 +77,7 @@ def test_given_a_reboot_when_handled_then_the_host_is_away_until_the_event_is_ov
     assert re.search(
         r"left alone: handle_events of .+ is working on it, and holds its lease until", second.report(host)
     )
-    # Nor is what was in vain tried again by every run.
+    # A later run does not repeat a drain that failed.
     assert re.search(
         r"left alone: its hosts were drained in vain \d+ s ago, because of host2: .*did not stop",
         second.report(broken),

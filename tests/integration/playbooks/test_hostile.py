@@ -61,7 +61,7 @@ def proof(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hostile(make_fleet: MakeFleet, proof: Path) -> Iterator[tuple[Fleet, list[str]]]:
-    """A fleet of one that is told the document, and what it has approved."""
+    """A fleet of one host that reads the document, and what it has approved."""
     fleet = make_fleet(1)
     host = fleet.hosts[0]
     vm_name = host.vm.lower()

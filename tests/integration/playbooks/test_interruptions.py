@@ -19,7 +19,7 @@ import pytest
 
 from tests.integration.playbooks.fleet import PATIENCE, Fleet, Host, Run, published
 
-# More modules are not run on a host from the first look to the last.
+# No other module runs on a host between the first poll and the last.
 MOST_MODULES = 34
 LOST = [(number, moment, "lost") for number in range(MOST_MODULES) for moment in ("before", "after")]
 KILLED = [
@@ -68,7 +68,7 @@ def finish(fleet: Fleet, run: Run) -> int:
             fleet.azure.advance(60)
         run.wait_a_little()
         # An interrupted ansible-core may wait for ever for the lock of a queue that a worker held which it has ended.
-        # Whoever has interrupted it kills it then.
+        # The operator who interrupted it then kills it.
         if time.monotonic() > limit:
             run.kill()
     return run.finish()

@@ -102,7 +102,7 @@ def test_given_another_handler_when_rehearsed_then_its_approval_is_judged(fleet:
     text = page.read_text()
     assert text.startswith("<!DOCTYPE html>")
     assert "Rehearsal: Reboot" in text
-    # Who approved, and that it was hit, is known all the same.
+    # It is known anyway who approved, and that the machine was hit.
     assert re.search(r'<path class="approved"', text)
     assert re.search(r'<rect class="hit"[^>]*>\s*<title>Reboot, ', text)
 

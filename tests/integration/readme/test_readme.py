@@ -74,7 +74,7 @@ def test_given_no_root_when_install_agent_is_checked_as_pasted_then_the_agent_it
     result = run("install_agent.yml", tmp_path, simulator, arguments=["--check"])
 
     told = result.stdout.split("Refuse a configuration with mistakes, before anything is touched] ")[1]
-    # Hosts are told in the order in which they answer.
+    # Hosts are listed in the order in which they answer.
     assert set(re.findall(r"ok: \[(host-\d+)\]", told.split("TASK [")[0])) == {"host-31", "host-32", "host-33"}
 
 

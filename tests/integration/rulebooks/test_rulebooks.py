@@ -194,7 +194,7 @@ class Rulebook:
         return re.sub(r"\x1b\[[0-9;]*m", "", self._output.read_text())
 
     def wait_until(self, condition: Any) -> None:
-        """Wait until something is so; fail the test when the run ends before."""
+        """Wait until a condition is true; fail the test if the run ends before."""
         limit = time.monotonic() + PATIENCE
         while not condition():
             assert self._process.poll() is None, f"it ended early:\n{self.output}"

@@ -76,7 +76,7 @@ class Connection(LocalConnection):
         return os.path.join(directory, self._play_context.remote_addr + suffix) if directory else ""
 
     def _check(self) -> None:
-        # As over SSH, nothing tells that nothing will come any more.
+        # As over SSH, nothing shows that no more data will come.
         while os.path.exists(self._marker(".unplugged")):
             time.sleep(0.1)
         if os.path.exists(self._marker("")):

@@ -115,7 +115,7 @@ def until(is_so: Callable[[], object]) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Worker]:
-    """It is told twice that an eviction is likely; the second time, one follows."""
+    """It hears twice that an eviction is likely; the second time, one follows."""
     worker = Worker(
         tmp_path,
         Life(ADVICE, notice=1e6, withdrawn_after=60.0, event_id="LIKELY"),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A playbook that looks for what a role leaves looks where the role leaves it."""
+"""A playbook that searches for a role's records searches where the role leaves them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whoever waits is told of a wait, not of hundreds of failures: FAILED - RETRYING is for what has failed."""
+"""A wait is shown as a wait, not as hundreds of failures: FAILED - RETRYING is for failures."""
 
 from __future__ import annotations
 

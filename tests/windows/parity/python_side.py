@@ -160,7 +160,7 @@ def bodies() -> list[bytes]:
 
 
 def document_questions(seed: int, count: int) -> Iterator[dict[str, Any]]:
-    """The fixtures in each version of Scheduled Events, and so many that were spoilt, from this seed."""
+    """The fixtures in each version of Scheduled Events, and this number of broken ones, from this seed."""
     chance = random.Random(seed)
     originals = bodies()
     for body in originals:
@@ -250,7 +250,7 @@ HTTP_BYTES = [
 
 
 def http_questions(seed: int, count: int) -> Iterator[dict[str, Any]]:
-    """Answers of servers, and so many that were spoilt, each in a few pieces."""
+    """Answers of servers, and this number of broken ones, each in a few pieces."""
     chance = random.Random(seed)
     answers = list(HTTP)
     for _number in range(count):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documentation of what runs on the controller tells the truth."""
+"""The documentation of what runs on the controller is true."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lookup: its documentation tells the truth, JMESPath is asked rightly and errors can be read."""
+"""The lookup: its documentation is true, it uses JMESPath correctly, and its errors are readable."""
 
 from __future__ import annotations
 

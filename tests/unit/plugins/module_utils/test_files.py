@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file in which a machine keeps what was done to it is as it was, or has all of the new text."""
+"""A machine's record file is unchanged, or has the whole new text."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module files: their documentation tells the truth, and there is little else in them."""
+"""The module files: their documentation is true, and they contain little else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What AWX is told to set up."""
+"""What is set up in AWX."""
 
 from __future__ import annotations
 

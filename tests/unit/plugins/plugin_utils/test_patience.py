@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting until something is so: as long as it takes, no longer than was said, and not in silence."""
+"""Waiting for a condition: as long as it takes, within the limit, and with progress reports."""
 
 from __future__ import annotations
 

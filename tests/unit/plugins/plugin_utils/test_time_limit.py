@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No look at a host takes for ever."""
+"""Every poll of a host has a time limit."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def pass_time() -> Callable[[World, float], None]:
 
 @pytest.fixture
 def simulate() -> Iterator[Callable[..., Simulator]]:
-    """Start simulators that stop with the test; without a rate limit, with a manual clock, unless told otherwise."""
+    """Start simulators that stop with the test; by default without a rate limit and with a manual clock."""
     with ExitStack() as running:
 
         def start(directory: Any = None, **config: Any) -> Simulator:
@@ -113,7 +113,7 @@ def approve(ask: Callable[..., Answer]) -> Callable[..., Answer]:
 
 @pytest.fixture
 def eventually() -> Callable[..., None]:
-    """Wait until something is so; fail when it does not come to be."""
+    """Wait until a condition is true; fail if it does not become true."""
 
     def wait(what: Callable[[], bool], patience: float = PATIENCE) -> None:
         end = time.monotonic() + patience

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The world: events' lives, who is told, what an approval does."""
+"""The world: the lives of events, who is notified, what an approval does."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_given_the_same_seed_when_events_are_announced_then_they_get_the_same_id
     assert all(event_id == event_id.upper() for event_id in ids(7))
 
 
-# -- who is told ----------------------------------------------------------------------------
+# -- who is notified ------------------------------------------------------------------------
 
 
 def test_given_an_availability_set_when_one_vm_is_hit_then_all_of_the_set_are_notified_and_no_other(

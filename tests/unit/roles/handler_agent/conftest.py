@@ -60,7 +60,7 @@ def nothing_is_left() -> Generator[None, None, None]:
             if descriptors.get(number) != target
         ]
 
-    # A thread that was told to end closes what it has a moment later.
+    # A thread that was asked to end closes its files a moment later.
     ends = time.monotonic() + PATIENCE_WITH_THREADS
     while left() and time.monotonic() < ends:
         time.sleep(0.01)

@@ -34,7 +34,7 @@ class Clock:
 
 
 def put(path: Path, text: str) -> None:
-    """Put a file there as a whole, as the role does: nobody who looks meanwhile finds half of it."""
+    """Write a file atomically, as the role does: no reader finds half of it."""
     new = path.with_suffix(".new")
     new.write_text(text)
     new.chmod(0o644)

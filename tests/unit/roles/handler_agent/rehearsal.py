@@ -140,7 +140,7 @@ class Azure:
             self.incarnation += 2
 
     def forget(self, seconds: float) -> None:
-        """The service was disabled and is enabled anew: it counts from the start, and lists nothing for a while."""
+        """The service was disabled and is enabled again: it counts from the start, and lists nothing for a while."""
         self.hidden_until = self.now + seconds
         self.listed = ()
         self.incarnation = 1
@@ -228,7 +228,7 @@ class Step:
 
 
 class Worker:
-    """A worker whose job is done between two turns, unless it is held up."""
+    """A worker whose job is done between two iterations, unless it is delayed."""
 
     def __init__(self, rehearsal: "Rehearsal", function: Any) -> None:
         self._rehearsal = rehearsal
@@ -430,7 +430,7 @@ class Rehearsal:
         return self
 
     def tick_until(self, is_so: Callable[[], Any]) -> None:
-        """Let time pass until it is so."""
+        """Let time pass until the condition is true."""
         ends = self.now + self.patience
         while not is_so():
             assert self.now < ends, [message for _priority, message in self.log]
@@ -518,7 +518,7 @@ class Rehearsal:
     def wall(self) -> float:
         return EPOCH.timestamp() + self.now + self.wall_step
 
-    # --- what Azure does to it, and tells it --------------------------------------------------
+    # --- what Azure does to it, and announces -------------------------------------------------
 
     def suffer(self, life: Life) -> None:
         """An event begins."""

@@ -405,7 +405,7 @@ def test_given_ten_thousand_events_of_ours_when_announced_at_once_then_each_iter
     assert [record["kind"] for record in rehearsal.history].count("stage") == 2 * 10001
     assert status_of(rehearsal)["events"][-1]["event_id"] == "URGENT"
     assert all(event["phase"] == "ready" for event in status_of(rehearsal)["events"])
-    # Of six turns, with the rehearsed Azure's own work. To go through all events for each would take many minutes.
+    # The limit for six iterations, with the rehearsed Azure's own work. Scanning all events in each would take minutes.
     assert longest < 60.0
 
 
@@ -1103,7 +1103,7 @@ def test_given_an_imds_without_instance_metadata_when_a_name_is_configured_then_
 
 @pytest.mark.parametrize("compute", [(500, {}), (200, [])])
 def test_given_unavailable_metadata_when_a_name_is_configured_then_it_is_sufficient(compute: Tuple[int, Any]) -> None:
-    # Each look at this clock is half a second later than the last, so that there is little to wait for.
+    # Each read of this clock is half a second later than the last, so that there is little to wait for.
     monotonic = functools.partial(next, itertools.count(0.0, 0.5))
     with Answers({COMPUTE: compute, EVENTS: NO_EVENTS}) as imds:
         one = ImdsSession(Config(imds=Imds(endpoint=imds.url, vm_name="web_9")), Clocks(monotonic, Clock()))
@@ -1341,7 +1341,7 @@ def test_given_a_dry_run_that_is_wanted_when_what_was_begun_goes_on_then_nothing
     assert rehearsal.restored == 1
 
 
-# --- a service that counts anew -----------------------------------------------------------------------
+# --- a service that counts from the start -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
@@ -1645,7 +1645,7 @@ def test_given_hooks_after_one_that_was_given_up_when_there_is_no_time_left_for_
     rehearsal.tick_until(lambda: "20-y" in rehearsal.names)
     agent = rehearsal.agent
     assert agent is not None
-    # As if a more urgent event had had its turn.
+    # As if a more urgent event had gone first.
     agent._work._let_go()
     rehearsal.tick(300.0)
     assert rehearsal.ends == [(False, "10-x: exit status 1; no time is left for the other hooks")]

@@ -101,7 +101,7 @@ def test_given_the_program_when_a_child_compiles_it_then_its_modules_are_as_if_t
     assert done == "True"
     assert service == "_Loader %s/foghorn_agent/service.py %s" % (program, program)
     assert line.startswith('"""Puts the agent together')
-    # What it took is gone, and what is imported later is found as ever.
+    # Its files are removed, and later imports work as before.
     assert found == "3 False"
 
 

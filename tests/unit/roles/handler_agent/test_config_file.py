@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is in force when the configuration is good, spoilt, corrected, gone?
+"""Which configuration is in force when the file is valid, broken, corrected, missing?
 
 Runs on Python 3.6 and later.
 """

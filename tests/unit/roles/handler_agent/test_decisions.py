@@ -59,7 +59,7 @@ def taken_in(state: State, one: Document, in_doubt: bool = False) -> State:
 NAMED = State(vm_id="id", vm_name=VM_NAME, boot_id="boot-0")
 
 
-# --- what a document tells --------------------------------------------------------------------------
+# --- what a document says ---------------------------------------------------------------------------
 
 
 def test_given_an_event_when_first_seen_then_its_notice_is_what_is_left_then() -> None:
@@ -134,7 +134,7 @@ LISTED, ANOTHER = event(), event(event_id="E-2")
         (document(LISTED, incarnation=5), document(LISTED, incarnation=5), False),
         (document(LISTED, incarnation=5), document(incarnation=5), True),
         (document(LISTED, incarnation=5), document(ANOTHER, incarnation=5), True),
-        # Nothing is missing: a document that tells more under the same number harms nobody.
+        # Nothing is missing: a document with more events under the same number does no harm.
         (document(LISTED, incarnation=5), document(LISTED, ANOTHER, incarnation=5), False),
         (document(incarnation=5), document(incarnation=5), False),
     ],

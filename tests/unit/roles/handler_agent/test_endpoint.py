@@ -49,7 +49,7 @@ class Loop:
         self._clients: List[socket.socket] = []
 
     def turn(self, timeout: float = 0.0) -> int:
-        """One turn; gives how many sockets were ready."""
+        """Run one iteration; return how many sockets were ready."""
         ready = self.selector.select(timeout)
         for key, mask in ready:
             began = time.monotonic()
@@ -338,7 +338,7 @@ def test_given_thousands_of_connections_when_they_pour_in_then_each_piece_of_wor
 
 
 def test_given_a_connection_dropped_to_make_room_when_its_event_is_handled_then_nothing_happens(loop: Loop) -> None:
-    """In one and the same turn of the loop: the selector has found both ready before."""
+    """In one iteration of the loop: the selector has found both ready before."""
     oldest = loop.connect(b"GET /")
     loop.settle()
     for _unused in range(MOST - 1):

@@ -140,7 +140,7 @@ def at_stage(stage: str, reality: Reality) -> None:
     if stage in ("drain", "shutdown"):
         reality.tick_until(lambda: stage in [of for _at, of, _name in reality.steps_begun])
     elif stage == "approving":
-        # The turn in which the last step before the event succeeds approves as well.
+        # The iteration in which the last step before the event succeeds approves as well.
         reality.tick_until(lambda: "stop" in reality.steps())
         reality.run_until(reality.now + STEP_SECONDS["stop"] - 1.0)
     elif stage == "started":

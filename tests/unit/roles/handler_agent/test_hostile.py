@@ -44,7 +44,7 @@ def document(proof: Path) -> Document:
 
 @pytest.fixture
 def rehearsal(document: Document, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
-    """A machine that has been told of it, and works on it."""
+    """A machine that has read it, and works on it."""
     one = Rehearsal(policy=UNAPPROVED)
     monkeypatch.setattr(type(one.azure), "tick", lambda azure, seconds: setattr(azure, "now", azure.now + seconds))
     one.azure.listed = document.events

@@ -114,7 +114,7 @@ def test_given_damage_at_the_end_when_opened_then_what_was_before_it_is_read_and
         file.write(damage)
     journal = Journal(str(tmp_path))
     damaged = [record for record in journal.open() if record not in RECORDS]
-    # What holds something, and is no record, is told; it may have been one.
+    # A line that is not empty and is no record is reported: it may have been one.
     assert damaged == [{"kind": "unreadable"}] * (damage.endswith(b"\n") and damage.strip(b"\0\n") != b"")
     assert journal.append({"kind": "after"}) is None
     journal.close()
@@ -275,7 +275,7 @@ def test_given_a_disk_that_does_not_sync_when_written_then_it_counts_as_not_writ
     assert content(tmp_path) == [{"kind": "a"}]
 
 
-# --- beginning anew ---------------------------------------------------------------------------------
+# --- condensing -------------------------------------------------------------------------------------
 
 
 def test_given_a_journal_past_its_size_when_it_is_condensed_then_the_old_one_is_kept_as_the_previous(

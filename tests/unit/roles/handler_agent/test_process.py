@@ -362,7 +362,7 @@ def test_given_a_journal_in_use_when_another_service_starts_then_it_cannot(servi
 
 @pytest.fixture
 def reloading(tmp_path: Path, signals: Signals) -> Generator[Any, None, None]:
-    """A service whose configuration's file can be changed; what it says; and what has it look at the file."""
+    """A service whose configuration file can be changed; its output; and a call that makes it read the file."""
     path = tmp_path / "agent.json"
     chosen = content(tmp_path)
     write(path, chosen)
@@ -414,7 +414,7 @@ def test_given_a_broken_configuration_when_told_to_reload_then_the_old_one_stays
     count = len(said)
     one._look_at_config()
     assert len(said) == count
-    # Nobody tells it to: as long as the file is spoilt, it looks by itself.
+    # Without a signal: while the file is broken, the agent checks it by itself.
     change({"margin": 7}, is_told=False)
     assert one.agent.config.margin == 7.0
     assert one.agent.problems == []

@@ -58,7 +58,7 @@ def test_given_a_leader_that_was_never_ready_when_it_falls_silent_then_nobody_ap
     fleet[0].step_seconds["stop"] = 50.0
     tick_all(fleet, 20)
     fleet[0].is_unreachable = True
-    # Nor is it told that the others are.
+    # It does not hear either that the others are.
     fleet[0].lost_answers = 1000
     tick_all(fleet, 150)
     assert approvers(fleet) == []
@@ -86,7 +86,7 @@ def test_given_a_member_that_was_ready_when_it_answers_without_the_event_then_it
     fleet = fleet_of(NAMES, [shared()])
     fleet[1].step_seconds["stop"] = 50.0
     tick_all(fleet, 20)
-    # Set up anew: its journal is gone, and IMDS does not answer it yet.
+    # Set up again: its journal is gone, and IMDS does not answer it yet.
     fleet[2].records = []
     fleet[2].back_after = 0.0
     fleet[2].kill()
@@ -181,7 +181,7 @@ def test_given_an_event_of_its_own_when_the_plan_is_quorum_then_nobody_else_is_a
     assert fleet[0].members_worker.jobs == []
 
 
-# --- whom does it wait for, and why?
+# --- which members does it wait for, and why?
 
 
 def waits(machine: Rehearsal) -> Dict[str, str]:

@@ -18,7 +18,7 @@ from rehearsal import UNAPPROVED, Life, Rehearsal
 
 
 class Application:
-    """A page that answers as it is told."""
+    """A page that answers with the status that is set."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -67,7 +67,7 @@ class Looks:
         self.readiness = Readiness(clock, lambda priority, message, **_fields: self.log.append((priority, message)))
 
     def look(self) -> List[str]:
-        """Let each have its next look to the end; give the names of those that are not well."""
+        """Let each finish its next check; return the names of those that fail."""
         self.clock.advance(60.0)
         self.readiness.turn(self.checks, self.clock())
         wait_until(self.is_done)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A step of any kind: does it do its work, learn of the event, and end when it is told to?
+"""A step of any kind: does it do its work, receive the event, and end when asked?
 
 Runs on Python 3.6 and later.
 """

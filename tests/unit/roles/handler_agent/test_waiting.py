@@ -62,7 +62,7 @@ def ask(address: Tuple[str, int], path: str) -> Tuple[int, str]:
 
 @contextlib.contextmanager
 def meanwhile(do: Callable[[], None]) -> Generator[None, None, None]:
-    """Something that is done while the agent waits; then it is told to stop, if it still waits."""
+    """An action while the agent waits; then a signal stops the agent, if it still waits."""
 
     def run() -> None:
         try:

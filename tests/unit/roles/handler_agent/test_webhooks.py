@@ -54,7 +54,7 @@ class Heard(NamedTuple):
 
 
 class Receiver:
-    """A server that notes what it hears, and answers what it is told to."""
+    """A server that notes what it receives, and answers what is set."""
 
     def __init__(self, context: Optional[ssl.SSLContext] = None) -> None:
         self.heard: List[Heard] = []
@@ -846,7 +846,7 @@ def test_given_a_sender_that_hangs_when_its_time_is_over_then_it_is_ended_and_tr
     queue = make_queue(python("import time; time.sleep(60)"))
     queue.queue.add(Request("http://127.0.0.1:1/", "{}", timeout=5))
     queue.queue.poll()
-    # And what a process may need before it can look at the time itself.
+    # Plus what a process may need before it can read the clock itself.
     clock.advance(10)
     (report,) = queue.wait_for(1)
     assert (report.is_final, report.detail) == (False, "no answer within 5 s")

@@ -32,7 +32,7 @@ class Ended(Exception):
 
 
 class StandIn:
-    """Takes from a module what it tells Ansible."""
+    """Captures what a module returns to Ansible."""
 
     check_mode = False
     _diff = False

@@ -104,7 +104,7 @@ class ScriptedHaproxy:
         return next(server for server in self.servers if "%s/%s" % (server.backend, server.name) == place)
 
     def reload(self) -> None:
-        """Start anew: another process, with what the configuration says."""
+        """Restart: another process, with the state of the configuration."""
         self.pid += 1
         for server in self.servers:
             server.admin_state, server.weight = server.configured

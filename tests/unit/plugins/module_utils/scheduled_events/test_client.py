@@ -97,7 +97,7 @@ def lost(clock: FakeClock, seconds: float) -> Step:
 
     def answer(handler: Any) -> None:
         clock.now += seconds
-        # Wakes the client, which waits in real time: it looks at its clock then.
+        # Wakes the client, which waits in real time: it then reads its clock.
         handler.wfile.write(b"H")
         silence()(handler)
 

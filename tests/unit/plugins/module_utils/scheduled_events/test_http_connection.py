@@ -389,7 +389,7 @@ def test_any_answer_is_understood_as_the_standard_library_does(
     trailers: List[str],
     interim: int,
 ) -> None:
-    # These have no body, whatever their headers say; the standard library reads one in chunks all the same.
+    # These have no body, whatever their headers say; the standard library still reads a chunked one.
     assume(framing != "chunks" or status not in (204, 304))
     lines = ["HTTP/1.%d %d %s" % (version, status, reason)] + ["%s: %s" % header for header in headers]
     if framing == "length":
@@ -610,7 +610,7 @@ def judged(server: Server, judge: http.client.HTTPConnection, content: bytes) ->
 
 
 class Spoilt(socket.socket):
-    """A socket to which something comes that is found to be spoilt when it is to be read."""
+    """A socket that receives data which turns out to be broken when it is read."""
 
     spoilt = 2
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was told is not told again, and never falls back."""
+"""An announced status is not announced again, and never goes back."""
 
 from __future__ import annotations
 

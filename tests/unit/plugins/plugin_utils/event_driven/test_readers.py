@@ -417,7 +417,7 @@ class TestOtherSources:
                 (last,) = await told(302)
                 assert (last["event_status"], last["resources"]) == ("Completed", [])
                 assert await told(900) == []
-                # Who has not heard of its beginning is not told of its end.
+                # If the start was not announced, the end is not announced either.
                 found = (await reader.read()).found
                 assert news(found, Deduplicator(), None, datetime.now(UTC)) == []
 

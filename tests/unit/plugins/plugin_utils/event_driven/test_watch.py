@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source goes on whatever happens, tells each thing once, and ends when it is cancelled, and only then."""
+"""The source continues whatever happens, announces each thing once, and ends only when it is cancelled."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class TestRepeating:
         run(check)
 
     def test_given_an_event_that_is_far_away_when_it_comes_near_then_it_is_reported_again_until_it_begins(self) -> None:
-        """Who was told hours ahead has left it alone: without a reminder nobody would meet it."""
+        """A rulebook that heard of it hours ahead ignored it: without a reminder nobody would handle it."""
         far, begun = Reading([found("A", minutes=10)] * 2), Reading([found("A", "Started"), found("A", minutes=10)])
 
         async def check() -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is told of a run while it goes on: each change of a host once, and how the fleet is."""
+"""What a run reports while it goes on: each change of a host once, and the state of the fleet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MakeEvent = Callable[..., Event]
 
 
 def told(world: World) -> tuple[list[str], list[str]]:
-    """All that is told of a whole run: of its hosts, and of the fleet."""
+    """All that a whole run reports: of its hosts, and of the fleet."""
     lines: list[str] = []
     states: list[str] = []
     runs = [begin([world.read(name, None) for name in world.machines], world.policy, world.now)]
@@ -44,7 +44,7 @@ def test_given_a_host_that_leaves_and_returns_then_each_change_is_reported_once_
 
     lines, states = told(World(now, 3, [reboot], minimum=1))
 
-    # The plan has been told before, and the action that watches tells of that.
+    # The plan was reported before, and the action that watches reports this.
     assert lines == [
         "h0 leaves rotation: Reboot in 2999 s",
         "h0 out of rotation (1 of 3 out, 1 must stay)",

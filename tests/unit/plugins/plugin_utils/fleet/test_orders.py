@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbooks are told to do, and what they say became of it."""
+"""The orders for the playbooks, and the results that they report."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ def test_given_a_demand_for_a_host_when_known_then_it_has_no_event_whatever_is_a
     assert host.events == ()
     assert host.demand == (Demand(kind, "h0", NO_LIMIT) if is_due else None)
     assert host.not_demanded == reason
-    # Whoever has taken it out is to bring it back.
+    # The owner who took it out must restore it.
     assert (host.is_drained, host.agent) == (True, None)
 
 

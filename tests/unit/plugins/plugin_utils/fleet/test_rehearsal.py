@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rehearsal refuses, tells and judges."""
+"""What a rehearsal refuses, reports and judges."""
 
 from __future__ import annotations
 

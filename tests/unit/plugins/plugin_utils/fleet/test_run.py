@@ -429,7 +429,7 @@ def test_given_a_removal_that_nothing_confirms_when_nothing_else_prepares_the_ho
     result = play(world)["h3"]
 
     assert ("own" in world.approvals) is not rests_on_probe
-    # What is to be stopped is stopped all the same.
+    # Its services are stopped anyway.
     assert ("h3", Step.STOP) in world.orders
     assert any("did not answer with 200 before the removal" in what for what in result.failures) is rests_on_probe
     assert world.is_as_before()
@@ -605,7 +605,7 @@ def test_given_hosts_that_the_operator_wants_moved_then_each_is_moved_when_it_is
     assert ("h0", Step.MOVE) in given
     assert ("h1", Step.MOVE) not in given
     assert [step for host, step in given if host == "h1"][-1] is Step.RESTORE
-    # Whoever has taken it out is to bring it back.
+    # The owner who took it out must restore it.
     assert [step for host, step in given if host == "h2"][-1] is Step.RELEASE
     assert run.results()["h0"].restored
     assert {"h0", "h2"}.isdisjoint(run.report().by_host), "what was moved and stays out was not cut short"
@@ -683,7 +683,7 @@ def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and
     assert world.is_cancelled
     assert world.is_as_before()
     assert any(f"{step.value}: it broke" in failure for failure in results["h1"].failures)
-    # What one has failed at is not done to the other in vain.
+    # After the failure of one, the other is not drained for nothing.
     steps = [one for host, one in world.orders if host == "h0"]
     assert (Step.STOP in steps) == (step is Step.STOP)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is told of a host that cannot be reached, and of the remedy."""
+"""What is reported of an unreachable host, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbook status tells of hosts: a runbook."""
+"""What the playbook status reports of hosts: a runbook."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Answer(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of the error it tells of."""
+        """The code of its error."""
         return str(self.json["error"]["code"])
 
 
@@ -81,7 +81,7 @@ class Cloud:
         self.network = clients.enter_context(NetworkManagementClient(self.credential, SUBSCRIPTION, **common))
 
     def sign_in(self, secret: str = SECRET, tenant: str = TENANT) -> ClientSecretCredential:
-        """Whoever knows the secret."""
+        """A client that knows the secret."""
         return ClientSecretCredential(
             tenant,
             CLIENT,

@@ -225,7 +225,7 @@ def test_given_connections_that_end_when_a_member_is_removed_then_it_waits_until
     change = member(azure, remove=records, wait=True, rest=lambda _seconds: azure.azure.advance(15))
 
     assert change.remaining == []
-    # Its connectionDraining is a minute, and each look an operation of its own.
+    # Its connectionDraining is a minute, and each poll is an operation of its own.
     assert sum("/backendhealth" in one["path"] for one in azure.sent("POST")) > 1
 
 

@@ -288,7 +288,7 @@ def test_given_an_invalid_value_when_it_is_read_then_it_is_named(options: dict[s
 
 
 class _Named(http.server.BaseHTTPRequestHandler):
-    """Says at which address it was asked; its probe says what the server was told."""
+    """Returns the address that was asked; its probe returns the status that was set."""
 
     def do_GET(self) -> None:
         body = str(self.connection.getsockname()[0]).encode()

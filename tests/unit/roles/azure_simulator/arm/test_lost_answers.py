@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of a change whose answer is lost on its way, while Azure has made it: it is a change, told as one."""
+"""A change that Azure made and whose answer is lost is reported as a change."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def events(azure: Any) -> list[Any]:
 
 
 def asked(azure: Any) -> tuple[str, list[str]]:
-    """Which type of event is active, and about whom."""
+    """The type of the active event, and its targets."""
     (one,) = [event for event in events(azure) if event.properties.state == "Active"]
     return one.properties.type, [t.resource.id.rsplit("/", 1)[-1] for t in one.properties.target_resources]
 

@@ -21,7 +21,7 @@ HEALTH = {
 
 
 def lagging(*names: str, **more: Any) -> dict[str, Any]:
-    """A configuration where these have not got the latest model, and the set tells of its instances' health."""
+    """A configuration in which these lack the latest model, and the set reports its instances' health."""
     return {"scale_sets": [{"name": "web", "outdated": list(names), "properties": HEALTH, **more}]}
 
 
