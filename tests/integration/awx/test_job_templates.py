@@ -347,7 +347,7 @@ def test_given_an_announced_event_when_it_is_handled_then_the_next_job_can_repor
     assert "host0" in reported.output
 
 
-def test_given_an_event_that_holds_a_template_when_people_are_notified_then_it_is_the_text_that_it_was(
+def test_given_an_event_with_a_template_when_people_are_notified_then_it_stays_text(
     story: Story,
 ) -> None:
     assert story.jobs["told"].status == "successful", story.jobs["told"].output

@@ -191,7 +191,7 @@ def test_given_a_clock_that_stands_and_clients_that_count_when_shown_then_a_clic
         wait_for(lambda: azure.status()["now"] == pytest.approx(begun + 90, abs=0.01))
 
 
-def test_given_a_simulator_that_has_ended_when_the_page_goes_on_then_it_says_that_this_is_the_last_it_saw(
+def test_given_a_simulator_that_has_ended_then_the_page_says_that_it_shows_the_last_state(
     browser: Browser, wait_for: WaitFor
 ) -> None:
     with Simulator({"vms": [{"name": "db", "address": "127.0.0.53"}]}) as azure:

@@ -64,7 +64,7 @@ def test_given_two_tiers_behind_one_haproxy_when_all_are_hit_then_half_of_each_s
     assert not any(host.marker.exists() or host.state.exists() for host in servers), of_slice.output
 
 
-def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_run_goes_on_and_names_it(
+def test_given_one_of_two_haproxys_is_unreachable_when_a_server_is_hit_then_the_run_continues_and_names_it(
     program: Path, tmp_path: Path
 ) -> None:
     fleet = Fleet(tmp_path, 33, 6)

@@ -124,7 +124,7 @@ def test_given_a_long_download_when_its_server_is_drained_then_it_is_waited_for_
     assert haproxy.admin_states()["web/web_0"] == 1
 
 
-def test_given_a_reload_in_the_middle_when_a_download_goes_on_then_it_is_drained_again_and_the_download_waited_for(
+def test_given_a_reload_in_the_middle_when_a_download_continues_then_it_is_drained_again_and_the_download_waited_for(
     haproxy: Haproxy, run: Run
 ) -> None:
     download, removal = given_removal_during_a_download(haproxy, run, "drain")

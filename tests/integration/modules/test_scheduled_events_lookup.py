@@ -184,14 +184,14 @@ class TestErrors:
             ("unknown version", "Set api_version to one that it knows; the newest are 2024-07-09"),
         ],
     )
-    def test_given_a_mistake_or_a_failure_then_the_task_fails_with_words_that_can_be_read(
+    def test_given_a_mistake_or_a_failure_then_the_task_fails_with_a_readable_message(
         self, scene: Scene, task: str, message: str
     ) -> None:
         assert "scheduled_events: " in scene.error(task)
         assert message in scene.error(task)
 
     @pytest.mark.parametrize(("task", "value"), [("unknown type", "did you mean Reboot?"), ("unknown source", "moon")])
-    def test_given_a_word_that_is_no_choice_then_the_error_shows_it_and_the_choices(
+    def test_given_an_invalid_choice_then_the_error_shows_it_and_the_choices(
         self, scene: Scene, task: str, value: str
     ) -> None:
         assert "scheduled_events: " in scene.error(task)

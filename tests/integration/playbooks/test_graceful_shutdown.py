@@ -202,7 +202,7 @@ def test_given_a_stop_that_must_not_fail_when_it_fails_then_later_services_keep_
     assert played.was_serving("stop", "abort")
 
 
-def test_given_a_stop_whose_failure_does_not_count_when_stopped_then_the_role_goes_on_and_says_so(
+def test_given_a_stop_whose_failure_does_not_count_when_stopped_then_the_role_continues_and_says_so(
     played: _Played,
 ) -> None:
     assert played.said("stop", "ignore") == ""
@@ -222,7 +222,7 @@ def test_given_tasks_when_stopped_and_started_then_they_run_and_know_their_time(
     assert log == ["stop 30", "start 30"]
 
 
-def test_given_a_budget_that_is_used_up_when_stopped_then_the_service_is_named_and_goes_on(played: _Played) -> None:
+def test_given_a_budget_that_is_used_up_when_stopped_then_the_service_is_named_and_continues(played: _Played) -> None:
     assert played.said("stop", "late") == "These services did not stop: web (no time was left)"
     assert played.was_serving("stop", "late")
 

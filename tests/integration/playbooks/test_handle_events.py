@@ -216,7 +216,7 @@ def test_given_a_shared_event_when_handled_then_it_is_approved_once_after_all_it
     assert everything.host(1).is_back()
 
 
-def test_given_a_freeze_when_handled_then_its_services_go_on(everything: _Everything) -> None:
+def test_given_a_freeze_when_handled_then_its_services_continue(everything: _Everything) -> None:
     assert everything.approvals("freeze") == 1
     assert (everything.host(2).directory / "web_server.pid").read_text() == everything.pid_before
 
@@ -302,7 +302,7 @@ def test_given_a_termination_when_handled_then_the_host_is_approved_and_never_re
     assert list(left_out.claimed()) == ["handle_events"]
 
 
-def test_given_tasks_of_the_operator_that_end_the_play_or_the_run_then_the_next_run_goes_on_at_once(
+def test_given_tasks_of_the_operator_that_end_the_play_or_the_run_then_the_next_run_continues_at_once(
     make_fleet: MakeFleet, tmp_path: Path
 ) -> None:
     fleet = make_fleet(1)

@@ -206,7 +206,7 @@ case $1 in -c) echo 2.7.18 ;; *) echo 'SyntaxError: invalid syntax' >&2; exit 1 
 """
 
 
-def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_go_on(make_fleet: MakeFleet) -> None:
+def test_given_hosts_that_never_answer_or_cannot_when_handled_then_the_others_continue(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(5)
     hanging, honest, old, garbled, windows = fleet.hosts
     # Were it contacted, the lack of a library would be the answer.

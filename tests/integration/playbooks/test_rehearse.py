@@ -33,7 +33,9 @@ def rehearse(fleet: Fleet, *arguments: str, **variables: Any) -> tuple[int, Run,
     return status, run, json.loads(report.read_text()) if report.exists() else {}
 
 
-def test_given_agents_that_do_their_part_when_rehearsed_then_it_passes_and_tells_what_they_did(fleet: Fleet) -> None:
+def test_given_agents_that_handle_the_event_when_rehearsed_then_it_passes_and_reports_what_they_did(
+    fleet: Fleet,
+) -> None:
     hit, other = fleet.hosts
     for host in fleet.hosts:
         fleet.start_agent(host)

@@ -138,7 +138,9 @@ def test_given_a_real_project_when_it_is_stopped_and_restored_then_only_what_ran
     project.wait_for(web="running", db="running", cron="exited", mail="paused", queue="restarting")
 
 
-def test_given_a_real_project_of_which_nothing_runs_when_stopped_then_nothing_else_is(project: Project) -> None:
+def test_given_a_real_project_without_running_services_when_stopped_then_nothing_else_is_stopped(
+    project: Project,
+) -> None:
     project.compose("stop", "web", "db", "queue")
     stopped = project.run("shutdown")
     assert (stopped.returncode, stopped.stdout) == (0, f"nothing of the project {NAME} runs here\n")

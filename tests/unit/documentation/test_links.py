@@ -61,7 +61,7 @@ def test_given_a_guide_when_the_readme_is_read_then_it_is_linked_there(name: str
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_given_a_page_that_tells_to_call_make_when_it_is_looked_up_then_the_target_is_there(name: str) -> None:
+def test_given_a_page_that_names_a_make_target_then_the_target_exists(name: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z][\w.-]*):", makefile, re.MULTILINE))
     told = set(re.findall(r"(?:^|`)make ([a-z][\w-]*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))

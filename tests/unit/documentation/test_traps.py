@@ -33,7 +33,7 @@ def test_given_a_trap_when_it_is_read_then_it_names_a_test_or_says_plainly_that_
 
 
 @pytest.mark.parametrize("name", [name for names in NAMED.values() for name in names])
-def test_given_a_test_that_is_named_when_it_is_looked_up_then_it_is_there(name: str) -> None:
+def test_given_a_test_that_is_named_then_it_exists(name: str) -> None:
     file, *path = name.split("::")
     node: ast.AST | None = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     for part in path:

@@ -42,7 +42,7 @@ def test_given_a_version_that_executes_what_an_event_says_or_is_too_old_then_it_
     "version",
     ["2.16.14", "2.16.19", "2.17.7", "2.17.14", "2.18.1", "2.18.12", "2.19.0b1", "2.19.0", "2.20.0rc1", "2.21.1"],
 )
-def test_given_a_version_in_which_that_is_mended_then_it_is_accepted(version: str) -> None:
+def test_given_a_version_in_which_that_is_fixed_then_it_is_accepted(version: str) -> None:
     assert is_accepted(version)
 
 
@@ -56,7 +56,7 @@ def test_given_any_playbook_then_the_check_is_its_first_task(playbook: str) -> N
     assert first_play["tasks"][0]["ansible.builtin.import_tasks"] == CHECK
 
 
-def test_given_a_version_that_is_refused_then_the_mended_ones_are_named() -> None:
+def test_given_a_version_that_is_refused_then_the_fixed_ones_are_named() -> None:
     task, _tags, _apart = yaml.safe_load((PLAYBOOKS / CHECK).read_text())
 
     for version in ("2.16.14", "2.17.7", "2.18.1", "2.19"):

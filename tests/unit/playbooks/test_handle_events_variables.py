@@ -55,7 +55,7 @@ def test_given_no_variables_when_a_host_is_checked_then_it_is_where_the_role_lea
         ({"load_balancer_removal_methods": ["haproxy"]}, False, False),
     ],
 )
-def test_given_what_the_probe_endpoint_looks_at_then_the_host_is_out_if_it_says_so(
+def test_given_the_file_of_the_probe_endpoint_then_the_host_is_out_if_the_file_says_so(
     variables: dict[str, Any], is_there: bool, expected: bool
 ) -> None:
     found = {FOUND: {"present": [PROBE_FILE] if is_there else []}}

@@ -31,7 +31,7 @@ def ask(machine: Machine, command: list[str]) -> dict[str, Any]:
     return agent_status(machine, command)
 
 
-def test_given_an_agent_then_its_status_is_returned_and_it_does_not_hold_anybody_up() -> None:
+def test_given_an_agent_then_its_status_is_returned_and_the_call_is_limited() -> None:
     machine = Machine(0, '{"in_rotation": true, "events": []}')
 
     assert ask(machine, COMMAND) == {"in_rotation": True, "events": []}

@@ -40,7 +40,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "foghorn" / "handle_events"
 
 
-def test_given_somebody_who_changes_it_then_nobody_else_can_at_the_same_time(directory: Path) -> None:
+def test_given_a_change_in_progress_then_no_other_change_can_begin(directory: Path) -> None:
     with (
         claims.locked(str(directory)),
         pytest.raises(ClaimError, match=r"\.claims\.lock is locked by another process.*find it with fuser"),
@@ -132,7 +132,7 @@ def test_given_a_lease_when_another_run_wants_one_then_it_learns_whose_it_is_and
     }
 
 
-def test_given_a_run_that_has_the_machine_out_then_somebody_else_may_count_on_that_until_it_is_restored() -> None:
+def test_given_a_run_that_has_the_machine_out_then_another_owner_may_rely_on_that_until_it_is_restored() -> None:
     leased = claims.lease(State(), FIRST, 60, NOW)
     assert not claims.is_out(leased, "by_hand", NOW), "nobody has claimed it"
 
@@ -165,7 +165,7 @@ def test_given_a_lease_that_another_run_has_given_up_since_when_renewed_then_it_
         claims.renew(State(), FIRST, 60, NOW)
 
 
-def test_given_a_lease_that_ended_and_nobody_took_when_renewed_then_it_goes_on() -> None:
+def test_given_a_lease_that_ended_and_nobody_took_when_renewed_then_it_continues() -> None:
     after = claims.renew(claims.lease(State(), FIRST, 60, NOW), FIRST, 60, NOW + 600)
 
     assert after.holder(NOW + 659) is not None

@@ -52,7 +52,7 @@ def test_given_a_oneshot_that_is_over_then_it_has_ended_unless_it_failed() -> No
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, "running"), (1, "stopped"), (2, "stopped"), (3, "stopped")])
-def test_given_a_command_for_the_status_then_its_exit_status_counts_and_not_its_words(code: int, state: str) -> None:
+def test_given_a_command_for_the_status_then_its_exit_status_counts_and_not_its_output(code: int, state: str) -> None:
     assert state_of("app", ["x"], says(code, "ActiveState=active\nType=oneshot")) == state
 
 

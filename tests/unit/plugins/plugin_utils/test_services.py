@@ -169,7 +169,7 @@ def judged(is_stop: bool = True, is_dry: bool = False, is_first: bool = True, **
 DONE = {"failures": [], "ignored": [], "aborted": "", "next": ""}
 
 
-def test_given_all_that_have_stopped_when_judged_then_nothing_is_wrong_and_what_may_go_on_does_not_count() -> None:
+def test_given_all_that_have_stopped_when_judged_then_nothing_is_wrong_and_what_may_continue_does_not_count() -> None:
     assert judged(states={"web": "stopped", "toy": "running"}, stretch=DONE) == ""
 
 

@@ -65,7 +65,7 @@ def test_given_a_module_that_fails_then_nothing_is_left_behind(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_given_a_missing_file_then_none_is_made_and_the_work_goes_on(tmp_path: Path) -> None:
+def test_given_a_missing_file_then_none_is_made_and_the_work_continues(tmp_path: Path) -> None:
     _writer(str(tmp_path / "nosuch"))("1 of 10")
     _writer(None)("1 of 10")
     assert list(tmp_path.iterdir()) == []

@@ -24,7 +24,7 @@ def test_given_a_poll_without_an_end_then_it_is_ended_whatever_catches_exception
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def test_given_a_task_with_a_time_limit_of_its_own_then_it_holds_still() -> None:
+def test_given_a_task_with_its_own_time_limit_then_that_limit_still_applies() -> None:
     struck: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, _frame: struck.append(number))
     try:

@@ -187,7 +187,7 @@ def test_given_a_probe_that_is_not_200_when_it_failed_often_enough_then_new_flow
     assert {get(front) for _turn in range(4)} == {"web_0", "web_1"}
 
 
-def test_given_an_established_flow_when_its_member_goes_out_then_it_goes_on(
+def test_given_an_established_flow_when_its_member_goes_out_then_it_continues(
     front: Simulator, backends: dict[str, Backend], eventually: Eventually
 ) -> None:
     eventually(all_in(front))
@@ -317,7 +317,7 @@ def open_flow(
         prober.stop()
 
 
-def test_given_a_member_that_does_not_read_when_a_client_sends_on_then_it_is_held_up_and_nothing_is_lost(
+def test_given_a_member_that_does_not_read_when_a_client_keeps_sending_then_it_is_held_up_and_nothing_is_lost(
     simulate: Callable[..., Simulator], eventually: Eventually
 ) -> None:
     with open_flow(simulate, eventually) as (client, member):

@@ -17,7 +17,7 @@ def test_given_a_speed_when_real_time_passes_then_simulated_time_passes_faster_a
     assert clock.wall(clock.now() + 900) == 1017.0
 
 
-def test_given_a_wall_clock_that_is_set_back_when_asked_then_simulated_time_goes_on() -> None:
+def test_given_a_wall_clock_that_is_set_back_when_asked_then_simulated_time_continues() -> None:
     wall, real = [1000.0], [0.0]
     clock = ScaledClock(1, wall=lambda: wall[0], monotonic=lambda: real[0])
     wall[0], real[0] = 500.0, 5.0

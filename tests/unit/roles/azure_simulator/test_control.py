@@ -259,7 +259,7 @@ def test_given_requests_and_approvals_when_status_is_read_then_it_says_who_asked
     assert status["events"][0]["notice_left_at_approval"] == 850
 
 
-def test_given_the_log_when_read_from_an_entry_on_then_it_goes_on_where_that_was(
+def test_given_the_log_when_read_from_an_entry_on_then_it_continues_where_that_was(
     simulate: Simulate, ask: Callable[..., Any]
 ) -> None:
     azure = simulate()

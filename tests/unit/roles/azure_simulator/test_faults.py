@@ -175,7 +175,7 @@ def test_given_a_path_and_methods_when_asked_then_only_those_go_wrong(simulate: 
         assert ask(azure.imds[name], "/metadata/instance?api-version=2021-12-13").status == 200
 
 
-def test_given_a_count_when_so_many_answers_went_wrong_then_all_is_well_again(simulate: Simulate, ask: Ask) -> None:
+def test_given_a_count_when_that_many_answers_failed_then_the_fault_is_over(simulate: Simulate, ask: Ask) -> None:
     azure = simulate()
     azure.fault("status", "web_0", status=500, count=2)
     assert [ask(azure.imds["web_0"]).status for _turn in range(4)] == [500, 500, 200, 200]

@@ -151,7 +151,7 @@ def test_given_a_reboot_that_becomes_a_freeze_when_it_starts_then_the_vm_is_mere
     assert event.impact_type == "Freeze"
 
 
-def test_given_no_impact_when_an_event_starts_then_its_vm_goes_on_running(
+def test_given_no_impact_when_an_event_starts_then_its_vm_keeps_running(
     make_world: MakeWorld, pass_time: PassTime
 ) -> None:
     world = make_world()
@@ -532,7 +532,7 @@ def test_given_terminates_of_different_scopes_when_one_is_approved_then_it_does_
 # -- telling --------------------------------------------------------------------------------
 
 
-def test_given_a_listener_when_an_event_lives_then_it_hears_of_everything_in_order(
+def test_given_a_listener_then_it_receives_every_change_of_an_event_in_order(
     make_world: MakeWorld, pass_time: PassTime
 ) -> None:
     world = make_world()

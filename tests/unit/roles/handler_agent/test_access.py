@@ -85,7 +85,7 @@ def test_given_a_refusal_when_it_is_read_then_it_says_who_may_ask_and_nothing_of
 
 
 @pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via", "x-real-ip"])
-def test_given_a_proxy_on_this_machine_when_somebody_asks_through_it_then_it_is_not_the_machine(header: str) -> None:
+def test_given_a_proxy_on_this_machine_when_a_client_asks_through_it_then_it_is_not_the_machine(header: str) -> None:
     assert status_for(Asked("/status", "127.0.0.1", True, {header: "10.0.0.9"}), access()) == 403
 
 
@@ -172,7 +172,7 @@ def test_given_a_signature_when_another_path_is_asked_for_then_it_opens_nothing(
         ("168.63.129.16", True),
     ],
 )
-def test_given_networks_when_somebody_connects_then_only_they_this_machine_and_azures_probe_are_let_in(
+def test_given_networks_then_only_clients_in_them_this_machine_and_azures_probe_may_connect(
     host: str, is_let_in: bool
 ) -> None:
     one = access(allow_from=(ip_network("10.0.0.0/8"), ip_network("fd00::/64")))

@@ -62,7 +62,7 @@ def test_given_sockets_and_other_things_when_taken_then_only_those_that_listen_f
 @pytest.mark.parametrize(
     "environment", [{}, {"LISTEN_PID": "1", "LISTEN_FDS": "1"}, {"LISTEN_FDS": "1"}, {"LISTEN_PID": "me"}]
 )
-def test_given_what_is_for_nobody_or_for_another_process_when_taken_then_there_is_none(
+def test_given_sockets_for_no_process_or_another_when_taken_then_there_are_none(
     environment: Dict[str, str],
 ) -> None:
     assert inherited_sockets(environment) == []

@@ -56,7 +56,7 @@ def test_given_a_custom_time_when_it_is_gone_then_the_machine_is_back_after_that
 
 
 @pytest.mark.parametrize("announced_at", [40.0, 100.0])
-def test_given_a_drain_on_advice_when_the_eviction_comes_then_it_goes_on_from_there(announced_at: float) -> None:
+def test_given_a_drain_on_advice_when_the_eviction_comes_then_it_continues_from_there(announced_at: float) -> None:
     preempt = Life("Preempt", notice=30.0, announced_at=announced_at, event_id="E-1")
     rehearsal = machine([advice(), preempt], ADVISED, OTHERS)
     # What was done for the one holds for the other.

@@ -213,7 +213,7 @@ def test_given_two_machines_of_which_one_has_nothing_configured_when_they_share_
 # --- the pace -------------------------------------------------------------------------------------
 
 
-def test_given_nothing_to_do_when_the_loop_runs_then_the_poll_goes_on_by_itself_and_the_loop_sleeps() -> None:
+def test_given_nothing_to_do_when_the_loop_runs_then_the_poll_continues_by_itself_and_the_loop_sleeps() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
     rehearsal.poll_worker.is_held = True
@@ -224,7 +224,7 @@ def test_given_nothing_to_do_when_the_loop_runs_then_the_poll_goes_on_by_itself_
     assert rehearsal.poll_worker.jobs[-1] == Document(rehearsal.azure.incarnation, ())
 
 
-def test_given_a_record_that_the_disk_did_not_take_when_the_poll_goes_on_by_itself_then_the_loop_tries_again() -> None:
+def test_given_a_record_that_the_disk_did_not_take_when_the_poll_continues_alone_then_the_loop_tries_again() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
     rehearsal.disk_is_full = True
@@ -235,7 +235,7 @@ def test_given_a_record_that_the_disk_did_not_take_when_the_poll_goes_on_by_itse
 
 
 @pytest.mark.parametrize("what", ["an event", "an event that is over", "problem", "doubt"])
-def test_given_something_that_goes_on_when_polled_then_the_loop_hears_each_answer(what: str) -> None:
+def test_given_an_event_in_progress_when_polled_then_the_loop_receives_each_answer(what: str) -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=20.0, linger=5.0)] if "event" in what else [])
     rehearsal.run_until(10.0)
     if what == "an event that is over":
@@ -263,7 +263,7 @@ def test_given_a_poll_under_way_when_it_takes_longer_than_the_interval_then_the_
     assert len(rehearsal.poll_worker.jobs) == polls + 1
 
 
-def test_given_a_step_under_way_when_the_loop_runs_then_it_looks_after_it_soon() -> None:
+def test_given_a_step_under_way_when_the_loop_runs_then_the_next_iteration_comes_soon() -> None:
     rehearsal = Rehearsal([Life("Reboot")])
     rehearsal.run_until(4.0)
     assert rehearsal.agent is not None
@@ -280,7 +280,7 @@ def test_given_an_hour_without_events_when_polled_once_a_second_then_neither_log
     assert rehearsal.history == written
 
 
-def test_given_a_poll_that_goes_on_by_itself_when_somebody_asks_then_what_it_heard_counts() -> None:
+def test_given_a_poll_that_continues_by_itself_when_a_client_asks_then_what_it_heard_counts() -> None:
     rehearsal = Rehearsal()
     rehearsal.run_until(10.0)
     assert rehearsal.agent is not None
@@ -474,7 +474,7 @@ def test_given_an_event_that_may_begin_at_any_moment_when_nobody_may_approve_it_
     assert rehearsal.state.is_out
 
 
-def test_given_a_drain_that_has_begun_when_the_start_is_put_off_then_it_goes_on() -> None:
+def test_given_a_drain_that_has_begun_when_the_start_is_put_off_then_it_continues() -> None:
     rehearsal = Rehearsal([Life("Redeploy", notice=302.0)], policy=dict(POLICY, approve="never"))
     rehearsal.run_until(6.0)
     assert rehearsal.steps() == ["deregister"]
@@ -575,7 +575,7 @@ def test_given_a_step_under_way_when_its_event_comes_nearer_then_it_is_cut_short
     assert [(record["name"], record["succeeded"]) for record in ended] == [("deregister", True), ("wait", False)]
 
 
-def test_given_a_plan_that_goes_on_after_a_failure_when_a_step_fails_then_the_event_is_approved_anyway() -> None:
+def test_given_a_plan_that_continues_after_a_failure_when_a_step_fails_then_the_event_is_approved_anyway() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=100.0)], policy=dict(POLICY, on_failure="ignore"))
     rehearsal.failing = {"wait"}
     rehearsal.azure.machines = {}
@@ -584,7 +584,7 @@ def test_given_a_plan_that_goes_on_after_a_failure_when_a_step_fails_then_the_ev
     assert len(rehearsal.approvals) == 1
 
 
-def test_given_too_little_time_when_a_plan_goes_on_after_failures_then_it_is_still_not_approved() -> None:
+def test_given_too_little_time_when_a_plan_continues_after_failures_then_it_is_still_not_approved() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=8.0)], policy=dict(POLICY, on_failure="ignore"))
     rehearsal.step_seconds["wait"] = 55.0
     rehearsal.run_until(10.0)
@@ -865,7 +865,7 @@ def test_given_a_journal_that_is_large_when_it_starts_again_then_a_kill_after_it
 AWAY = "the journal is away"
 
 
-def test_given_a_journal_that_cannot_be_had_when_an_event_comes_then_it_is_handled_and_approved_once_it_can() -> None:
+def test_given_an_unavailable_journal_when_an_event_comes_then_it_is_approved_when_the_journal_is_back() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=300.0)])
     rehearsal.journal_is_away = True
     rehearsal.run_until(100.0)
@@ -1328,7 +1328,7 @@ def test_given_a_dry_run_when_a_manual_command_is_given_then_the_answer_says_tha
     assert rehearsal.ask("drain") == "dry run: would be: out of rotation until it is restored by hand"
 
 
-def test_given_a_dry_run_that_is_wanted_when_what_was_begun_goes_on_then_nothing_is_approved() -> None:
+def test_given_a_dry_run_that_is_wanted_when_what_was_begun_continues_then_nothing_is_approved() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0)])
     rehearsal.run_until(4.0)
     assert rehearsal.agent is not None
@@ -1468,7 +1468,7 @@ EVICTION = Life("Preempt", notice=30.0)
 SHARE_IS_UP = "10-x: cut off, to leave the following hooks time before the deadline"
 
 
-def test_given_a_hook_that_goes_on_failing_when_an_eviction_is_near_then_those_after_it_run_in_time(
+def test_given_a_hook_that_keeps_failing_when_an_eviction_is_near_then_those_after_it_run_in_time(
     with_hooks: Hooks,
 ) -> None:
     rehearsal = with_hooks(EVICTION, {"10-x": 0.0, "20-stop-db": 5.0, "30-last": 1.0}, ["10-x"])
@@ -1494,7 +1494,7 @@ def test_given_a_hook_that_goes_on_failing_when_an_eviction_is_near_then_those_a
     assert rehearsal.approvals == []
 
 
-def test_given_hooks_that_go_on_failing_when_time_is_plentiful_then_each_is_tried_for_its_share_and_all_are_named(
+def test_given_hooks_that_keep_failing_when_time_is_plentiful_then_each_is_tried_for_its_share_and_all_are_named(
     with_hooks: Hooks,
 ) -> None:
     rehearsal = with_hooks(REBOOT, {"10-x": 1.0, "20-y": 1.0, "30-z": 1.0}, ["10-x", "30-z"])

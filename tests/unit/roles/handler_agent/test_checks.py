@@ -192,7 +192,7 @@ def test_given_a_window_with_a_mistake_when_read_then_it_is_named(window: Any, m
 
 
 @pytest.mark.parametrize("step", [{"pause": 1}, {"stop": "nginx"}, {"start": "nginx"}, {"wait_connections": [443]}])
-def test_given_a_check_that_does_more_than_look_when_read_then_it_is_refused(step: Any) -> None:
+def test_given_a_check_with_side_effects_when_read_then_it_is_refused(step: Any) -> None:
     with pytest.raises(
         ConfigError, match=r"policies\[0\].check\[0\]: expected command or hooks, because a check must change nothing"
     ):

@@ -114,7 +114,7 @@ def test_given_a_file_when_it_changes_in_any_way_that_may_be_the_remedy_then_it_
         ({"X": "/var/lib/a:/var/lib/b"}, "/var/lib/a"),
     ],
 )
-def test_given_what_the_service_manager_tells_when_asked_for_the_directory_then_it_is_the_first(
+def test_given_directories_of_the_service_manager_then_the_first_is_used(
     environment: Dict[str, str], expected: Optional[str]
 ) -> None:
     assert directory_of(environment, "X") == expected

@@ -82,7 +82,7 @@ def test_given_what_cannot_be_done_when_asked_then_the_reason_is_reported(door: 
         ask_agent(door.directory, {"request": "dance"}, PATIENCE)
 
 
-def test_given_the_socket_when_checked_then_it_is_for_nobody_but_its_owner(door: Door) -> None:
+def test_given_the_socket_when_checked_then_only_its_owner_may_use_it(door: Door) -> None:
     found = os.stat(os.path.join(door.directory, SOCKET_NAME))
     assert stat.S_ISSOCK(found.st_mode)
     assert stat.S_IMODE(found.st_mode) == 0o600
@@ -118,7 +118,7 @@ def test_given_those_who_say_nothing_when_more_come_then_they_give_way(door: Doo
         assert silent[0].recv(10) == b""
 
 
-def test_given_somebody_who_does_not_wait_when_answered_then_what_was_asked_is_done(door: Door) -> None:
+def test_given_a_client_that_does_not_wait_then_its_request_is_carried_out(door: Door) -> None:
     with connect(door) as connection:
         connection.send(b'{"request": "drain"}')
     door.serve()
@@ -147,7 +147,7 @@ def test_given_a_path_that_is_longer_than_a_socket_may_have_when_asked_then_it_a
         assert ask_agent(str(directory), {"request": "drain"}, PATIENCE) == "as you say"
 
 
-def test_given_no_directory_when_it_is_to_be_had_then_that_is_reported(tmp_path: Path) -> None:
+def test_given_no_directory_for_the_socket_then_that_is_reported(tmp_path: Path) -> None:
     with contextlib.closing(selectors.DefaultSelector()) as selector, pytest.raises(FileNotFoundError):
         Control(str(tmp_path / "nowhere"), str, selector)
 

@@ -145,7 +145,7 @@ def test_given_a_document_when_it_cannot_follow_the_one_before_then_the_service_
     assert restarted(before, after) is is_anew
 
 
-def test_given_a_journal_when_the_agent_starts_then_what_it_tells_of_the_document_before_is_known() -> None:
+def test_given_a_journal_when_the_agent_starts_then_its_last_document_is_known() -> None:
     assert remembered(NAMED) is None
     state = taken_in(NAMED, document(event(), event(event_id="E-2"), incarnation=4))
     state = apply(state, {"kind": "manual", "wanted": True, "at": NOW})
@@ -223,7 +223,7 @@ def test_given_an_event_when_all_succeeds_then_its_steps_come_one_after_the_othe
 
 
 @pytest.mark.parametrize("listed", [7, None, {"EventId": "e-1", "Resources": 7}, {"EventId": 7, "EventType": "Reboot"}])
-def test_trap_3_given_a_machine_that_is_out_when_whom_its_event_hits_cannot_be_read_then_it_stays_out_unapproved(
+def test_trap_3_given_a_machine_that_is_out_when_the_resources_of_its_event_are_unreadable_then_it_stays_out_unapproved(
     listed: object,
 ) -> None:
     state = advanced(taken_in(NAMED, document(event())))
@@ -239,9 +239,7 @@ def test_trap_3_given_a_machine_that_is_out_when_whom_its_event_hits_cannot_be_r
     assert [one.over for one in taken_in(state, document()).tracked] == ["withdrawn"]
 
 
-def test_given_an_event_of_which_cannot_be_read_whom_it_hits_when_seen_then_nothing_is_done_and_others_are_over() -> (
-    None
-):
+def test_given_an_event_with_unreadable_resources_when_seen_then_nothing_is_done_and_others_are_over() -> None:
     unreadable = {"EventId": "B", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": "web_0"}
     listed = parse_document(json.dumps({"DocumentIncarnation": 2, "Events": [unreadable]}))
     assert taken_in(NAMED, listed).tracked == ()
@@ -278,7 +276,7 @@ def test_given_a_step_that_fails_when_the_plan_stops_then_nothing_follows_and_no
     assert to_approve(state, rules, {}, NOBODY) == []
 
 
-def test_given_a_step_that_fails_when_the_plan_goes_on_then_the_rest_follows_and_nothing_is_approved() -> None:
+def test_given_a_step_that_fails_when_the_plan_continues_then_the_rest_follows_and_nothing_is_approved() -> None:
     state = finished(advanced(taken_in(NAMED, document(event()))), succeeded=False)
     state = finished(state)
     assert state.tracked[0].drain.state == FAILED
@@ -426,7 +424,9 @@ def test_given_two_events_when_asked_what_comes_next_then_the_one_that_begins_fi
     assert work.event.event_id == order
 
 
-def test_given_a_machine_that_has_booted_when_nothing_tells_why_then_no_stage_goes_on_and_nothing_is_approved() -> None:
+def test_given_a_machine_that_has_booted_for_an_unknown_reason_then_no_stage_continues_and_nothing_is_approved() -> (
+    None
+):
     state = advanced(taken_in(NAMED, document(event())))
     while work_for(state) is not None:
         state = finished(state)

@@ -214,7 +214,7 @@ def test_given_a_request_just_below_the_bound_when_asked_then_it_is_answered(loo
     assert status_of(loop.ask(head + b"x" * (8000 - len(head)) + b"\r\n\r\n")) == 200
 
 
-def test_given_a_client_that_sends_on_after_the_answer_when_it_reads_then_the_answer_is_whole(loop: Loop) -> None:
+def test_given_a_client_that_keeps_sending_after_the_answer_when_it_reads_then_the_answer_is_whole(loop: Loop) -> None:
     """To close with something unread would reset the connection, and the answer would be lost."""
     client = loop.connect(b"POST /healthz HTTP/1.1\r\nContent-Length: 300000\r\n\r\n")
     loop.settle()
@@ -455,7 +455,7 @@ def test_given_connections_when_closed_then_all_are_disconnected(clock: Clock) -
         (("localhost", 0), "cannot listen on localhost port 0"),
     ],
 )
-def test_given_an_address_that_cannot_be_had_when_listening_then_the_problem_names_it_and_the_others_answer(
+def test_given_an_unavailable_address_when_listening_then_the_problem_names_it_and_the_others_answer(
     clock: Clock, address: Tuple[str, int], complaint: str
 ) -> None:
     with selectors.SelectSelector() as selector:
@@ -480,7 +480,7 @@ def test_given_header_fields_when_asked_then_the_route_knows_them_and_who_asks(l
     assert b"\r\nFoghorn-Signature: signed\r\n" in answer
 
 
-def test_given_an_address_that_is_not_let_in_when_it_connects_then_it_is_disconnected_and_takes_nobodys_place(
+def test_given_a_client_that_is_not_admitted_when_it_connects_then_it_is_disconnected_and_takes_no_place(
     clock: Clock,
 ) -> None:
     loop = Loop(clock)

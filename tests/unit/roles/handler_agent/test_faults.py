@@ -176,7 +176,7 @@ def test_given_any_fault_at_any_stage_when_it_is_over_then_every_promise_was_kep
 
 @pytest.mark.parametrize("is_applied", [False, True], ids=["unheard", "heard"])
 @pytest.mark.parametrize("name", sorted(set(FAULTS) - {"slow", "truncate"}))
-def test_given_an_approval_that_goes_wrong_when_azure_heard_it_or_not_then_it_is_approved_and_handled_once(
+def test_given_a_failing_approval_when_azure_received_it_or_not_then_the_event_is_approved_and_handled_once(
     name: str, is_applied: bool, reality: Reality
 ) -> None:
     at_stage("approving", reality)

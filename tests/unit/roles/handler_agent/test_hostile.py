@@ -137,7 +137,7 @@ def test_given_hostile_events_when_something_is_logged_then_each_message_is_one_
     assert_only_shows_itself(lines)
 
 
-def test_given_hostile_events_when_a_webhook_tells_of_them_then_its_body_is_json_in_ascii(rehearsal: Rehearsal) -> None:
+def test_given_hostile_events_when_a_webhook_reports_them_then_its_body_is_json_in_ascii(rehearsal: Rehearsal) -> None:
     now = datetime(2026, 1, 1, tzinfo=timezone.utc)
     for record in rehearsal.told:
         event: Dict[str, Any] = cloud_event("drain", VM_NAME, str(record.get("event_id")), "/agent", now, record)

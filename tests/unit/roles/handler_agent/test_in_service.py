@@ -166,7 +166,7 @@ def test_given_deadlines_that_differ_when_two_want_out_then_the_earlier_goes_fir
     assert out(machines) == [first]
 
 
-def test_given_nobody_else_that_wants_out_when_enough_are_there_then_it_goes_once_the_others_have_heard_of_it() -> None:
+def test_given_no_other_member_that_wants_out_when_enough_stay_then_it_leaves_after_notifying_the_others() -> None:
     machines = fleet([event_of("web_0")])
     tick_all(machines, 5)
     assert status_of(machines[0])["wants_out"] is not None
@@ -304,7 +304,9 @@ def test_given_a_dry_run_when_it_would_wait_then_nobody_else_waits_for_it() -> N
 
 
 @pytest.mark.parametrize("kill_at", range(5, 40, 7))
-def test_given_an_agent_that_is_killed_while_it_waits_then_it_goes_on_waiting_and_all_are_handled(kill_at: int) -> None:
+def test_given_an_agent_that_is_killed_while_it_waits_then_it_continues_to_wait_and_all_are_handled(
+    kill_at: int,
+) -> None:
     machines = fleet([event_of("web_0"), event_of("web_1")])
     machines[1].kill_at = kill_at
     for _second in range(150):
@@ -400,7 +402,7 @@ def test_given_a_number_or_a_share_when_parsed_then_it_is_taken(given_as: Any, e
 
 
 @pytest.mark.parametrize("given_as", [0, -1, 1.5, True, "0%", "100%", "half", "2 %%", [], {}])
-def test_given_what_is_neither_when_parsed_then_it_is_refused(given_as: Any) -> None:
+def test_given_neither_a_number_nor_a_share_when_parsed_then_it_is_refused(given_as: Any) -> None:
     (mistake,) = mistakes(keep_in_service=given_as, quorum=members("a", "b"))
     assert mistake.startswith("keep_in_service: expected a number of members, 1 or more, or a share of them")
 

@@ -70,7 +70,7 @@ def test_given_records_when_read_again_then_they_are_the_same(tmp_path: Path) ->
     assert list(read_history(str(tmp_path))) == RECORDS
 
 
-def test_given_any_prefix_of_a_journal_when_opened_then_its_whole_lines_are_read_and_it_can_go_on(
+def test_given_any_prefix_of_a_journal_when_opened_then_its_whole_lines_are_read_and_it_can_continue(
     tmp_path: Path,
 ) -> None:
     journal = opened(tmp_path)
@@ -104,7 +104,7 @@ def test_given_any_prefix_of_a_real_life_when_replayed_then_it_is_a_state(tmp_pa
     "damage",
     [b"\0" * 4096, b"\0" * 100 + b"\n", b'{"kind": "b', b"\xff\xfe\n", b"[1]\n", b'"text"\n', b"\n\n", b"}\n", b"\r"],
 )
-def test_given_damage_at_the_end_when_opened_then_what_was_before_it_is_read_and_it_can_go_on(
+def test_given_damage_at_the_end_when_opened_then_what_was_before_it_is_read_and_it_can_continue(
     damage: bytes, tmp_path: Path
 ) -> None:
     journal = opened(tmp_path)

@@ -93,7 +93,7 @@ def test_given_a_unit_that_is_started_by_hand_in_between_when_another_event_stop
     assert rehearsal.unit_is_active
 
 
-def test_given_the_journal_of_a_version_that_did_not_look_when_a_unit_was_stopped_then_it_is_started() -> None:
+def test_given_the_journal_of_a_version_that_did_not_check_units_when_a_unit_was_stopped_then_it_is_started() -> None:
     rehearsal = Rehearsal([Life("Freeze", notice=60.0, linger=8.0)], policy=UNIT_POLICY)
     rehearsal.tick_until(lambda: rehearsal.approvals)
     rehearsal.kill()

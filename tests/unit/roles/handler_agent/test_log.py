@@ -111,7 +111,7 @@ def test_given_no_systemd_when_something_is_logged_then_it_is_one_line_on_standa
     assert capfd.readouterr().err == "<4>two lines a=E-1 b='x y' breaks='1\\n2' empty='' quote='\"'\n"
 
 
-def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_goes_on(
+def test_given_nobody_to_hear_it_when_something_is_logged_then_the_work_continues(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Gone:

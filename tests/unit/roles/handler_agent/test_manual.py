@@ -238,7 +238,7 @@ def test_given_a_hold_when_an_event_has_days_of_notice_then_its_drain_waits_for_
     assert rehearsal.state.is_out
 
 
-def test_given_a_hold_when_the_agent_starts_again_then_it_holds_still() -> None:
+def test_given_a_hold_when_the_agent_restarts_then_it_still_applies() -> None:
     rehearsal = rehearsal_of(Life("Reboot", notice=280.0))
     rehearsal.longest_journal = 3
     rehearsal.ask("hold")

@@ -340,7 +340,7 @@ def test_given_a_name_whose_look_up_hangs_when_asked_again_then_nobody_waits_for
     crowd.is_over.set()
 
 
-def test_given_more_members_than_azure_ever_hits_when_asked_then_so_many_are_not(secret_file: Path) -> None:
+def test_given_more_members_than_azure_ever_hits_then_the_number_asked_is_limited(secret_file: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = "http://127.0.0.1:%d" % taken.getsockname()[1]
@@ -380,7 +380,7 @@ def test_given_a_system_without_threads_when_asked_then_it_is_that_members_error
         (lambda _request, _one: None, "unreachable"),
     ],
 )
-def test_given_what_is_not_a_members_answer_when_heard_then_the_reason_says_what_is_wrong(
+def test_given_an_answer_that_is_not_a_members_when_received_then_the_reason_says_what_is_wrong(
     crowd: Crowd, secret_file: Path, talk: Callable[[bytes, socket.socket], None], reason: str
 ) -> None:
     crowd.add("web_1", talk)

@@ -52,7 +52,7 @@ def notifier(manager: Manager, clock: Clock) -> Generator[Notifier, None, None]:
     yield from make(dict(manager.environment, WATCHDOG_USEC="10000000"), clock)
 
 
-def test_given_a_manager_when_notified_of_start_and_end_then_it_hears_both(
+def test_given_a_manager_when_notified_of_start_and_end_then_it_receives_both(
     manager: Manager, notifier: Notifier
 ) -> None:
     notifier.ready()
@@ -60,14 +60,14 @@ def test_given_a_manager_when_notified_of_start_and_end_then_it_hears_both(
     assert manager.heard() == ["READY=1", "STOPPING=1"]
 
 
-def test_given_a_status_of_several_lines_when_notified_then_the_manager_hears_one(
+def test_given_a_status_of_several_lines_when_notified_then_the_manager_receives_one(
     manager: Manager, notifier: Notifier
 ) -> None:
     notifier.status("in rotation\nREADY=0")
     assert manager.heard() == ["STATUS=in rotation READY=0"]
 
 
-def test_given_the_same_status_when_notified_again_then_the_manager_hears_it_once(
+def test_given_the_same_status_when_notified_again_then_the_manager_receives_it_once(
     manager: Manager, notifier: Notifier
 ) -> None:
     for text in ("in rotation", "in rotation", "draining", "in rotation"):
@@ -75,7 +75,7 @@ def test_given_the_same_status_when_notified_again_then_the_manager_hears_it_onc
     assert manager.heard() == ["STATUS=in rotation", "STATUS=draining", "STATUS=in rotation"]
 
 
-def test_given_a_watchdog_when_the_loop_runs_then_it_hears_at_half_its_time(
+def test_given_a_watchdog_when_the_loop_runs_then_it_is_notified_at_half_its_time(
     manager: Manager, notifier: Notifier, clock: Clock
 ) -> None:
     heard = []
@@ -87,7 +87,9 @@ def test_given_a_watchdog_when_the_loop_runs_then_it_hears_at_half_its_time(
     assert notifier.watchdog_interval == 5
 
 
-def test_given_a_watchdog_for_this_process_when_the_loop_runs_then_it_hears(manager: Manager, clock: Clock) -> None:
+def test_given_a_watchdog_for_this_process_when_the_loop_runs_then_it_is_notified(
+    manager: Manager, clock: Clock
+) -> None:
     environment = dict(manager.environment, WATCHDOG_USEC="10000000", WATCHDOG_PID=str(os.getpid()))
     for notifier in make(environment, clock):
         notifier.sign_of_life()
@@ -135,7 +137,7 @@ def test_given_a_manager_that_has_gone_when_notified_then_nothing_fails_and_it_i
         manager.close()
 
 
-def test_given_a_closed_notifier_when_notified_then_the_manager_hears_nothing(
+def test_given_a_closed_notifier_when_notified_then_the_manager_receives_nothing(
     manager: Manager, notifier: Notifier
 ) -> None:
     notifier.close()

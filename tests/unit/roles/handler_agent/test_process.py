@@ -336,7 +336,7 @@ def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and
     ]
 
 
-def test_given_what_has_to_be_looked_after_when_the_agent_has_nothing_to_do_then_the_loop_sleeps_no_longer(
+def test_given_pending_work_of_others_when_the_agent_is_idle_then_the_loop_sleeps_no_longer_than_that_allows(
     service: Any,
 ) -> None:
     one, _said = service()
@@ -394,7 +394,7 @@ def test_given_a_good_configuration_when_told_to_reload_then_it_is_used(reloadin
     assert said[-1] == "the configuration was read again: it is unchanged"
 
 
-def test_given_a_good_configuration_when_nobody_tells_to_reload_then_it_is_not_used(reloading: Any) -> None:
+def test_given_a_good_configuration_without_a_reload_then_it_is_not_used(reloading: Any) -> None:
     one, _said, change = reloading
     change({"margin": 7}, is_told=False)
     assert one.agent.config.margin == 10.0
@@ -427,7 +427,7 @@ def test_given_another_metadata_service_when_told_to_reload_then_the_agent_start
     assert chosen.imds.vm_name == "web_7"
 
 
-def test_given_a_state_directory_that_comes_later_when_the_agent_runs_then_it_is_heard_by_hand_from_then_on(
+def test_given_a_state_directory_that_appears_later_then_manual_commands_work_from_then_on(
     tmp_path: Path, signals: Signals
 ) -> None:
     place = tmp_path / "disk"
@@ -493,7 +493,7 @@ def test_given_a_machine_that_is_out_when_a_dry_run_is_wanted_then_it_is_brought
     assert one._wanted.dry_run
 
 
-def test_given_a_machine_that_is_out_when_no_dry_run_is_wanted_after_all_then_it_goes_on(reloading: Any) -> None:
+def test_given_a_machine_that_is_out_when_no_dry_run_is_wanted_after_all_then_it_continues(reloading: Any) -> None:
     one, _said, change = reloading
     one.agent.obey({"request": "drain"})
     change({"dry_run": True})
@@ -545,7 +545,7 @@ def test_given_no_file_when_told_to_reload_then_nothing_happens(service: Any, si
     assert len(said) == count
 
 
-def test_given_an_unexpected_error_in_an_iteration_then_it_is_counted_and_the_loop_goes_on(
+def test_given_an_unexpected_error_in_an_iteration_then_it_is_counted_and_the_loop_continues(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, said = service()

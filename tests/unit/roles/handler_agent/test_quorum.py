@@ -137,7 +137,7 @@ def test_given_a_leader_that_approves_its_own_events_only_when_all_are_ready_the
     assert approvers(fleet) == ["web_1"]
 
 
-def test_given_a_member_that_makes_up_events_when_it_is_heard_then_nothing_is_remembered_of_them() -> None:
+def test_given_a_member_that_reports_invented_events_then_they_are_not_remembered() -> None:
     fleet = fleet_of(NAMES, [shared(notice=100.0)])
     fleet[2].step_seconds["stop"] = 50.0
     honest = fleet[0]._ask_members
@@ -214,7 +214,7 @@ def test_given_members_of_every_kind_when_an_event_waits_for_them_then_status_lo
     assert 'foghorn_member_errors_total{reason="unreachable"}' in metrics
 
 
-def test_given_nobody_heard_yet_when_an_event_waits_then_it_says_so_and_later_that_the_leader_is_to_approve() -> None:
+def test_given_no_answer_yet_when_an_event_waits_then_it_says_so_and_later_that_the_leader_must_approve() -> None:
     fleet = fleet_of(NAMES, [shared()])
     tick_all(fleet, 1)
     fleet[0].lost_answers = 1000
@@ -251,9 +251,7 @@ def test_given_an_event_of_this_machine_alone_when_described_then_it_waits_for_n
     assert waiting_lines(fleet[0]) == []
 
 
-def test_given_a_member_that_was_ready_when_somebody_else_answers_at_its_address_then_it_is_not_ready_any_more() -> (
-    None
-):
+def test_given_a_member_that_was_ready_when_another_machine_answers_at_its_address_then_it_is_no_longer_ready() -> None:
     fleet = fleet_of(NAMES, [shared(notice=100.0)])
     fleet[1].step_seconds["stop"] = 40.0
     tick_all(fleet, 20)

@@ -84,7 +84,7 @@ def start(tmp_path: Path, said: Said) -> Start:
 # --- what it says -----------------------------------------------------------------------------------
 
 
-def test_given_hooks_that_say_something_when_they_have_ended_then_each_is_heard_once_the_good_ones_too(
+def test_given_hooks_with_output_when_they_have_ended_then_each_output_is_logged_once_also_on_success(
     start: Start, said: Said, tmp_path: Path
 ) -> None:
     hook(tmp_path, "10-good", "echo one; echo two >&2")
@@ -96,7 +96,7 @@ def test_given_hooks_that_say_something_when_they_have_ended_then_each_is_heard_
     assert said == [("10-good", "one\ntwo\n"), ("30-bad", "three\n")]
 
 
-def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_goes_on_from_the_one_that_failed(
+def test_given_hooks_of_which_some_have_succeeded_when_run_again_then_it_continues_from_the_one_that_failed(
     tmp_path: Path,
 ) -> None:
     tmp_path.chmod(0o755)
@@ -184,7 +184,7 @@ def test_given_a_dry_run_when_it_pauses_then_it_takes_the_time_that_is_known(sai
     assert outcome.succeeded
 
 
-def test_given_a_dry_run_when_a_check_is_started_then_it_looks_for_an_approval_would_depend_on_it(
+def test_given_a_dry_run_when_a_check_is_started_then_it_runs_because_an_approval_would_depend_on_it(
     said: Said, tmp_path: Path
 ) -> None:
     outcome = outcome_of(dry(tmp_path, command("/bin/sh", "-c", "echo fires; exit 1"), said, stage="check"))
@@ -217,7 +217,7 @@ def test_given_very_much_when_logged_then_the_last_lines_are_and_none_is_long() 
 # --- what it learns ---------------------------------------------------------------------------------
 
 
-def test_given_an_event_when_a_step_is_started_then_its_environment_tells_of_it() -> None:
+def test_given_an_event_when_a_step_is_started_then_its_environment_describes_it() -> None:
     assert environment_for(work_of(command("/bin/true"), seconds=12.7), "web_0") == {
         "FOGHORN_STAGE": "drain",
         "FOGHORN_VM_NAME": "web_0",

@@ -182,7 +182,7 @@ def test_given_a_shared_event_when_both_machines_are_ready_then_the_first_named_
     assert event["approvals"][0]["at"] >= ready - 0.01
 
 
-def test_given_a_restart_in_the_middle_when_it_is_back_then_it_goes_on_where_it_was(
+def test_given_a_restart_in_the_middle_when_it_is_back_then_it_continues_where_it_was(
     begin: Begin, azure: Simulator
 ) -> None:
     agent = begin()
@@ -255,7 +255,7 @@ def test_given_a_hook_that_fails_when_the_agent_is_killed_and_tries_again_then_t
     assert (ran.count("10-good"), ran[-2:]) == (1, ["20-bad", "30-last"])
 
 
-def test_given_a_hook_that_goes_on_failing_when_its_share_is_over_then_those_after_it_run_and_the_drain_has_failed(
+def test_given_a_hook_that_keeps_failing_when_its_share_is_over_then_those_after_it_run_and_the_drain_has_failed(
     begin: Begin, azure: Simulator, tmp_path: Path
 ) -> None:
     drain = tmp_path / "hooks" / "drain"
@@ -272,7 +272,7 @@ def test_given_a_hook_that_goes_on_failing_when_its_share_is_over_then_those_aft
     assert [each["error"] for each in status(agent)["failing"]] == ["10-bad: exit status 1"]
 
 
-def test_given_webhooks_when_an_event_is_handled_then_they_hear_of_each_stage_they_asked_for(
+def test_given_webhooks_when_an_event_is_handled_then_they_receive_each_stage_they_asked_for(
     begin: Begin, azure: Simulator, receiver: Receiver
 ) -> None:
     launch = {"url": receiver.url, "stages": ["drain"], "states": ["begun"], "wrap": ["extra_vars", "event"]}

@@ -210,7 +210,7 @@ def test_given_an_event_when_written_as_a_table_then_it_says_when_it_starts_and_
         assert row.index(cell) == header.index(title)
 
 
-def test_given_a_machine_that_was_ready_when_it_has_booted_then_it_tells_others_that_it_is_not() -> None:
+def test_given_a_machine_that_was_ready_when_it_has_booted_then_its_status_says_that_it_is_not() -> None:
     rehearsal = Rehearsal([Life("Reboot", notice=900.0)], policy=UNAPPROVED)
     rehearsal.run_until(20.0)
     assert status_of(rehearsal)["events"][0]["ready"] is True

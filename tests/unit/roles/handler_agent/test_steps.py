@@ -333,7 +333,7 @@ def test_given_long_output_that_is_no_text_at_all_when_it_is_cut_then_it_is_repl
     assert output == "…" + "\ufffd" * 8189
 
 
-def test_given_a_command_that_closes_its_output_when_it_goes_on_then_it_is_still_under_way(
+def test_given_a_command_that_closes_its_output_when_it_continues_then_it_is_still_under_way(
     start: Starter,
 ) -> None:
     child = start.shell("echo said; exec >&- 2>&-; read line; exit 7", stdin=b"")
@@ -505,7 +505,7 @@ def test_given_leftovers_that_cannot_be_ended_when_the_patience_is_over_then_the
         assert child.poll() == StepOutcome(False, "exit status 3", 3, "", 0.0)
 
 
-def test_given_a_daemon_that_left_the_group_when_the_command_ends_then_it_goes_on(
+def test_given_a_daemon_that_left_the_group_when_the_command_ends_then_it_continues(
     start: Starter, tmp_path: Path
 ) -> None:
     pid_file = tmp_path / "pid"

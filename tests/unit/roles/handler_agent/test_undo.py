@@ -86,7 +86,7 @@ def test_given_a_kill_at_any_point_when_the_next_start_has_no_policies_then_what
         assert not one.state.is_out, kill_at
 
 
-def test_given_a_journal_that_does_not_tell_when_it_is_over_then_the_plan_as_it_is_now_undoes_it() -> None:
+def test_given_a_journal_without_undo_records_when_the_event_is_over_then_the_present_plan_undoes_it() -> None:
     rehearsal = Rehearsal([LONG], policy=dict(UNIT_POLICY, approve="never"))
     rehearsal.run_until(30.0)
     rehearsal.kill()

@@ -183,7 +183,7 @@ def test_given_a_receiver_that_wants_variables_when_wrapped_then_the_envelope_li
 # --- one delivery
 
 
-def test_given_a_receiver_when_delivered_then_it_hears_the_body_as_it_is(receiver: Receiver) -> None:
+def test_given_a_receiver_when_delivered_then_it_receives_the_body_as_it_is(receiver: Receiver) -> None:
     body = json.dumps({"id": "é"}, ensure_ascii=False)
     assert deliver(Request(receiver.url + "?key=1", body)) == Delivery(True, False, "202 Accepted")
     (heard,) = receiver.heard
@@ -322,7 +322,7 @@ def dripping() -> Generator[Callable[[bytes, bytes], str], None, None]:
         (b"HTTP/1.1 201 Created\r\nX: ", b"x"),
     ],
 )
-def test_given_a_201_that_drips_for_ever_when_delivered_then_it_is_delivered_within_its_time(
+def test_given_a_201_that_drips_forever_when_delivered_then_it_is_delivered_within_its_time(
     dripping: Callable[[bytes, bytes], str], at_once: bytes, drip: bytes
 ) -> None:
     began = time.monotonic()
@@ -367,7 +367,7 @@ def test_given_a_server_that_repeats_what_it_was_sent_when_delivered_then_no_sec
     assert deliver(request).detail == "400 Bad Request: /hook/***?*** *** *** ***"
 
 
-def test_given_a_redirect_when_told_then_its_query_is_not(receiver: Receiver) -> None:
+def test_given_a_redirect_when_reported_then_its_query_is_left_out(receiver: Receiver) -> None:
     receiver.answers.append((302, {"Location": "https://x/y?sig=geheim"}, b""))
     assert deliver(Request(receiver.url, "{}")).detail.endswith("set url to https://x/y")
 
@@ -504,14 +504,14 @@ def secure_receiver(certificate: Tuple[str, str]) -> Generator[Receiver, None, N
     receiver.close()
 
 
-def test_given_a_server_that_our_ca_vouches_for_when_delivered_then_it_hears(
+def test_given_a_server_that_our_ca_vouches_for_when_delivered_then_it_receives_the_request(
     secure_receiver: Receiver, certificate: Tuple[str, str]
 ) -> None:
     assert deliver(Request(secure_receiver.url, "{}", ca_file=certificate[0])).delivered
     assert secure_receiver.heard[0].headers["host"] == secure_receiver.url[8:-5]
 
 
-def test_given_a_server_that_nobody_vouches_for_when_delivered_then_it_hears_nothing(
+def test_given_a_server_that_nobody_vouches_for_when_delivered_then_it_receives_nothing(
     secure_receiver: Receiver, secret_file: Path
 ) -> None:
     delivery = deliver(Request(secure_receiver.url, "{}", secret_file=str(secret_file)))
@@ -520,7 +520,7 @@ def test_given_a_server_that_nobody_vouches_for_when_delivered_then_it_hears_not
     assert secure_receiver.heard == []
 
 
-def test_given_a_server_by_another_name_when_delivered_then_it_hears_nothing(
+def test_given_a_server_by_another_name_when_delivered_then_it_receives_nothing(
     secure_receiver: Receiver, certificate: Tuple[str, str]
 ) -> None:
     url = secure_receiver.url.replace("127.0.0.1", "localhost")
@@ -615,7 +615,7 @@ def test_given_a_secret_that_everybody_may_use_when_read_then_it_is_refused_with
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"two\nlines", b"s3cr\xe9t", b"s3cret" * 1000])
-def test_given_something_that_is_no_secret_when_read_then_it_is_refused_and_not_told(
+def test_given_something_that_is_no_secret_when_read_then_it_is_refused_and_not_shown(
     secret_file: Path, content: bytes
 ) -> None:
     secret_file.write_bytes(content)
@@ -764,7 +764,7 @@ def test_given_a_server_that_never_works_when_the_patience_is_over_then_it_is_gi
     assert queue.queue.counts == Counts(retried=8, failed=1)
 
 
-def test_given_a_url_that_fails_when_others_are_notified_then_they_hear_at_once_and_it_hears_in_order(
+def test_given_a_url_that_fails_when_others_are_notified_then_they_do_not_wait_and_its_own_requests_stay_in_order(
     make_queue: Callable[..., Queue], receiver: Receiver, clock: Clock
 ) -> None:
     receiver.answers.append((500, {}, b""))

@@ -138,7 +138,7 @@ class TestSubscriptions:
         assert (lines, read) == ([GRAPH], [[SUBSCRIPTION, self.OTHER]])
 
     @pytest.mark.parametrize("vm_names", [["web_0"], ["db", web()], []])
-    def test_given_a_name_then_it_is_not_looked_for_beyond_the_own_subscription(self, vm_names: list[str]) -> None:
+    def test_given_a_name_then_only_the_subscription_of_the_sign_in_is_searched(self, vm_names: list[str]) -> None:
         lines, read = self.read(page(), own=self.OTHER, vm_names=vm_names)
         assert (lines, read) == ([GRAPH], [[self.OTHER]])
 
@@ -273,7 +273,7 @@ def test_given_the_scope_of_leaders_then_the_one_led_by_another_is_left_out() ->
     assert result.not_approved[0]["reason"] == "led by web_1, not by any of vm_names (web_0)"
 
 
-def test_given_the_scope_of_anything_then_a_named_event_is_approved_whomever_it_hits() -> None:
+def test_given_scope_any_then_a_named_event_is_approved_whatever_vms_it_hits() -> None:
     arm, _unused = run(page(row(A, "x_1")), approved(), selection=Selection((A.lower(),)), vm_names=(), scope="any")
     assert arm.lines == [GRAPH, one(A, "x_1")]
 
@@ -293,7 +293,7 @@ def test_given_a_named_event_is_not_pending_then_it_is_left_out_with_the_reason(
     assert result.not_approved[0]["reason"] == reason
 
 
-def test_given_history_when_none_is_named_then_it_is_not_even_looked_at() -> None:
+def test_given_history_when_none_is_named_then_it_is_not_read() -> None:
     _unused, result = run(page(row(A, status="Completed")))
     assert result.not_approved == []
 
@@ -491,7 +491,7 @@ class TestSeveralOfWhichSomeFail:
         assert ids(error.value.outcome.approved) == [C]
         assert [one["event_id"] for one in error.value.outcome.not_approved] == [A, B]
 
-    def test_given_one_of_which_nobody_knows_then_the_failure_says_so(self) -> None:
+    def test_given_an_approval_with_unknown_result_then_the_failure_says_so(self) -> None:
         lost = [Step(502)] * 11
         with pytest.raises(Unfinished) as error:
             run(page(row(A), row(B, "web_1")), approved(), *lost, vm_names=["web_0", "web_1"])

@@ -257,7 +257,7 @@ def test_given_pages_with_links_of_other_versions_and_one_without_rows_then_all_
     assert arm.lines[1:] == ["GET /list?api-version=2020-01-01&page=2", "GET /list?page=3"]
 
 
-def test_given_a_page_that_leads_to_itself_then_it_is_not_read_for_ever() -> None:
+def test_given_a_page_that_leads_to_itself_then_it_is_not_read_forever() -> None:
     with ScriptedArm() as arm, client_of(arm, FakeTime()) as client:
         page = ok({"value": [1], "nextLink": arm.url + "/list?page=2"})
         arm.expect(page, page)

@@ -323,7 +323,7 @@ class TestCredential:
         )
         assert make_credential(SignIn("msi", PUBLIC, client_id="u"), TRANSPORT, Identity)[2]["client_id"] == "u"
 
-    def test_given_the_cli_then_it_is_not_waited_for_for_ever(self) -> None:
+    def test_given_the_cli_then_the_wait_for_it_is_limited(self) -> None:
         assert make_credential(SignIn("cli", PUBLIC), TRANSPORT, Identity) == (
             "AzureCliCredential",
             (),

@@ -212,7 +212,7 @@ def test_given_an_invalid_request_then_the_error_names_the_option(given: dict[st
         ("PT" + "9" * 400 + "H", None),
     ],
 )
-def test_given_a_duration_then_it_is_so_many_seconds(text: str, seconds: float | None) -> None:
+def test_given_a_duration_then_it_is_read_in_seconds(text: str, seconds: float | None) -> None:
     assert read_duration(text) == seconds
 
 

@@ -183,7 +183,7 @@ def test_given_a_bad_timeout_when_disabling_then_it_is_refused_anyway() -> None:
         read_desired_state({"state": "disabled", "not_before_timeout": "20", "os_image_notification": None})
 
 
-def test_given_notifications_then_they_are_returned_in_words_of_ansible() -> None:
+def test_given_notifications_then_they_are_returned_with_the_names_of_the_options() -> None:
     assert as_dict(Notifications(Notification(True, 300), Notification())) == {
         "terminate_notification": {"enabled": True, "not_before_timeout": "PT5M"},
         "os_image_notification": {"enabled": False, "not_before_timeout": None},

@@ -212,7 +212,7 @@ class TestStarted:
         assert "within 15 s" in message
         assert (outcome.changed, outcome.upgrade.pending) == (True, 3)
 
-    def test_given_the_answer_is_lost_when_azure_tells_of_it_a_little_later_then_it_is_followed(self) -> None:
+    def test_given_the_answer_is_lost_when_azure_shows_the_upgrade_a_little_later_then_it_is_followed(self) -> None:
         change, lines = run(
             scale_set(),
             upgrade("Completed", BEFORE),
@@ -224,7 +224,7 @@ class TestStarted:
         assert lines == [GET, LATEST, START, LATEST, LATEST, LATEST]
         assert (change.changed, change.reason) == (True, None)
 
-    def test_given_the_answer_is_lost_when_azure_tells_of_none_then_the_failure_says_that_it_may_begin(self) -> None:
+    def test_given_the_answer_is_lost_when_azure_shows_no_upgrade_then_the_failure_says_that_it_may_begin(self) -> None:
         with pytest.raises(ArmError) as failure:
             run(scale_set(), NEVER, LOST, NEVER, NEVER, NEVER)
         assert failure.value.may_have_begun

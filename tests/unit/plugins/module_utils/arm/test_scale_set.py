@@ -489,7 +489,7 @@ class TestManualPolicy:
         with dialogue(*script) as (_unused, client, _time), pytest.raises(Unfinished, match="404 NotFound"):
             notify(client, "shop", "web", TEN_MINUTES, Rollout("outdated"))
 
-    def test_given_an_instance_never_updates_then_it_is_tried_twice_and_told(self) -> None:
+    def test_given_an_instance_never_updates_then_it_is_tried_twice_and_reported(self) -> None:
         script = [
             ok(scale_set(True, "PT10M")),
             instances(False, False),
@@ -544,7 +544,9 @@ class TestManualPolicy:
         assert sum(time.slept) <= 100
 
     @pytest.mark.parametrize("status", ["Failed", "Canceled"])
-    def test_given_a_batch_fails_then_no_other_follows_and_it_tells_how_far_it_came(self, status: str) -> None:
+    def test_given_a_batch_fails_then_no_other_follows_and_the_failure_reports_how_far_it_came(
+        self, status: str
+    ) -> None:
         failing = Step(202, None, {"Azure-AsyncOperation": "{base}" + OPERATION})
         failed = ended(status, code="VMExtensionProvisioningError", message="web_1 does not start")
         script = [
@@ -654,7 +656,7 @@ class TestRollingPolicy:
         assert error.value.outcome.outdated == ("web_0",)
 
     @pytest.mark.parametrize("latest", [refused(404, "NotFound"), upgrade("Completed")])
-    def test_given_nobody_rolls_anything_out_then_it_does_not_wait_for_ever(self, latest: Step) -> None:
+    def test_given_nobody_rolls_anything_out_then_it_does_not_wait_forever(self, latest: Step) -> None:
         script = [ok(scale_set(True, "PT10M", mode="Rolling")), instances(False), latest]
         with (
             dialogue(*script) as (_unused, client, _time),

@@ -145,7 +145,7 @@ def web_set(enable: bool) -> dict[str, Any]:
         ),
     ],
 )
-def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_goes_on_and_that_a_rerun_continues(
+def test_given_a_rollout_is_stopped_then_one_line_says_what_is_done_what_continues_and_that_a_rerun_continues(
     monkeypatch: pytest.MonkeyPatch, enabled: bool | None, begun: bool, said: str
 ) -> None:
     rows = [

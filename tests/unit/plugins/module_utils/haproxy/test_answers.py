@@ -176,7 +176,7 @@ def test_given_a_table_that_is_cut_anywhere_when_it_is_read_then_it_is_understoo
     ("host", "expected"),
     [("10.0.0.4", "10.0.0.4"), ("fd00::4", "fd00::4"), ("127.0.0.1", "127.0.0.1 port 80"), ("::1", "::1 port 80")],
 )
-def test_given_an_address_when_read_then_the_port_tells_machines_apart_only_where_all_share_it(
+def test_given_an_address_when_read_then_the_port_distinguishes_machines_only_if_all_share_the_address(
     host: str, expected: str
 ) -> None:
     row = dict(STATE_ROW, srv_addr=host, srv_port="80")

@@ -284,7 +284,7 @@ class TestSetting:
 
         assert run(server="web_0", state="ready", dry_run=True).changed is False
 
-    def test_given_check_mode_and_a_haproxy_that_does_not_tell_its_level_when_it_runs_then_it_predicts(
+    def test_given_check_mode_and_a_haproxy_that_does_not_show_its_level_when_it_runs_then_it_predicts(
         self, haproxy: ScriptedHaproxy, run: Run
     ) -> None:
         haproxy.answers["show cli level"] = "Unknown command. Please enter one of the following commands only :\n"
@@ -363,7 +363,7 @@ class TestWaiting:
 
         assert run(server="web_0", state="drain", wait=True).failure is None
 
-    def test_given_sessions_that_go_on_when_the_deadline_comes_then_it_fails_and_the_server_stays_out(
+    def test_given_sessions_that_continue_when_the_deadline_comes_then_it_fails_and_the_server_stays_out(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         haproxy.find("web/web_0").sessions = 2
@@ -376,7 +376,7 @@ class TestWaiting:
         assert states(haproxy) == [(8, 100), (8, 50)]
         assert [record.state for record in outcome.before] == ["ready", "ready"]
 
-    def test_given_sessions_that_go_on_when_they_are_to_be_ended_then_they_are_at_the_deadline(
+    def test_given_sessions_that_continue_when_they_are_to_be_ended_then_they_are_at_the_deadline(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         haproxy.find("web/web_0").sessions = 2
@@ -456,7 +456,7 @@ class TestWaiting:
 
         assert (outcome.set_again, states(haproxy)) == (1, [(8, 100), (8, 50)])
 
-    def test_given_sessions_in_a_process_that_was_replaced_when_the_master_tells_them_then_they_are_waited_for(
+    def test_given_sessions_in_a_replaced_process_when_the_master_lists_them_then_it_waits_for_them(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         haproxy.old_workers = {99: [Server("web", "web_0", sessions=1), Server("web", "web_1", sessions=5)]}
@@ -511,7 +511,7 @@ class TestWaiting:
         (warning,) = outcome.warnings
         assert "the agent check of web/web_0 answered `ready`" in warning
 
-    def test_given_somebody_who_puts_it_in_maintenance_when_it_waits_then_that_is_left(
+    def test_given_an_operator_who_sets_maintenance_when_it_waits_then_maintenance_stays(
         self, haproxy: ScriptedHaproxy, run: Run, time: Time
     ) -> None:
         server = haproxy.find("web/web_0")

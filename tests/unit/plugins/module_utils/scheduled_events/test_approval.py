@@ -158,7 +158,7 @@ class TestSeveralMachines:
 
     READY = Mandate(lambda event, name: (event.event_id, name) in {("led", "WEB_1"), ("led", "web_2")}, "those")
 
-    def test_given_all_of_an_event_are_spoken_for_then_it_is_own(self) -> None:
+    def test_given_all_vms_of_an_event_are_named_then_it_is_own(self) -> None:
         assert judge([LED], self.READY, "own").approve == (LED,)
 
     def test_given_the_same_names_where_others_are_meant_then_it_is_not_own_and_not_led(self) -> None:
@@ -167,7 +167,7 @@ class TestSeveralMachines:
         assert judge([FOLLOWED], self.READY, "own").refused == (Verdict(FOLLOWED, reason),)
         assert judge([FOLLOWED], self.READY, "leader").not_approved == (Verdict(FOLLOWED, reason),)
 
-    def test_given_the_leader_is_spoken_for_then_it_is_approved_under_leader(self) -> None:
+    def test_given_the_leader_is_named_then_the_event_is_approved_under_leader(self) -> None:
         assert judge([LED], self.READY, "leader").approve == (LED,)
 
 
@@ -179,7 +179,7 @@ def test_given_ids_that_were_not_chosen_then_each_is_reported_once_with_the_reas
     assert unlisted(None, [], [MINE]) == []
 
 
-def test_given_late_events_then_what_went_wrong_when_they_were_looked_at_is_reported_too() -> None:
+def test_given_late_events_then_errors_while_waiting_for_them_are_reported_too() -> None:
     assert explain_late(["a", "b"], 1.5, "", "wait") == (
         "Approved, but not started within 1.5 s: a, b. Azure starts an approved event when it can: wait"
     )

@@ -307,9 +307,7 @@ class TestAFieldThatCannotBeRead:
         assert event.affects("web_0")
 
     @pytest.mark.parametrize("value", [..., None, "web_0", {"web_0": 1}, [7], ["web_0", None]])
-    def test_given_no_machines_that_can_be_read_then_it_is_listed_and_nobody_knows_whom_it_hits(
-        self, value: Any
-    ) -> None:
+    def test_given_unreadable_resources_then_the_event_is_listed_and_its_vms_are_unknown(self, value: Any) -> None:
         event = parse_one(Resources=value)
 
         assert (event.event_id, event.event_type, event.event_status) == ("A", "Reboot", "Unreadable")
@@ -681,7 +679,7 @@ class TestTheEvent:
         assert event.is_started
         assert not event.is_scheduled
 
-    def test_given_a_status_of_the_future_then_it_is_neither(self) -> None:
+    def test_given_an_unknown_status_then_the_event_is_neither_scheduled_nor_started(self) -> None:
         event = fixture_event(event_status="Paused")
 
         assert not event.is_started
@@ -979,7 +977,7 @@ class TestTextOfOthers:
 
         assert parse_document(body).events[0].description == "Wartung f\ufffdr"
 
-    def test_given_text_with_nothing_wrong_then_it_is_the_very_same_object(self) -> None:
+    def test_given_harmless_text_then_the_same_object_is_returned(self) -> None:
         fields = one_event(Description="{{ a template }}")["Events"][0]
         event = parse_event(fields)
 

@@ -90,7 +90,7 @@ def test_given_a_request_then_exactly_this_is_sent(server: Server) -> None:
 LARGE = 32 * 1024 * 1024 * b"x"  # more than any buffer of a system holds
 
 
-def test_given_a_body_that_no_buffer_holds_then_it_goes_out_as_it_is_taken(server: Server) -> None:
+def test_given_a_body_larger_than_any_buffer_then_it_is_sent_as_the_receiver_reads_it(server: Server) -> None:
     client = HttpConnection("127.0.0.1", server.port)
     client.open(PATIENCE)
     peer, _address = server.listener.accept()

@@ -467,7 +467,7 @@ class TestWaiting:
         assert ids(error.value.result.approved) == ["AA-1", "BB-2"]
         assert error.value.result.after == {"AA-1": "Scheduled", "BB-2": "Started"}
 
-    def test_given_a_read_fails_meanwhile_then_the_wait_goes_on(self, clock: FakeClock) -> None:
+    def test_given_a_read_fails_meanwhile_then_the_wait_continues(self, clock: FakeClock) -> None:
         with ScriptedImds(events(MINE), ok(""), status(403), ok("<html>"), events(started(MINE))) as imds:
             approval = approve(imds, clock, wait_timeout=30)
 

@@ -72,7 +72,7 @@ def test_given_a_members_question_when_it_arrives_then_it_is_known(name: str) ->
         received(sign_question((NEW,), NONCE + "\n", "web_1")),
     ],
 )
-def test_given_anything_else_when_it_arrives_then_it_is_nobodys(headers: Dict[str, str]) -> None:
+def test_given_any_other_signature_when_it_arrives_then_it_is_not_a_members(headers: Dict[str, str]) -> None:
     assert secret_of_question((NEW,), headers, "web_1") is None
 
 

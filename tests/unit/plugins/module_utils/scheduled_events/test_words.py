@@ -42,7 +42,9 @@ def test_given_known_words_in_any_case_when_read_then_they_are_spelt_as_azure_do
         ("", None),
     ],
 )
-def test_given_a_word_when_compared_then_only_what_is_nearly_a_type_is_taken_for_it(word: str, meant: str) -> None:
+def test_given_a_word_when_compared_then_only_a_similar_word_is_taken_for_a_misspelt_type(
+    word: str, meant: str
+) -> None:
     assert nearest(word, EVENT_TYPES) == meant
 
 

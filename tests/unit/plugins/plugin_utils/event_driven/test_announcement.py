@@ -35,7 +35,7 @@ def announced(**fields: Any) -> Any:
     return of_event(parse_event(content), "agent", NOW)
 
 
-def test_given_an_event_when_it_is_announced_then_it_has_the_fields_of_the_module_and_who_told_of_it() -> None:
+def test_given_an_event_when_it_is_announced_then_it_has_the_fields_of_the_module_and_its_origin() -> None:
     seen = announced(NotBefore="Sun, 22 Nov 2026 12:15:00 GMT")[KEY]
 
     assert (seen["kind"], seen["reported_by"], seen["resource_id"]) == ("scheduled_event", "agent", None)

@@ -19,7 +19,7 @@ def test_given_an_event_in_a_status_when_it_comes_again_in_another_case_then_it_
     assert memory.is_news("Started", "AA-1")
 
 
-def test_given_a_later_status_was_told_when_an_earlier_one_comes_late_then_it_is_not_announced_again() -> None:
+def test_given_a_later_status_was_announced_when_an_earlier_one_comes_late_then_it_is_not_announced() -> None:
     memory = Deduplicator()
     memory.is_news("Started", "AA-1")
 
@@ -43,7 +43,7 @@ def test_given_statuses_without_end_when_they_come_then_they_are_not_all_remembe
     assert memory.is_news("Started", "AA-1")
 
 
-def test_given_more_events_than_it_holds_when_they_come_then_those_heard_of_least_lately_are_forgotten() -> None:
+def test_given_more_events_than_the_memory_holds_then_the_least_recently_seen_are_forgotten() -> None:
     memory = Deduplicator(capacity=3)
     for name in ("1", "2", "3", "1", "4"):
         memory.is_news("Scheduled", name)

@@ -124,7 +124,7 @@ def only(result: list[Any]) -> Any:
 
 
 class TestLifecycleHooks:
-    def test_given_a_question_then_it_has_the_shape_in_which_the_source_tells_it(self) -> None:
+    def test_given_a_question_then_it_has_the_format_of_the_source(self) -> None:
         seen = only(translator().translate({"body": of_hook(), "meta": {}}))
 
         assert (seen["kind"], seen["reported_by"], seen["event_status"]) == ("lifecycle_hook", "event_grid", "Active")
@@ -271,7 +271,7 @@ class TestScheduledEvents:
 
         assert first["meta"]["uuid"] == again["meta"]["uuid"]
 
-    def test_given_an_event_that_cannot_be_read_then_it_is_passed_on_unchanged_and_somebody_is_notified(self) -> None:
+    def test_given_an_unreadable_event_then_it_is_passed_on_unchanged_and_a_warning_is_logged(self) -> None:
         told: list[str] = []
         event = {"body": scheduled(Resources="web_0")}
         before = copy.deepcopy(event)

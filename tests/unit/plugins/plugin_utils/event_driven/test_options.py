@@ -31,7 +31,7 @@ def test_given_agents_alone_when_they_are_read_then_the_rest_has_its_defaults() 
     assert (options.hosts, options.secrets) == (None, ())
 
 
-def test_given_no_secret_when_agents_are_asked_then_somebody_is_notified_what_that_means() -> None:
+def test_given_no_secret_when_agents_are_asked_then_a_warning_says_what_that_means() -> None:
     told: list[str] = []
     read_options({"agents": AGENTS}, told.append)
 

@@ -118,7 +118,7 @@ async def read_once(agent: FakeAgent, count: int = 1, **more: Any) -> Reading:
 
 
 class TestAgents:
-    def test_given_agents_then_all_that_they_tell_is_found_so_many_asked_at_a_time(self) -> None:
+    def test_given_agents_then_all_their_events_are_found_with_a_limited_number_asked_at_a_time(self) -> None:
         async def check() -> None:
             agent = FakeAgent()
             agent.delay = 0.02
@@ -131,7 +131,7 @@ class TestAgents:
 
         run(check())
 
-    def test_given_an_event_that_is_over_for_the_agent_then_it_is_none_any_more(self) -> None:
+    def test_given_an_event_that_is_over_for_the_agent_then_it_is_no_longer_returned(self) -> None:
         async def check() -> None:
             agent = FakeAgent()
             agent.status = {"events": [{**EVENT, "phase": "ended"}, {**EVENT, "phase": "withdrawn"}]}
@@ -272,7 +272,7 @@ class TestSecret:
 
 
 class TestRealAgent:
-    def test_given_an_agent_with_the_members_secret_when_the_source_has_it_too_then_it_believes_what_it_tells(
+    def test_given_an_agent_and_a_source_with_the_members_secret_then_the_source_trusts_the_answer(
         self, tmp_path: Path
     ) -> None:
         program = tmp_path / "program"

@@ -173,7 +173,7 @@ def run(check: Callable[[], Awaitable[None]]) -> None:
 
 
 class TestRepeating:
-    def test_given_readings_that_fail_in_any_way_then_it_goes_on_and_tells_it_once(self) -> None:
+    def test_given_readings_that_fail_in_any_way_then_it_continues_and_reports_the_failure_once(self) -> None:
         async def check() -> None:
             one = _Run(OSError("no route"), ValueError("odd"), KeyError(), Reading([found("A")]))
             task = one.start()

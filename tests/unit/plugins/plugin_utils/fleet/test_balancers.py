@@ -82,7 +82,7 @@ def test_given_another_name_in_haproxy_then_it_is_searched_by_that() -> None:
     assert groups([web("a", ("lb1",), server="A_1")], answer("lb1", "web/a", "api/A_1"))["a"] == ["backend api"]
 
 
-def test_given_a_group_of_the_operator_then_it_holds() -> None:
+def test_given_a_group_set_by_the_operator_then_it_is_used() -> None:
     assert groups([web("a", ("lb1",), group="mine")], answer("lb1", "web/a"))["a"] == ["mine"]
 
 
@@ -134,7 +134,7 @@ def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() ->
         ([("maintenance", "stopped")], {"agent": {"in_rotation": False}}, False),
     ],
 )
-def test_given_a_server_that_no_balancer_has_in_service_then_its_host_is_down_unless_somebody_took_it_out(
+def test_given_a_server_that_no_balancer_has_in_service_then_its_host_is_down_unless_it_was_taken_out(
     states: list[tuple[str, str]], details: dict[str, Any], is_down: bool
 ) -> None:
     host = web("a", **details)
@@ -277,6 +277,6 @@ def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_besi
     assert beside(hosts, azure=azure) == {"a": ["vm2", "7 of set"], "b": []}
 
 
-def test_given_hosts_beyond_a_limit_then_they_are_beside_those_of_their_group_of_whom_no_balancer_tells() -> None:
+def test_given_hosts_beyond_a_limit_then_they_count_in_a_group_that_no_balancer_reports() -> None:
     hosts = [{"name": "a"}, {"name": "b", "group": "web"}, web("c", ("lb1",))]
     assert beside(hosts, answer("lb1", "web/c"), beyond={"x": "", "y": "web"}) == {"a": ["x"], "b": ["y"], "c": []}

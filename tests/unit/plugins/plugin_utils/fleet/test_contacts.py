@@ -149,7 +149,7 @@ def test_given_azure_can_say_nothing_about_any_host_then_the_run_is_refused(host
         choose_contacts(hosts, [], azure(a="no role"), {})
 
 
-def test_given_no_list_that_lasts_then_every_host_has_to_have_a_balancer_that_tells() -> None:
+def test_given_no_lasting_list_then_every_host_needs_a_balancer_that_reports_it() -> None:
     hosts = [behind("a"), host("b")]
     with pytest.raises(PlanError, match=r"handle_events_out_directory is not set.* for b no balancer"):
         choose_contacts(hosts, haproxy(a="ready"), azure(), {}, keeps_list=False)
@@ -185,7 +185,7 @@ def test_given_an_event_that_azure_does_not_list_yet_for_another_vm_then_that_is
     assert others_to_ask([behind("b"), behind("c")], [shared], haproxy(b="ready", c="ready")) == ["b"]
 
 
-def test_given_a_plan_then_only_those_count_that_share_a_group_with_somebody_who_is_asked() -> None:
+def test_given_a_plan_then_only_hosts_that_share_a_group_with_an_asked_host_count() -> None:
     resting: list[dict[str, Any]] = [{"groups": ["x", "y"]}, {"groups": ["z"]}]
 
     assert share_a_group(resting, [{"groups": ["y"]}]) == resting[:1]

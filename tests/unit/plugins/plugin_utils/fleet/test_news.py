@@ -83,7 +83,7 @@ def test_given_a_step_that_fails_then_the_failure_is_reported_and_not_its_comple
     assert lines[-1] == "h0 back in rotation (0 of 3 out, 1 must stay)"
 
 
-def test_given_a_host_that_another_run_has_leased_then_it_is_reported_by_whom(event: MakeEvent, now: float) -> None:
+def test_given_a_host_that_another_run_has_leased_then_the_run_is_reported(event: MakeEvent, now: float) -> None:
     world = World(now, 2, [event(resources=("vm_0",), notice=3000)], minimum=0)
     run = begin([world.read(name, None) for name in world.machines], world.policy, now)
     run, (order,) = advance(run, [], now)

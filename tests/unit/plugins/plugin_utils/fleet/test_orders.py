@@ -114,7 +114,7 @@ def test_each_file_carries_out_an_order() -> None:
     assert {path.stem for path in ORDERS.glob("*.yml")} <= names
 
 
-def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_is_told() -> None:
+def test_given_an_order_when_written_then_it_is_json_and_has_all_that_the_host_needs() -> None:
     run = run_at(Step.APPROVE)
     told: dict[str, Any] = {}
     event = make_event(resources=("vm_0",), event_id="E", notice=3000)
@@ -192,7 +192,7 @@ def test_given_an_approval_when_read_then_each_event_is_there_with_its_notice_or
     assert (report.approved, report.not_approved) == ({"E": 900}, {"F": "it has changed"})
 
 
-def test_given_a_host_that_somebody_else_wants_out_when_restored_then_it_is_reported_who() -> None:
+def test_given_a_host_that_another_owner_wants_out_when_restored_then_the_owner_is_reported() -> None:
     run = run_at(Step.WATCH)
     progress = dict(run.hosts["h0"].progress or {}, over=True, restore=True)
     run, _orders = advance(run, [OrderReport("h0", Step.WATCH, progress=progress)], NOW)
@@ -232,7 +232,7 @@ def test_given_any_answer_of_a_host_when_read_then_it_ends_no_run_and_approves_n
         assert orders or further.is_over
 
 
-def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_it_has_no_say() -> None:
+def test_given_a_host_that_sets_the_variables_of_the_operator_when_noted_then_they_are_ignored() -> None:
     reading = note_asked(
         "h0",
         {
@@ -319,7 +319,7 @@ def test_given_a_demand_when_ordered_then_the_host_is_told_why_and_until_when() 
     assert run.report().lines[0].startswith("h0: Azure replaces its disk with one of a newer image: ")
 
 
-def test_given_hosts_behind_balancers_when_asked_whom_to_ask_then_each_is_named_once_and_azure_only_if_one_is_hit(
+def test_given_hosts_behind_balancers_then_each_balancer_is_asked_once_and_azure_only_if_a_host_is_hit(
     event: MakeEvent,
 ) -> None:
     haproxy = {"haproxy_hosts": ["lb1", "lb2"], "methods": ["haproxy", "azure_load_balancer"], "azure_vm_id": "/vm"}

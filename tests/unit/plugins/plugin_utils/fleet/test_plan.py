@@ -111,7 +111,7 @@ def test_given_what_the_platform_will_not_wait_for_then_it_goes_first_whatever_t
 
 
 @pytest.mark.parametrize("approving", [(), ("Unreadable",)])
-def test_given_an_event_of_which_cannot_be_read_whom_it_hits_then_it_is_shown_and_nobody_is_taken_or_restored(
+def test_given_an_event_with_unreadable_resources_then_it_is_shown_and_no_host_is_drained_or_restored(
     event: MakeEvent, now: float, approving: tuple[str, ...]
 ) -> None:
     unknown = parse_listed(7)
@@ -215,7 +215,7 @@ def test_given_an_event_that_also_hits_a_lookalike_of_a_host_then_that_is_an_out
     assert approvals(plan, ["h0"]) == {}
 
 
-def test_given_hosts_whose_names_in_azure_only_look_alike_then_they_are_two_vms(event: MakeEvent, now: float) -> None:
+def test_given_hosts_with_similar_names_in_azure_then_they_are_two_vms(event: MakeEvent, now: float) -> None:
     hosts = [Host("h0", "disk_0", (event(resources=("disk_0",)),)), Host("h1", "dis\u212a_0")]
 
     plan = make_plan(hosts, Policy(minimum_in_service="1"), now)
@@ -223,7 +223,7 @@ def test_given_hosts_whose_names_in_azure_only_look_alike_then_they_are_two_vms(
     assert plan.batches == [["h0"]]
 
 
-def test_given_a_host_that_somebody_drained_then_it_counts_as_out_of_service(event: MakeEvent, now: float) -> None:
+def test_given_a_host_that_was_drained_by_hand_then_it_counts_as_out_of_service(event: MakeEvent, now: float) -> None:
     hosts = fleet(event(resources=("vm_0",)), count=2)
     hosts[1] = hosts[1]._replace(is_drained=True)
 
@@ -233,7 +233,7 @@ def test_given_a_host_that_somebody_drained_then_it_counts_as_out_of_service(eve
     assert plan.held["h0"].startswith("1 of 2 hosts are in service, and 1 must stay")
 
 
-def test_given_a_host_that_somebody_drained_when_it_is_hit_then_it_takes_no_room_and_goes_as_any_other(
+def test_given_a_host_that_was_drained_by_hand_when_it_is_hit_then_it_takes_no_room_and_goes_as_any_other(
     event: MakeEvent, now: float
 ) -> None:
     hosts = fleet(event(resources=("vm_0",)), event(resources=("vm_1",), status="Started"), count=3)
@@ -719,7 +719,7 @@ def test_given_an_earlier_batch_that_is_not_back_then_what_the_platform_takes_is
 
 
 @pytest.mark.parametrize(("max_failed", "is_held"), [(0, True), (1, False)])
-def test_given_a_host_on_which_a_step_failed_then_the_next_go_only_if_so_many_may_fail(
+def test_given_a_host_with_a_failed_step_then_the_next_go_only_if_max_failed_allows_it(
     event: MakeEvent, now: float, max_failed: int, is_held: bool
 ) -> None:
     later = {"resources": ("vm_1",), "notice": 1200}
@@ -928,7 +928,7 @@ def test_given_one_whose_time_has_come_when_another_would_be_hit_before_it_then_
     assert plan.batches == [batch]
 
 
-def test_given_others_that_wait_then_connections_have_only_as_long_as_lets_the_host_be_back_in_time(
+def test_given_others_that_wait_then_connections_get_only_the_time_in_which_the_host_can_return(
     event: MakeEvent, now: float
 ) -> None:
     hosts = at_the_same_time(event, **SLOW)
@@ -970,7 +970,7 @@ GREEN = BLUE.replace("blue", "green")
 
 
 @pytest.mark.parametrize("ids", [("", ""), (BLUE, ""), (BLUE, BLUE.upper())])
-def test_given_two_hosts_that_say_to_be_one_vm_then_both_are_held_back_and_the_others_go_on(
+def test_given_two_hosts_that_claim_to_be_one_vm_then_both_are_held_back_and_the_others_continue(
     event: MakeEvent, now: float, ids: tuple[str, str]
 ) -> None:
     reboot, freeze = event(resources=("web_0",)), event("Freeze", ("vm_2",))
@@ -1048,7 +1048,7 @@ def test_given_a_clock_that_differs_from_those_of_half_of_the_hosts_then_the_run
 
 
 @pytest.mark.parametrize("ahead", [-32.0, -700.0, 32.0])
-def test_given_one_clock_that_differs_then_its_host_is_held_back_and_the_others_go_on(
+def test_given_one_clock_that_differs_then_its_host_is_held_back_and_the_others_continue(
     event: MakeEvent, now: float, ahead: float
 ) -> None:
     hosts = [

@@ -109,7 +109,7 @@ def test_given_a_deletion_that_never_started_when_it_stays_unlisted_then_it_was_
     assert (state["over"], state["restore"], state["outcome"]) == (True, True, "withdrawn")
 
 
-def test_given_a_deletion_that_comes_back_after_it_was_unlisted_then_the_wait_goes_on(
+def test_given_a_deletion_that_comes_back_after_it_was_unlisted_then_the_wait_continues(
     event: MakeEvent, now: float
 ) -> None:
     terminate = event("Terminate", notice=600)
@@ -127,7 +127,7 @@ def test_given_a_deletion_that_had_started_when_the_host_still_answers_then_it_s
     assert (state["over"], state["restore"]) == (True, False)
 
 
-def test_given_a_new_id_at_the_change_of_status_then_the_wait_goes_on(event: MakeEvent, now: float) -> None:
+def test_given_a_new_id_at_the_change_of_status_then_the_wait_continues(event: MakeEvent, now: float) -> None:
     state = look(begin(event(event_id="old"), now), now + 5, event(event_id="new", status="Started"))
 
     assert not state["over"]
@@ -257,7 +257,7 @@ def test_given_a_deletion_that_its_agent_may_have_approved_when_it_is_gone_then_
     assert look(look(state, now + 10), now + 15)["restore"]
 
 
-def test_given_a_host_that_is_not_reached_when_given_up_then_the_reason_is_reported_and_what_mends_it(
+def test_given_an_unreachable_host_when_given_up_then_the_reason_and_the_remedy_are_reported(
     event: MakeEvent, now: float
 ) -> None:
     policy = Policy(end_timeout=100)

@@ -43,7 +43,7 @@ def reading(**given: Any) -> dict[str, Any]:
     return describe_reading("web-1", **{"answer": answer, **nothing, **given})
 
 
-def test_given_the_roles_own_defaults_when_nothing_is_given_then_they_hold() -> None:
+def test_given_no_variables_then_the_defaults_of_the_roles_are_used() -> None:
     defaults = yaml.safe_load((ROLES / "load_balancer_removal" / "defaults" / "main.yml").read_text(encoding="utf-8"))
 
     assert {name: defaults["load_balancer_removal_" + name] for name in REMOVAL} == REMOVAL
@@ -88,7 +88,7 @@ def test_given_owners_of_claims_when_noted_then_they_are_reported() -> None:
         ({"is_marked": True, "agent": {"in_rotation": False}}, False),
     ],
 )
-def test_given_traces_claims_or_a_mark_when_noted_then_it_is_drained_if_somebody_else_did_that(
+def test_given_traces_claims_or_a_marker_when_noted_then_the_host_is_drained_if_another_owner_did_that(
     given: dict[str, Any], is_drained: bool
 ) -> None:
     assert reading(**given)["is_drained"] is is_drained
@@ -147,7 +147,7 @@ def test_given_neither_group_nor_pool_when_noted_then_its_scale_set_is_its_group
     assert reading(answer=answer, variables={"group": "shop"})["group"] == "shop"
 
 
-def test_given_a_host_behind_haproxy_when_noted_then_it_is_known_whom_to_ask_and_for_what() -> None:
+def test_given_a_host_behind_haproxy_when_noted_then_the_balancer_to_ask_and_the_server_are_known() -> None:
     behind = {"methods": ["haproxy"], "haproxy_hosts": ["lb1", "lb2"]}
 
     assert reading(variables=behind)["haproxy"] == {

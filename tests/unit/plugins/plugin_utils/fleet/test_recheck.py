@@ -117,7 +117,7 @@ def test_given_an_event_that_was_postponed_then_its_services_have_until_its_new_
     assert seen.stopped_by == taken(now, postponed).stopped_by > now + 900
 
 
-def test_given_an_event_has_become_another_then_what_it_is_now_decides(event: MakeEvent, now: float) -> None:
+def test_given_an_event_that_became_another_then_its_present_type_decides(event: MakeEvent, now: float) -> None:
     reboot, freeze = event("Reboot", event_id="E"), event("Freeze", event_id="E")
 
     assert recheck(taken(now, reboot), (freeze,), Policy(), now + LATER).stop is False

@@ -165,7 +165,7 @@ def test_given_a_lookalike_that_asks_when_searched_then_the_machine_itself_is_si
 # --- meanwhile ------------------------------------------------------------------------------------
 
 
-def test_given_an_event_when_it_goes_on_then_lines_are_only_added() -> None:
+def test_given_an_event_in_progress_then_lines_are_only_added() -> None:
     ahead = {"started": None, "impact_started": None, "impact_ended": None, "ended": None}
 
     announced = describe_progress(record(**ahead, approvals=[], status="Scheduled"))

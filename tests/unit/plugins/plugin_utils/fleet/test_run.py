@@ -905,7 +905,7 @@ def test_given_a_report_of_what_was_not_ordered_then_it_is_refused(make_world: C
         advance(run, [OrderReport("h0", Step.APPROVE)], world.now)
 
 
-def test_given_nothing_but_agents_to_watch_then_the_run_may_be_handed_over_and_names_who_goes_on(
+def test_given_only_agents_to_watch_then_the_run_may_be_handed_over_and_names_the_next(
     event: MakeEvent, now: float
 ) -> None:
     reboots = [event(resources=(f"vm_{number}",), notice=600) for number in range(2)]

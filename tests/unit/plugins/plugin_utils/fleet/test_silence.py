@@ -16,7 +16,7 @@ Host key verification failed.\r
 """
 
 
-def test_given_a_changed_host_key_then_it_is_reported_of_which_host_with_the_command_that_forgets_the_old_one() -> None:
+def test_given_a_changed_host_key_then_the_host_and_the_command_that_removes_the_old_key_are_reported() -> None:
     words = words_of(CHANGED)
 
     assert words == (
@@ -56,7 +56,7 @@ def test_given_no_error_text_then_none_is_reported() -> None:
     assert words_of("") == ""
 
 
-def test_given_a_failure_to_connect_then_its_step_is_reported_with_the_last_words_and_the_remedy() -> None:
+def test_given_a_failure_to_connect_then_its_step_is_reported_with_the_last_message_and_the_remedy() -> None:
     assert explain("Read the events: " + CHANGED) == (
         "Read the events: Failed to connect to the host via ssh: Host key for [10.0.0.4]:2222 has changed and you have"
         " requested strict checking. Host key verification failed.; another machine answers there, or this one has a"

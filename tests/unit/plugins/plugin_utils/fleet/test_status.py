@@ -76,7 +76,7 @@ def test_given_a_run_at_work_here_then_there_is_nothing_to_do() -> None:
     assert lines[-1] == "web1: next: nothing: that run is working on this controller"
 
 
-def test_given_a_lease_of_a_run_elsewhere_then_it_is_reported_when_to_go_on_and_how_to_go_on_now() -> None:
+def test_given_a_lease_of_a_run_elsewhere_then_it_says_when_to_continue_and_how_to_continue_now() -> None:
     later = "once the lease has ended; or now with --extra-vars handle_events_break_leases=true, if that run has"
     run = describe_run("handle_events")
     elsewhere = lease_of(dict(run, process=dict(run["process"], boot_id="another")))
@@ -100,7 +100,7 @@ def test_given_an_agent_that_has_it_out_then_its_history_has_more() -> None:
     ]
 
 
-def test_given_traces_of_somebody_else_then_they_are_named() -> None:
+def test_given_traces_of_another_owner_then_they_are_named() -> None:
     assert status(found() | {"present": ["/var/out", "/other"]}, traces=["/var/out"]) == [
         "web1: out, taken out by somebody else: /var/out exists",
         "web1: next: find out who created /var/out, and ask them to restore it",

@@ -178,7 +178,7 @@ def test_given_a_template_that_fails_then_its_variable_is_named() -> None:
     ]
 
 
-def test_given_variables_of_others_then_they_are_not_even_looked_at() -> None:
+def test_given_variables_of_others_then_they_are_not_checked() -> None:
     assert mistakes([Templates(["vault_password"])], OWN) == []
 
 

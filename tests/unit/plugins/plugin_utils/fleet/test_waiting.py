@@ -100,7 +100,7 @@ def waiting(tmp_path: Path, reboot: Event, now: float) -> Waiting:
     return Waiting(tmp_path, reboot, now)
 
 
-def test_given_an_event_that_ends_then_the_wait_does_and_the_others_hear_of_it(
+def test_given_an_event_that_ends_then_its_wait_ends_and_the_others_are_notified(
     waiting: Waiting, reboot: Event, started: Event
 ) -> None:
     state = waiting.wait([reboot], [started], [])
@@ -156,7 +156,7 @@ def test_given_a_host_that_another_run_has_taken_over_then_its_wait_ends_and_it_
     assert len(waiting.looked_at) == 1
 
 
-def test_given_a_host_that_cannot_be_reached_then_the_words_of_that_are_reported_with_the_remedy_and_said_once(
+def test_given_an_unreachable_host_then_the_error_is_reported_once_with_the_remedy(
     waiting: Waiting, started: Event
 ) -> None:
     refused = Poll(SILENCE, "ssh: connect to host web1 port 22: Connection refused")
@@ -228,7 +228,7 @@ def test_given_more_hosts_than_can_be_polled_side_by_side_then_rounds_stay_short
     assert not waiting.signal.was_sent()
 
 
-def test_given_a_host_that_waits_for_room_when_its_event_changes_or_goes_then_all_hear_of_it(
+def test_given_a_host_that_waits_for_room_when_its_event_changes_or_ends_then_all_are_notified(
     waiting: Waiting, reboot: Event, started: Event, now: float
 ) -> None:
     waiting.wait_for_batch([reboot], [reboot], SILENCE, [started], until=now + 60)
@@ -246,7 +246,7 @@ def test_given_a_host_that_waits_for_room_when_its_time_comes_then_the_wait_ends
     assert not waiting.signal.was_sent()
 
 
-def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_hear_of_it(
+def test_given_an_event_that_does_not_end_then_the_wait_gives_up_and_the_others_are_notified(
     waiting: Waiting, started: Event, now: float
 ) -> None:
     waiting.now = now + 2400

@@ -165,7 +165,7 @@ class TestAnnouncedActions:
 
 class TestSilentActions:
     @pytest.mark.parametrize(("action", "after"), [("power_off", "stopped"), ("deallocate", "deallocated")])
-    def test_given_a_machine_is_switched_off_then_no_event_tells_and_it_starts_again(
+    def test_given_a_machine_is_switched_off_then_there_is_no_event_and_it_starts_again(
         self, cloud: Start, ask: Ask, action: str, after: str
     ) -> None:
         azure = cloud()

@@ -95,7 +95,7 @@ def test_given_a_batch_when_it_is_removed_and_restored_then_one_write_takes_all_
     assert len(written(azure)) == 2
 
 
-def test_given_a_name_in_the_pool_when_it_is_removed_and_restored_then_it_goes_and_comes_in_its_own_words(
+def test_given_a_name_in_the_pool_when_it_is_removed_and_restored_then_its_entry_returns_unchanged(
     cloud: Start,
 ) -> None:
     azure = cloud(arm=GATE)

@@ -23,7 +23,7 @@ def members(azure: Any, pool: str = "apps") -> dict[str, Any]:
     return {address.name: address.admin_state for address in found.load_balancer_backend_addresses or []}
 
 
-def test_given_pools_when_read_then_load_balancer_and_pools_tell_their_members(cloud: Start) -> None:
+def test_given_pools_when_read_then_load_balancer_and_pools_show_their_members(cloud: Start) -> None:
     azure = cloud(arm=POOLS)
     balancer = azure.network.load_balancers.get("rg", "front")
     assert [pool.name for pool in balancer.backend_address_pools] == ["web", "apps"]

@@ -231,7 +231,7 @@ def test_given_instance_discovery_when_asked_then_the_tenants_own_discovery_is_n
     assert found["tenant_discovery_endpoint"].endswith(f"/{TENANT}/v2.0/.well-known/openid-configuration")
 
 
-def test_given_nobody_has_signed_in_when_asked_for_its_addresses_then_it_tells_them(cloud: Start) -> None:
+def test_given_no_sign_in_when_asked_for_its_addresses_then_it_returns_them(cloud: Start) -> None:
     azure = cloud()
     told = azure.raw("GET", "/metadata/endpoints?api-version=2015-01-01", token=None)
     assert told.status == 200

@@ -128,7 +128,7 @@ def test_given_any_answer_when_read_then_it_has_the_headers_of_resource_manager(
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 
-def test_given_subscriptions_when_listed_then_all_that_hold_something_are_there(cloud: Start) -> None:
+def test_given_subscriptions_when_listed_then_all_with_resources_are_there(cloud: Start) -> None:
     other = "22222222-aaaa-4bbb-8ccc-555555555555"
     azure = cloud(
         vms=[{"name": "db", "address": "127.0.78.1"}, {"name": "x", "address": "127.0.78.2", "subscription_id": other}],
