@@ -40,6 +40,7 @@ _MORE_PACKAGES = {
         "pacemaker",
         "pacemaker-cli-utils",
         "postgresql",
+        "prometheus",
         "redis-server",
         "slurm-client",
         "slurmctld",
@@ -71,7 +72,10 @@ mkdir -p /run/systemd
 
 # What they begin to run, and have made, is the scenario's to begin and to make.
 _MORE_FINISH = {
-    "bookworm": "systemctl disable --quiet postgresql.service redis-server.service\npg_dropcluster 15 main\n"
+    "bookworm": (
+        "systemctl disable --quiet postgresql.service prometheus.service redis-server.service\n"
+        "pg_dropcluster 15 main\n"
+    )
 }
 
 # mmdebstrap has many children and mounts: all of them are gone when it ends, and it ends when we do.
