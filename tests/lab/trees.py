@@ -73,8 +73,7 @@ mkdir -p /run/systemd
 # What they begin to run, and have made, is the scenario's to begin and to make.
 _MORE_FINISH = {
     "bookworm": (
-        "systemctl disable --quiet postgresql.service prometheus.service redis-server.service\n"
-        "pg_dropcluster 15 main\n"
+        "systemctl disable --quiet postgresql.service prometheus.service redis-server.service\npg_dropcluster 15 main\n"
     )
 }
 
