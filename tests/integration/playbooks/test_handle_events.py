@@ -567,16 +567,6 @@ def test_given_a_wrong_probe_url_that_alone_would_confirm_the_removal_then_the_e
     )
 
 
-def test_given_nothing_announced_when_run_then_it_asks_and_ends(make_fleet: MakeFleet) -> None:
-    fleet = make_fleet(1)
-
-    status, run = fleet.run("handle_events")
-
-    assert status == 0, run.output
-    assert "Nothing is announced for these hosts." in run.output
-    assert "Nothing had to be done." in run.output
-
-
 def test_given_hosts_that_do_not_answer_when_run_then_nobody_waits_for_them_and_they_are_asked_again(
     make_fleet: MakeFleet,
 ) -> None:

@@ -74,11 +74,8 @@ def test_given_a_misspelt_name_when_a_playbook_is_run_then_it_is_refused(tmp_pat
     assert f"{name}: there is no such variable: did you mean " in run.stdout, run.stdout
 
 
-@pytest.mark.parametrize("playbook", ["doctor", "handle_events", "install_agent", "verify_image"])
-def test_given_hosts_that_are_not_in_the_inventory_when_a_playbook_is_run_then_it_fails(
-    tmp_path: Path, playbook: str
-) -> None:
-    run = play(tmp_path, f"foghorn.azure_events.{playbook}", "--extra-vars", f"{playbook}_hosts=wbe")
+def test_given_hosts_that_are_not_in_the_inventory_when_a_playbook_is_run_then_it_fails(tmp_path: Path) -> None:
+    run = play(tmp_path, "foghorn.azure_events.doctor", "--extra-vars", "doctor_hosts=wbe")
 
     assert run.returncode == 2, run.stdout
-    assert f"{playbook}_hosts: no host of the inventory matches wbe" in run.stdout, run.stdout
+    assert "doctor_hosts: no host of the inventory matches wbe" in run.stdout, run.stdout
