@@ -95,6 +95,10 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Modules
         {
             return Run(options, surroundings, (read, operations, selection, ending) =>
             {
+                if (selection.EventIds == null && selection.EventTypes == null)
+                    throw new OptionException(
+                        "event_ids, event_types: none of them is set, and nothing unsaid is approved: name the events that"
+                        + " this VM is prepared for, or their types");
                 double waitTimeout = read.Seconds("wait_timeout");
                 List<Event> asSeen = read.GetList("as_seen")
                     .Select((seen, at) => DocumentReader.FromDictionary(seen, "as_seen[" + at + "]")).ToList();

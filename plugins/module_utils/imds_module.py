@@ -53,6 +53,11 @@ def run_approval(module: AnsibleModule) -> None:
     """Do the work of scheduled_event_approve."""
 
     def work(client: ImdsClient, connection: ConnectionOptions, selection: Selection) -> Dict[str, Any]:
+        if selection.event_ids is None and selection.event_types is None:
+            raise OptionError(
+                "event_ids, event_types: none of them is set, and nothing unsaid is approved: name the events that"
+                " this VM is prepared for, or their types"
+            )
         wait_timeout = read_seconds(module.params, "wait_timeout")
         try:
             approval = approve_events(

@@ -89,6 +89,7 @@ confirmed:
       removal. V(false) without O(url), and for a service that had failed already.
   returned: success
   type: bool
+  sample: true
 since:
   description:
     - Since when the machine is out, in seconds since the epoch. If the file that takes it out existed before, the time

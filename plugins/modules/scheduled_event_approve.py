@@ -28,9 +28,9 @@ options:
     description:
       - Choose these events, compared without case. An empty list chooses none.
       - If other filters are set as well, an event must pass them too.
-      - If neither this nor a filter is set, all events that this VM sees are chosen, and O(scope) decides. In an
-        availability set or placement group these include events of other VMs. O(scope=own) refuses those;
-        O(affecting=this_vm) does not choose them.
+      - Either this or O(event_types) is required, so that an empty variable approves nothing.
+      - O(event_types) chooses all events of these types that this VM sees. In an availability set or placement group
+        these include events of other VMs. O(scope=own) refuses those; O(affecting=this_vm) does not choose them.
     type: list
     elements: str
   scope:

@@ -99,7 +99,9 @@ try {
     }
     Test-Promise 'an event is approved' {
         $around = ("$space._Modules.Surroundings" -as [type])::OfThisMachine($null)
-        $ending = ("$space._Modules.ImdsModule" -as [type])::Approve((Get-Option $run.endpoint), $false, $around)
+        $option = Get-Option $run.endpoint
+        $option.event_types = [Collections.Generic.List[object]]@('Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Preempt')
+        $ending = ("$space._Modules.ImdsModule" -as [type])::Approve($option, $false, $around)
         Assert-True ($null -eq $ending.Failure) $ending.Failure
         Assert-True ($ending.Result.changed) 'nothing was approved'
         "$($ending.Result.approved.Count) approved"

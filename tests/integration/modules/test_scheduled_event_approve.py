@@ -113,12 +113,15 @@ def tasks(azure: Simulator, ids: dict[str, str], module: str) -> list[dict[str, 
     """The stories, task by task."""
 
     def task(name: str, vm: str, keywords: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+        if "event_ids" not in arguments:
+            arguments.setdefault("event_types", ["Freeze", "Reboot", "Redeploy", "Terminate"])
         return {"name": name, module: {"endpoint": azure.imds[vm], **arguments}, **(keywords or {})}
 
     mine, second, shared, gone = ids["own mine"], ids["own second"], ids["own shared"], ids["withdrawn"]
     return [
         task("own, everything", "own_0"),
         task("own, none", "own_0", event_ids=[]),
+        task("own, unnamed", "own_0", event_ids=None, event_sources=["Platform"]),
         task("own, shared", "own_0", event_ids=[mine, shared]),
         task("own, two", "own_0", {"diff": True}, event_ids=[mine.lower(), second.lower()]),
         task("own, again", "own_0", {"diff": True}, event_ids=[mine, second]),
@@ -181,6 +184,10 @@ class TestScopeOwn:
         assert scene["own, none"]["changed"] is False
         assert scene["own, none"]["approved"] == []
         assert scene["own, none"]["events"] == []
+
+    def test_given_neither_ids_nor_types_then_it_is_refused(self, scene: Scene) -> None:
+        assert scene["own, unnamed"]["failed"]
+        assert scene["own, unnamed"]["msg"].startswith("event_ids, event_types: none of them is set")
 
     def test_given_several_ids_in_any_case_then_one_post_approves_them_all(self, scene: Scene) -> None:
         assert scene["own, two"]["changed"] is True

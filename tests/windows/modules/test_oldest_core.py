@@ -60,8 +60,10 @@ def test_given_the_oldest_core_then_events_are_read_and_what_was_read_is_approve
         connection = {"endpoint": azure.imds["web_0"], "timeout": 20.5}
         read = run(powershell, "win_scheduled_events_info", **connection)
         changed = [{**read["events"][0], "event_type": "Freeze"}]
-        refused = run(powershell, "win_scheduled_event_approve", **connection, as_seen=changed)
-        approved = run(powershell, "win_scheduled_event_approve", **connection, as_seen=read["events"])
+        refused = run(powershell, "win_scheduled_event_approve", **connection, event_types=["Reboot"], as_seen=changed)
+        approved = run(
+            powershell, "win_scheduled_event_approve", **connection, event_types=["Reboot"], as_seen=read["events"]
+        )
 
     assert [one["description"] for one in read["events"]] == ["Wartung für den Host"]
     assert read["events"][0]["event_id"] == event["event_id"]
