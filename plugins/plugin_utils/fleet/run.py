@@ -527,12 +527,8 @@ def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float)
     return host.at(Step.STOP if host_plan.stop and not report.failure else Step.PREPARED)
 
 
-def _after_stop(host: HostRun, report: OrderReport) -> HostRun:
-    return host._replace(is_ready=host.is_ready and not report.failure).at(Step.PREPARED)
-
-
-def _after_note(host: HostRun, report: OrderReport) -> HostRun:
-    return host._replace(is_ready=host.is_ready and not report.failure).at(Step.NOTED)
+def _ready_unless_failed(host: HostRun, report: OrderReport) -> HostRun:
+    return host._replace(is_ready=host.is_ready and not report.failure)
 
 
 def _after_approve(host: HostRun, report: OrderReport) -> HostRun:
@@ -549,10 +545,6 @@ def _after_move(host: HostRun, report: OrderReport) -> HostRun:
     if not report.failure:
         host = host._replace(progress=report.progress or {"outcome": "moved to another host"})
     return _back_unless(host, report.may_still_move)
-
-
-def _after_cancel(host: HostRun, _report: OrderReport) -> HostRun:
-    return host.at(Step.PREPARED)
 
 
 def _back_unless(host: HostRun, may_still_move: bool) -> HostRun:
@@ -600,28 +592,19 @@ def _after_return(host: HostRun, report: OrderReport) -> HostRun:
     )
 
 
-def _after_release(host: HostRun, _report: OrderReport) -> HostRun:
-    return host._replace(is_leased=False).at(Step.DONE)
-
-
-def _after_all(host: HostRun, _report: OrderReport) -> HostRun:
-    return host.at(Step.DONE)
-
-
 _AFTER: Mapping[Step, Callable[[HostRun, OrderReport], HostRun]] = {
-    Step.ASK: _after_ask,
     Step.WAIT: _after_wait,
     Step.LEASE: _after_lease,
-    Step.STOP: _after_stop,
+    Step.STOP: lambda host, report: _ready_unless_failed(host, report).at(Step.PREPARED),
     Step.MOVE: _after_move,
-    Step.CANCEL: _after_cancel,
-    Step.NOTE: _after_note,
+    Step.CANCEL: lambda host, _report: host.at(Step.PREPARED),
+    Step.NOTE: lambda host, report: _ready_unless_failed(host, report).at(Step.NOTED),
     Step.APPROVE: _after_approve,
     Step.WATCH: _after_watch,
     Step.SEE_BACK: _after_return,
     Step.RESTORE: _after_return,
-    Step.RELEASE: _after_release,
-    Step.AFTER_BATCH: _after_all,
+    Step.RELEASE: lambda host, _report: host._replace(is_leased=False).at(Step.DONE),
+    Step.AFTER_BATCH: lambda host, _report: host.at(Step.DONE),
 }
 
 
