@@ -165,17 +165,22 @@ def hostile_tasks(azure: Simulator) -> list[dict[str, Any]]:
     info = {"endpoint": azure.imds["hostile"], "vm_name": "hostile"}
     approve = "foghorn.azure_events.scheduled_event_approve"
     told = "hostvars[inventory_hostname].told"
+    all_of_them = {"event_ids": "{{ %s.events | map(attribute='event_id') }}" % told}
     return [
         {"name": "told", "foghorn.azure_events.scheduled_events_info": info, "register": "told"},
         {
             "name": "would approve",
-            approve: {**info, "scope": "any"},
+            approve: {**info, **all_of_them, "scope": "any"},
             "check_mode": True,
             "diff": True,
             "register": "approvable",
         },
-        {"name": "would not approve", approve: {**info, "vm_name": "other"}, "register": "refused"},
-        {"name": "approve unknown", approve: {**info, "scope": "any", "timeout": 5}, "register": "unapproved"},
+        {"name": "would not approve", approve: {**info, **all_of_them, "vm_name": "other"}, "register": "refused"},
+        {
+            "name": "approve unknown",
+            approve: {**info, **all_of_them, "scope": "any", "timeout": 5},
+            "register": "unapproved",
+        },
         {"name": "kept", "ansible.builtin.set_fact": {"kept": "{{ %s }}" % told, "one": "{{ %s.events[0] }}" % told}},
         {"name": "shown", "ansible.builtin.debug": {"msg": "{{ %s.events }}" % told}},
         {"name": "shown by name", "ansible.builtin.debug": {"var": told}},
