@@ -6,6 +6,7 @@ import json
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,33 @@ def test_given_a_recipe_when_the_agent_reads_its_policies_then_they_are_valid_an
 @pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.md")))
 def test_given_a_recipe_when_the_guide_to_the_agent_is_read_then_it_is_linked_there(recipe: str) -> None:
     assert "(recipes/%s)" % recipe in (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
+
+
+Ended = subprocess.CompletedProcess[str]
+
+
+class StandIn:
+    """Programs that stand in for the real ones, and what they know: a file beside them."""
+
+    def __init__(self, directory: Path, file: str, source: str, programs: Iterable[str], **state: Any) -> None:
+        self._file = directory / file
+        self._path = "%s:/usr/bin:/bin" % directory
+        self._file.write_text(json.dumps({"calls": [], **state}))
+        for name in programs:
+            (directory / name).write_text(source % sys.executable)
+            (directory / name).chmod(0o755)
+
+    def __getitem__(self, name: str) -> Any:
+        return json.loads(self._file.read_text())[name]
+
+    def set(self, **values: Any) -> None:
+        self._file.write_text(json.dumps(json.loads(self._file.read_text()) | values))
+
+    def run_hook(self, script: str, seconds: int, event_type: str = "Reboot") -> Ended:
+        """Run a hook as the agent does."""
+        return run_as_the_agent_does(
+            script, PATH=self._path, FOGHORN_EVENT_TYPE=event_type, FOGHORN_SECONDS_LEFT=str(seconds)
+        )
 
 
 # --- Kubernetes -------------------------------------------------------------------------------------
@@ -91,43 +119,24 @@ sys.exit(status)
 '''
 
 
-class Cluster:
+class Cluster(StandIn):
     """A cluster of one node, and kubectl."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = directory / "cluster.json"
-        self.path = "%s:/usr/bin:/bin" % directory
         node = {"unschedulable": False, "annotations": {}, "pods": ["web"]}
-        self.save({"node": node, "calls": [], "failing": [], "budget": False, "bare": False})
-        kubectl = directory / "kubectl"
-        kubectl.write_text(KUBECTL % sys.executable)
-        kubectl.chmod(0o755)
-
-    def save(self, content: dict[str, Any]) -> None:
-        self._file.write_text(json.dumps(content))
-
-    def load(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self._file.read_text())
-        return content
-
-    def set(self, **values: Any) -> None:
-        self.save(dict(self.load(), **values))
+        super().__init__(
+            directory, "cluster.json", KUBECTL, ["kubectl"], node=node, failing=[], budget=False, bare=False
+        )
 
     @property
     def node(self) -> Any:
-        return self.load()["node"]
+        return self["node"]
 
     def calls(self, command: str) -> list[list[str]]:
-        return [words for words in self.load()["calls"] if words[0] == command]
+        return [words for words in self["calls"] if words[0] == command]
 
-    def run(self, stage: str, event_type: str = "Reboot", seconds: int = 60) -> "subprocess.CompletedProcess[str]":
-        """Run the hook of a stage as the agent does."""
-        return run_as_the_agent_does(
-            hook_of("kubernetes.md", stage),
-            PATH=self.path,
-            FOGHORN_EVENT_TYPE=event_type,
-            FOGHORN_SECONDS_LEFT=str(seconds),
-        )
+    def run(self, stage: str, event_type: str = "Reboot", seconds: int = 60) -> Ended:
+        return self.run_hook(hook_of("kubernetes.md", stage), seconds, event_type)
 
 
 @pytest.fixture
@@ -280,46 +289,29 @@ sys.exit(status)
 '''
 
 
-class Project:
+class Project(StandIn):
     """A project of docker compose, and docker."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = directory / "project.json"
         self._notes = directory / "notes"
-        self.path = "%s:/usr/bin:/bin" % directory
         services = {"web": "running", "db": "running", "cron": "exited", "mail": "paused", "queue": "restarting"}
-        self._file.write_text(json.dumps({"services": services, "calls": [], "failing": [], "reach": None}))
-        docker = directory / "docker"
-        docker.write_text(DOCKER % sys.executable)
-        docker.chmod(0o755)
-
-    def load(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self._file.read_text())
-        return content
-
-    def set(self, **values: Any) -> None:
-        self._file.write_text(json.dumps(dict(self.load(), **values)))
+        super().__init__(directory, "project.json", DOCKER, ["docker"], services=services, failing=[], reach=None)
 
     def set_services(self, **states: str) -> None:
         self.set(services=dict(self.services, **states))
 
     @property
     def services(self) -> Any:
-        return self.load()["services"]
+        return self["services"]
 
     def calls(self, command: str) -> list[list[str]]:
-        return [words[4:] for words in self.load()["calls"] if words[3] == command]
+        return [words[4:] for words in self["calls"] if words[3] == command]
 
-    def run(self, stage: str, event_type: str = "Reboot", seconds: int = 120) -> "subprocess.CompletedProcess[str]":
-        """Run the hook of a stage as the agent does, with its notes kept elsewhere."""
+    def run(self, stage: str, event_type: str = "Reboot", seconds: int = 120) -> Ended:
+        """Run the hook of a stage, with its notes kept elsewhere."""
         script = hook_of("docker_compose.md", stage)
         assert script.count("/var/lib/foghorn/compose") == 1
-        return run_as_the_agent_does(
-            script.replace("/var/lib/foghorn/compose", str(self._notes)),
-            PATH=self.path,
-            FOGHORN_EVENT_TYPE=event_type,
-            FOGHORN_SECONDS_LEFT=str(seconds),
-        )
+        return self.run_hook(script.replace("/var/lib/foghorn/compose", str(self._notes)), seconds, event_type)
 
 
 @pytest.fixture
@@ -478,31 +470,15 @@ sys.exit(status)
 '''
 
 
-class Slurm:
+class Slurm(StandIn):
     """A node of Slurm, and the programs that ask about it."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = directory / "slurm.json"
-        self.path = "%s:/usr/bin:/bin" % directory
-        self._file.write_text(
-            json.dumps({"state": "IDLE", "reason": "", "jobs": [], "stubborn": [], "failing": [], "calls": []})
-        )
-        for name in ("scontrol", "squeue"):
-            program = directory / name
-            program.write_text(SLURM % sys.executable)
-            program.chmod(0o755)
+        state: dict[str, Any] = {"state": "IDLE", "reason": "", "jobs": [], "stubborn": [], "failing": []}
+        super().__init__(directory, "slurm.json", SLURM, ["scontrol", "squeue"], **state)
 
-    def __getitem__(self, name: str) -> Any:
-        return json.loads(self._file.read_text())[name]
-
-    def set(self, **values: Any) -> None:
-        self._file.write_text(json.dumps(dict(json.loads(self._file.read_text()), **values)))
-
-    def run(self, stage: str, seconds: int = 30) -> "subprocess.CompletedProcess[str]":
-        """Run the hook of a stage as the agent does."""
-        return run_as_the_agent_does(
-            hook_of("slurm.md", stage), PATH=self.path, FOGHORN_EVENT_TYPE="Reboot", FOGHORN_SECONDS_LEFT=str(seconds)
-        )
+    def run(self, stage: str, seconds: int = 30) -> Ended:
+        return self.run_hook(hook_of("slurm.md", stage), seconds)
 
 
 OURS = "Azure maintenance (foghorn-agent)"
@@ -634,34 +610,19 @@ sys.exit(status)
 '''
 
 
-class Pacemaker:
+class Pacemaker(StandIn):
     """A node of Pacemaker, and the programs that ask about it."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = directory / "cluster.json"
-        self.path = "%s:/usr/bin:/bin" % directory
-        cluster = {"active": True, "stuck": False, "starting": False, "votes": 3, "attributes": {}}
-        cluster.update(calls=0, fails_at=None, votes_from=(99, 0))
-        self._file.write_text(json.dumps(cluster))
-        for name in ("crm_attribute", "crm_mon", "crm_node", "crm_resource", "corosync-quorumtool", "systemctl"):
-            program = directory / name
-            program.write_text(PACEMAKER % sys.executable)
-            program.chmod(0o755)
-
-    def __getitem__(self, name: str) -> Any:
-        return json.loads(self._file.read_text())[name]
+        programs = ("crm_attribute", "crm_mon", "crm_node", "crm_resource", "corosync-quorumtool", "systemctl")
+        state = {"active": True, "stuck": False, "starting": False, "votes": 3, "attributes": {}, "fails_at": None}
+        super().__init__(directory, "cluster.json", PACEMAKER, programs, **state, votes_from=(99, 0), calls=0)
 
     def set(self, **values: Any) -> None:
-        self._file.write_text(json.dumps(dict(json.loads(self._file.read_text()), calls=0, **values)))
+        super().set(calls=0, **values)
 
-    def run(self, stage: str, seconds: int = 30) -> "subprocess.CompletedProcess[str]":
-        """Run the hook of a stage as the agent does."""
-        return run_as_the_agent_does(
-            hook_of("pacemaker.md", stage),
-            PATH=self.path,
-            FOGHORN_EVENT_TYPE="Reboot",
-            FOGHORN_SECONDS_LEFT=str(seconds),
-        )
+    def run(self, stage: str, seconds: int = 30) -> Ended:
+        return self.run_hook(hook_of("pacemaker.md", stage), seconds)
 
 
 @pytest.fixture
