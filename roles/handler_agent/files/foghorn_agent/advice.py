@@ -63,9 +63,15 @@ def advice_on_policies(config: Config) -> List[str]:
         )
     if unheard.approve != NEVER:
         found.append(
-            ("%s: also approves event types that Azure may add later, whatever their impact: set match.event_types")
+            "%s: also approves event types that Azure may add later, whatever their impact: set match.event_types"
             % unheard.rule
         )
+    found += [
+        "%s: approves although no step prepares the machine, and before its balancer can notice: add a step, or a pause"
+        % rule.plan.rule
+        for rule in own
+        if rule.plan.approve != NEVER and not _prepares(rule.plan) and rule.match.event_types != ("Freeze",)
+    ]
     found += [
         "%s: match.event_types: %s" % (rule.plan.rule, warning_of(word))
         for rule in own
@@ -158,6 +164,10 @@ def fate_of_uncovered(config: Config, is_here: bool = True) -> Tuple[List[str], 
         fate = "the machine is drained, and it is not approved, because no hook in %s prepares this machine" % directory
         warnings.append("no policy covers %s: %s" % (", ".join(approved), fate))
     return notes, warnings
+
+
+def _prepares(plan: Plan) -> bool:
+    return bool(plan.steps(DRAIN) or plan.steps(SHUTDOWN) or plan.check)
 
 
 def _own(config: Config) -> List[Rule]:

@@ -37,9 +37,16 @@ def test_given_no_policy_of_its_own_when_read_then_there_is_nothing_to_say() -> 
             {"name": "all", "match": TYPES, "drain": [{"pause": 300}], "shutdown": [{"stop": "x", "timeout": 301}]},
             "all: drain and shutdown may take longer than 10 minutes, after which automatic instance repairs",
         ),
-        ({"name": "all", "approve": "when_ready"}, "all: also approves event types that Azure may add"),
         (
-            {"name": "all", "approve": "quorum", "match": TYPES},
+            {"name": "all", "approve": "when_ready", "check": [{"command": ["/bin/true"]}]},
+            "all: also approves event types that Azure may add",
+        ),
+        (
+            {"name": "all", "approve": "when_ready", "match": dict(TYPES, shared=False), "drain": []},
+            "all: approves although no step prepares the machine",
+        ),
+        (
+            {"name": "all", "approve": "quorum", "match": TYPES, "drain": [{"pause": 30}]},
             "all: approve: quorum has no quorum.members and no quorum.url",
         ),
     ],
@@ -54,9 +61,12 @@ def test_given_a_policy_that_takes_in_what_the_defaults_take_care_of_when_read_t
 
 def test_given_policies_that_say_what_they_are_for_when_read_then_there_is_nothing_to_say() -> None:
     short = {"match": {"event_types": ["Freeze"], "no_longer_than": 10}}
-    assert policies({"match": TYPES, "drain": [], "approve": "quorum"}, quorum=MEMBERS, listen=EVERYWHERE) == []
+    pause = [{"pause": 30}]
+    assert policies({"match": TYPES, "drain": pause, "approve": "quorum"}, quorum=MEMBERS, listen=EVERYWHERE) == []
+    # A freeze may need no preparation.
+    assert policies({"match": {"event_types": ["Freeze"]}, "approve": "when_ready"}) == []
     assert policies(short, {"match": {"event_types": ["Freeze"]}, "drain": []}) == []
-    assert policies({"match": dict(TYPES, shared=False), "drain": [], "approve": "quorum"}) == []
+    assert policies({"match": dict(TYPES, shared=False), "drain": pause, "approve": "quorum"}) == []
 
 
 @pytest.mark.parametrize("members", [MEMBERS, dict(SECRET, url="http://{name}:9797")])
@@ -177,7 +187,7 @@ def test_given_a_policy_for_all_types_when_checked_then_there_is_nothing_to_say(
 
 
 def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_pointed_out() -> None:
-    found = policies({"match": {"event_types": ["Migrate", "Manual", "Reboot"]}, "drain": [], "approve": "when_ready"})
+    found = policies({"match": {"event_types": ["Migrate", "Manual", "Reboot"]}, "drain": []})
     assert [line.partition(" (")[0] for line in found] == [
         "policies[0]: match.event_types: 'Migrate' is not an event type that this version knows"
     ]
