@@ -122,8 +122,9 @@ unit: unit-plugins unit-agent unit-agent-killed unit-rest ## unit tests; the cor
 
 unit-plugins: $(VENV)/.test
 	@$(BIN)/python -m coverage erase
-	@$(BIN)/python -m coverage run -m pytest tests/unit/plugins
+	@$(BIN)/python -m coverage run -m pytest tests/unit/$(CORE)
 	@$(BIN)/python -m coverage report --include '$(CORE)/*' --fail-under 100
+	@$(BIN)/python -m pytest --ignore tests/unit/$(CORE) tests/unit/plugins
 
 # In memory, at each of its points: for one lane it would be too long together with the rest, which waits.
 KILLED := $(patsubst %,tests/unit/$(AGENT)/test_%.py,kill undo)

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.approval import (
     NOT_LISTED,
     SCOPES,
+    UNKNOWN_VMS,
     Mandate,
     Verdict,
     explain_late,
@@ -20,6 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_eve
     why_over,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.event import (
+    UNREADABLE,
     Event,
     in_order_of_urgency,
 )
@@ -50,6 +52,13 @@ def test_given_an_advisory_event_then_it_is_left_alone_whatever_the_scope(
     advisory = event("advisory", *resources, event_type="SpotRebalanceRecommendation")
 
     assert judge([advisory], for_vm("web_1"), scope) == ((), (Verdict(advisory, "advisory"),), ())
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_given_an_unreadable_list_of_vms_then_the_event_is_left_alone_whatever_the_scope(scope: str) -> None:
+    anybodys = event("anybodys", other_fields={UNREADABLE + "Resources": 5})
+
+    assert judge([anybodys], for_vm("web_1"), scope) == ((), (Verdict(anybodys, UNKNOWN_VMS),), ())
 
 
 class TestWhatWasPreparedFor:
