@@ -18,7 +18,6 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
@@ -63,7 +62,6 @@ def main() -> None:
     shutil.copy(SITE / "site.css", source / "_static")
     _write(source / "reference" / "playbooks.md", describe_playbooks())
     _write(source / "reference" / "event_driven.md", describe_event_driven())
-    _write(source / "reference" / "options.md", describe_options())
     _run_antsibull(source / REFERENCE)
     _run("codespell", "--quiet-level=35", *(str(ROOT / name) for name in guides), str(SITE))
     options = ["-q", "-W", "--keep-going", "-j", "auto", "-d", str(source.with_name(source.name + "-doctrees"))]
@@ -184,61 +182,6 @@ def describe_event_driven() -> str:
     for path in sorted(EXTENSIONS.glob("rulebooks/*.yml")):
         parts += [f"## Rulebook {path.stem}", _as_markdown(_comment_of(path))]
     return "\n\n".join(parts) + "\n"
-
-
-def describe_options() -> str:
-    """Return the index of the roles' and of `handle_events`' variables, each with an example."""
-    examples = _examples()
-    parts = ["# Options", "All variables of the roles and of the playbook `handle_events`, each with an example."]
-    described = dict(_rows_of_the_reference())
-    tables: dict[str, dict[str, Any]] = {}
-    for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml")):
-        tables[path.parts[-3]] = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
-    arguments = yaml.safe_load((ROOT / "playbooks" / "vars" / "handle_events.yml").read_text(encoding="utf-8"))
-    tables["handle_events"] = {
-        name: {**spec, "description": described.get(name, "")}
-        for name, spec in arguments["__handle_events_arguments"].items()
-    }
-    for title, options in sorted(tables.items()):
-        parts.append(f"## {title}")
-        for name, spec in sorted(options.items()):
-            text = _as_list(spec.get("description", ""))
-            example = examples.get(name) or f"{name}: {_example_of(spec)}"
-            parts += [f"### {name}", _plain(text[0]) if text else "", f"```yaml\n{example}\n```"]
-    return "\n\n".join(parts) + "\n"
-
-
-def _rows_of_the_reference() -> Iterator[tuple[str, str]]:
-    page = (ROOT / "docs" / "handle_events_reference.md").read_text(encoding="utf-8")
-    for names, meaning in re.findall(r"^\| (`handle_events_.*?) \|.*\| (.*) \|$", page, re.MULTILINE):
-        for name in re.findall(r"`(\w+)`", names):
-            yield (
-                name,
-                re.sub(
-                    r"\]\((?=[\w/]+\.md)", "](../docs/", re.sub(r"\]\((?=#)", "](handle_events_reference.md", meaning)
-                ),
-            )
-
-
-def _examples() -> dict[str, str]:
-    """Return the first lines of YAML that set each variable, anywhere in the guides."""
-    found: dict[str, str] = {}
-    for name in ["README.md", *_below("docs"), *_below("roles")]:
-        for block in re.findall(
-            r"^ *```yaml\n(.*?)^ *```", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-        ):
-            for match in re.finditer(r"^( *)(?:- )?((\w+_\w+): ?.*\n(?:\1 +.*\n)*)", block, re.MULTILINE):
-                found.setdefault(match[3], textwrap.dedent(match[1] + match[2]).strip())
-    return found
-
-
-def _example_of(spec: dict[str, Any]) -> str:
-    """Return what an option that no guide sets may be set to: a choice, the default, or something of its type."""
-    default = spec.get("default")
-    if default not in (None, "", [], {}) and not isinstance(default, (list, dict)):
-        return str(yaml.safe_dump(default)).splitlines()[0]
-    of_type = {"bool": "true", "int": "60", "float": "60", "list": "[]", "dict": "{}", "path": "/etc/foghorn/file"}
-    return str(next(iter(spec.get("choices", ())), of_type.get(spec.get("type", "str"), "name")))
 
 
 def _as_list(value: str | list[str]) -> list[str]:

@@ -200,7 +200,7 @@ def at_azure(monkeypatch: pytest.MonkeyPatch) -> Callable[[UpgradedFleet], None]
     return use
 
 
-def test_given_five_machines_under_traffic_when_azure_upgrades_them_then_nothing_is_lost(
+def test_given_five_machines_under_traffic_when_azure_upgrades_a_batch_then_nothing_is_lost(
     tmp_path: Path, at_azure: Any
 ) -> None:
     with UpgradedFleet(tmp_path, 58, 5, 60, BATCH) as fleet:
