@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,10 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import read_policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import read_services
+from foghorn_agent.config import parse_config
+from foghorn_core.maintenance_policy.reader import Section
 
 ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files")]
-
-from foghorn_agent.config import parse_config  # noqa: E402 - found on the path set above
-from foghorn_core.maintenance_policy.reader import Section  # noqa: E402 - as above
-
 AGENT, FLEET, ROLES, NOTIFICATIONS = (
     yaml.safe_load(block)
     for block in re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs" / "options.md").read_text("utf-8"), re.M | re.S)

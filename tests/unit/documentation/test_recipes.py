@@ -3,7 +3,6 @@
 """The recipes in docs/recipes: does the agent take their policies, and do their hooks do what they say?"""
 
 import json
-import runpy
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -12,16 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
+from foghorn_agent.advice import advice_on_policies
+from foghorn_agent.config import parse_config
 
 from .recipes import RECIPES, ROOT, hook_of, role_of, run_as_the_agent_does
-
-LINKS = ROOT / ".cache" / "agent"
-
-runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT), str(LINKS))
-sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(LINKS)]
-
-from foghorn_agent.advice import advice_on_policies  # noqa: E402 - found on the path set above
-from foghorn_agent.config import parse_config  # noqa: E402
 
 
 @pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.md")))

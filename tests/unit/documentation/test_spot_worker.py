@@ -6,29 +6,17 @@ Only paths are others, and time passes for the agent when told.
 """
 
 import os
-import runpy
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from foghorn_agent.decide.decisions import Work
+from rehearsal import DEALLOCATED, Life, Rehearsal
 
-from .recipes import ROOT, hook_of, play_of, role_of, run_as_the_agent_does
-
-LINKS = ROOT / ".cache" / "agent"
-
-runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT), str(LINKS))
-sys.path[:0] = [
-    str(ROOT / "roles" / "handler_agent" / "files"),
-    str(LINKS),
-    str(ROOT / "tests" / "unit" / "roles" / "handler_agent"),
-]
-
-from foghorn_agent.decide.decisions import Work  # noqa: E402 - found on the path set above
-from rehearsal import DEALLOCATED, Life, Rehearsal  # noqa: E402
+from .recipes import hook_of, play_of, role_of, run_as_the_agent_does
 
 RECIPE = "spot_worker.md"
 ADVICE = "SpotRebalanceRecommendation"

@@ -3,25 +3,18 @@
 """The bodies in docs/webhooks.md: does the agent take them, and are they what the receivers want?"""
 
 import json
-import runpy
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from foghorn_agent.config import Webhook, parse_config
+from foghorn_agent.decide.state import TOLD, State, Tracked
+from foghorn_agent.service import _body_of
+from foghorn_core.scheduled_events.event import Event
 
 ROOT = Path(__file__).resolve().parents[3]
-LINKS = ROOT / ".cache" / "agent"
-
-runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_core"](str(ROOT), str(LINKS))
-sys.path[:0] = [str(ROOT / "roles" / "handler_agent" / "files"), str(LINKS)]
-
-from foghorn_agent.config import Webhook, parse_config  # noqa: E402 - found on the path set above
-from foghorn_agent.decide.state import TOLD, State, Tracked  # noqa: E402
-from foghorn_agent.service import _body_of  # noqa: E402
-from foghorn_core.scheduled_events.event import Event  # noqa: E402
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text()
 EVENT = Event(
