@@ -18,7 +18,7 @@ import stat
 import time
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
-from .files import new_name, write_text
+from .files.writing import new_name, write_text
 from .scheduled_events.text import harmless_line
 
 FILE = "claims.json"

@@ -9,7 +9,7 @@ import os
 import shutil
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .files import text_of, write_text
+from .files.writing import text_of, write_text
 
 PRESENT = "present"
 ABSENT = "absent"

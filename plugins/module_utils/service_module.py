@@ -11,7 +11,7 @@ from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .files import text_of, write_text
+from .files.writing import text_of, write_text
 from .service_order import IGNORE, Stretch, World, filled, start, stop
 from .service_states import ENDED, RUNNING, UNKNOWN, ServiceStateError, is_asked, read_record, state_of
 from .url_status import status_of

@@ -13,7 +13,7 @@ import pathlib
 import urllib.parse
 from collections.abc import Mapping
 
-from ...module_utils.files import text_of, write_text
+from ...module_utils.files.writing import text_of, write_text
 
 
 def noted_in(directory: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import ipaddress
 import os
 from typing import List, Sequence, Set, Tuple
 
+from foghorn_core.files.ownership import UnsafePath, check_path
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
@@ -30,7 +31,6 @@ from .decide.policy import (
     default_rules,
     plan_for,
 )
-from .io.paths import UnsafePath, check_path
 
 _HOOK_STAGES = (*STAGES, CHECK)
 _UNIT_DIRECTORIES = (

@@ -8,6 +8,7 @@ import os
 import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
+from foghorn_core.files.ownership import UnsafePath, check_path
 from foghorn_core.maintenance_policy.match import LONGEST_NOTICE, read_match
 from foghorn_core.maintenance_policy.reader import Section, as_number
 from foghorn_core.maintenance_policy.window import Window, read_windows
@@ -47,7 +48,6 @@ from .decide.policy import (
 )
 from .decide.state import TOLD, TOLD_STATES
 from .http.members import MOST_MEMBERS
-from .io.paths import UnsafePath, check_path
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 

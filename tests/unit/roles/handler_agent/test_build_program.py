@@ -43,7 +43,7 @@ def test_given_a_program_when_looked_into_then_agent_and_core_are_in_it_and_noth
     assert all(name.endswith(".py") for name in names)
     assert {"foghorn_agent/agent.py", "foghorn_core/scheduled_events/client.py"} <= set(names)
     parts = {name.split("/")[1] for name in names if name.startswith("foghorn_core/")}
-    assert parts == {"__init__.py", "maintenance_policy", "scheduled_events"}
+    assert parts == {"__init__.py", "files", "maintenance_policy", "scheduled_events"}
     assert len(names) == len(set(names))
 
 

@@ -15,7 +15,7 @@ import pytest
 from edge_helpers import PATIENCE, Clock, environment_of_agent, wait_until
 from foghorn_agent.act import steps
 from foghorn_agent.act.steps import Child, StepOutcome, has_hooks, hook_commands
-from foghorn_agent.io.paths import UnsafePath
+from foghorn_core.files.ownership import UnsafePath
 
 LIMIT = 100.0  # seconds, by the clock that is set by hand
 

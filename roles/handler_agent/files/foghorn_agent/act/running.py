@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from foghorn_core.files.ownership import UnsafePath, check_path
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.document import event_as_azure
 
@@ -13,7 +14,6 @@ from ..decide.decisions import Work, is_too_short
 from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
 from ..io import log as levels
 from ..io.log import Log
-from ..io.paths import UnsafePath, check_path
 from .connections import count_established, problem_with_containers
 from .steps import Child, StepOutcome, hook_commands, is_executable
 

@@ -15,7 +15,7 @@ import stat
 import subprocess
 from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
 
-from ..io.paths import UnsafePath, check_path
+from foghorn_core.files.ownership import UnsafePath, check_path
 
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 

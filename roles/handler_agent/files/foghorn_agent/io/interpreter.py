@@ -12,7 +12,7 @@ import re
 import subprocess
 from typing import List, Optional
 
-from .paths import UnsafePath, check_path
+from foghorn_core.files.ownership import UnsafePath, check_path
 
 # On RHEL 8 the second may be the only one. The first is what outlasts an upgrade of the system.
 _SYSTEM = ("/usr/bin/python3", "/usr/libexec/platform-python")

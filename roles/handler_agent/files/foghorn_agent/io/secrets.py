@@ -6,9 +6,8 @@ import os
 import stat
 from typing import Tuple
 
+from foghorn_core.files.ownership import UnsafePath, check_path
 from foghorn_core.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
-
-from .paths import UnsafePath, check_path
 
 
 class NoSecret(Exception):

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.files import text_of, write_text
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.writing import text_of, write_text
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])

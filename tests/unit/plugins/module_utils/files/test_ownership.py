@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from foghorn_agent.io.paths import UnsafePath, check_path
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.ownership import UnsafePath, check_path
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 SOMEBODY_ELSE = 12345
