@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""Who could change the file at a path.
+"""Who could change the file at a path, or read what is private.
 
 The agent runs what it finds, as root. So whatever leads there has to be in the hands of root: the file,
 every directory above it, and every symbolic link on the way with the directories above that.
@@ -21,7 +21,7 @@ class UnsafePath(Exception):
 def check_path(path: str) -> str:
     """Follow an absolute path from the root, link by link, and refuse it if others could lead it elsewhere.
 
-    In the hands of root is what root owns, or the user that runs the agent, and nobody else may write. A
+    In the hands of root is what root owns, or the user that runs this process, and nobody else may write. A
     directory with the sticky bit, like `/tmp`, may be writable on the way, since nobody can replace in it
     what is not theirs, but not at the end of the path.
 
@@ -52,6 +52,36 @@ def check_path(path: str) -> str:
     return real
 
 
+def read_private(path: str, largest: int) -> bytes:
+    """Read a file that nobody else may read or change: one with a secret.
+
+    A process without root may read a file of root's by its group: this is how root gives a secret to a service.
+
+    :param path: absolute; it is followed as in `check_path`
+    :param largest: bytes that the file may have
+    :raises UnsafePath: if others could read or change it, or it cannot be read. The message has nothing of its content
+    """
+    real = check_path(path)
+    try:
+        # Opening a pipe would wait for a writer.
+        with open(real, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            found = os.fstat(file.fileno())
+            content = file.read(largest + 1) if stat.S_ISREG(found.st_mode) else None
+    except OSError as error:
+        raise UnsafePath("%s: cannot be read: %s" % (path, error.strerror)) from None
+    if content is None:
+        raise UnsafePath("%s: is not a regular file" % path)
+    is_by_group = found.st_uid == 0 and os.geteuid() != 0
+    if found.st_mode & (stat.S_IRWXO if is_by_group else stat.S_IRWXO | stat.S_IRWXG):
+        raise UnsafePath(
+            "%s: others than root can use it (mode %o): chmod 0600 it, and exchange the secret"
+            % (path, stat.S_IMODE(found.st_mode))
+        )
+    if len(content) > largest:
+        raise UnsafePath("%s: is larger than %d bytes" % (path, largest))
+    return content
+
+
 def _parts(path: str) -> List[str]:
     """The names in a path, the last one first."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
@@ -63,11 +93,10 @@ def _check_step(step: str, path: str, is_last: bool) -> int:
     except OSError as error:
         raise UnsafePath("%s: cannot be checked: %s: %s" % (path, step, error.strerror)) from None
     if found.st_uid not in (0, os.geteuid()):
-        raise UnsafePath("%s: user %d owns %s, and this runs as root: chown it to root" % (path, found.st_uid, step))
+        raise UnsafePath("%s: user %d owns %s: chown it to root" % (path, found.st_uid, step))
     if _others_may_write(found.st_mode, is_last):
         raise UnsafePath(
-            "%s: others than root can write %s (mode %o), and this runs as root: chmod go-w it"
-            % (path, step, stat.S_IMODE(found.st_mode))
+            "%s: others than root can write %s (mode %o): chmod go-w it" % (path, step, stat.S_IMODE(found.st_mode))
         )
     return found.st_mode
 

@@ -43,7 +43,7 @@ def test_given_no_suitable_python_when_chosen_then_the_reason_is_reported_for_ea
     with pytest.raises(NoInterpreter) as refused:
         choose(candidates=[loose, old, broken, str(place / "missing")])
     for reason in (
-        "others than root can write %s (mode 757), and this runs as root: chmod go-w it" % loose,
+        "others than root can write %s (mode 757): chmod go-w it" % loose,
         "%s: is Python 2.7, and the agent needs 3.6 or later" % old,
         "%s: cannot run the agent: why" % broken,
         "missing: No such file or directory",

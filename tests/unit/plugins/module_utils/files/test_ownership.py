@@ -1,12 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Could somebody else change what the agent runs?"""
+"""Could somebody else change what the agent runs, or read what is private?"""
 
 import os
 from pathlib import Path
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.files.ownership import UnsafePath, check_path
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.ownership import (
+    UnsafePath,
+    check_path,
+    read_private,
+)
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 SOMEBODY_ELSE = 12345
@@ -139,3 +143,63 @@ def test_given_a_link_to_nothing_when_checked_then_it_is_refused(place: Path) ->
     (place / "link").symlink_to("absent")
     with pytest.raises(UnsafePath, match=r"cannot be checked: \S*/absent: No such file"):
         check_path(str(place / "link"))
+
+
+class TestPrivateFiles:
+    def test_given_a_file_of_the_owner_alone_when_read_then_its_content_is_returned(self, place: Path) -> None:
+        make_file(place / "secret", 0o400)
+        (place / "link").symlink_to("secret")
+        assert read_private(str(place / "link"), 10) == b"#!/bin/sh\n"
+
+    @pytest.mark.parametrize("mode", [0o640, 0o604, 0o610, 0o601, 0o660])
+    def test_given_a_file_that_others_may_use_when_read_then_it_is_refused_with_the_remedy(
+        self, place: Path, mode: int
+    ) -> None:
+        with pytest.raises(UnsafePath, match=r"secret: others than root can .*\(mode %o\): chmod " % mode):
+            read_private(str(make_file(place / "secret", mode)), 10)
+
+    def test_given_a_directory_on_the_way_that_others_may_write_when_read_then_it_is_refused(self, place: Path) -> None:
+        file = make_file(place / "secret", 0o600)
+        place.chmod(0o777)
+        with pytest.raises(UnsafePath, match=r"others than root can write \S*/place "):
+            read_private(str(file), 10)
+
+    def test_given_a_file_that_is_too_large_when_read_then_it_is_refused_with_the_limit(self, place: Path) -> None:
+        with pytest.raises(UnsafePath, match="secret: is larger than 9 bytes"):
+            read_private(str(make_file(place / "secret", 0o600)), 9)
+
+    def test_given_a_pipe_when_read_then_it_is_refused_at_once(self, place: Path) -> None:
+        os.mkfifo(str(place / "secret"), 0o600)
+        with pytest.raises(UnsafePath, match="secret: is not a regular file"):
+            read_private(str(place / "secret"), 10)
+
+    def test_given_a_directory_when_read_then_it_is_refused(self, place: Path) -> None:
+        (place / "secret").mkdir(mode=0o700)
+        with pytest.raises(UnsafePath, match="secret: cannot be read: Is a directory"):
+            read_private(str(place / "secret"), 10)
+
+    @needs_root
+    @pytest.mark.parametrize(("mode", "is_taken"), [(0o440, True), (0o640, True), (0o444, False), (0o460, False)])
+    def test_given_a_file_that_root_gives_to_a_group_when_a_service_reads_it_then_only_if_nobody_else_may(
+        self, tmp_path_factory: pytest.TempPathFactory, mode: int, is_taken: bool
+    ) -> None:
+        """The secret of a pod that has an `fsGroup`."""
+        place = tmp_path_factory.mktemp("mount")
+        for directory in (place, place.parent, place.parent.parent):
+            directory.chmod(0o755)
+        file = make_file(place / "secret", mode)
+        os.chown(str(file), 0, SOMEBODY_ELSE)
+        child = os.fork()
+        if child == 0:
+            status = 2
+            try:
+                os.setgroups([SOMEBODY_ELSE])
+                os.setgid(SOMEBODY_ELSE + 1)
+                os.setuid(SOMEBODY_ELSE + 1)
+                read_private(str(file), 10)
+                status = 0
+            except UnsafePath:
+                status = 1
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] >> 8 == (0 if is_taken else 1)
