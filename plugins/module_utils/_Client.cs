@@ -334,25 +334,24 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Client
         // Take `http://HOST[:PORT]` apart. A slash at its end may stay; FormatException says what is wrong.
         public static void Split(string endpoint, out string host, out int port)
         {
-            Match parts = Regex.Match(
-                endpoint, @"\A(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)", RegexOptions.CultureInvariant);
-            if (parts.Groups[1].Value.ToLowerInvariant() != "http")
+            if (!endpoint.StartsWith("http:", StringComparison.OrdinalIgnoreCase))
                 throw new FormatException("must begin with http://, because IMDS supports only HTTP");
-            string place = parts.Groups[2].Value;
-            if ((place.IndexOf('[') < 0) != (place.IndexOf(']') < 0)) throw new FormatException("Invalid IPv6 URL");
-            Match address = Regex.Match(place, @"\A(?:\[([^\]]+)\]|([^:\[\]]+))(?::(.*))?\z", RegexOptions.Singleline);
-            if (!address.Success || endpoint.IndexOfAny(new[] { '?', '#' }) >= 0 || place.IndexOf('@') >= 0)
+            if (endpoint.Any(one => one <= ' ' || one > '~' || one == '\\'))
+                throw new FormatException("must not contain spaces or non-ASCII characters, control characters or backslashes");
+            Match parts = Regex.Match(
+                endpoint,
+                @"\Ahttp://(?:([a-z0-9_][a-z0-9_-]{0,62}(?:\.[a-z0-9_][a-z0-9_-]{0,62})*\.?)|\[([0-9a-f:.]+)\])(?::([0-9]{0,5}))?(/[^?#]*)?\z",
+                RegexOptions.CultureInvariant | RegexOptions.IgnoreCase);
+            System.Net.IPAddress address = null;
+            if (!parts.Success || parts.Groups[1].Length > 253
+                || (parts.Groups[2].Success && !(System.Net.IPAddress.TryParse(parts.Groups[2].Value, out address)
+                    && address.AddressFamily == System.Net.Sockets.AddressFamily.InterNetworkV6)))
                 throw new FormatException("must have the form http://HOST[:PORT]");
-            if (endpoint.Any(one => one <= ' ' || one > '~'))
-                throw new FormatException("must not contain spaces or non-ASCII characters");
-            host = (address.Groups[1].Value + address.Groups[2].Value).ToLowerInvariant();
-            string digits = address.Groups[3].Value;
-            port = 80;
-            if (digits.Length > 0 && !Regex.IsMatch(digits, @"\A[0-9]+\z"))
-                throw new FormatException("Port could not be cast to integer value as " + Text.Repr(digits));
-            if (digits.Length > 0 && (!int.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out port) || port > 65535))
-                throw new FormatException("Port out of range 0-65535");
-            string path = parts.Groups[3].Value.TrimEnd('/');
+            host = (parts.Groups[1].Value + parts.Groups[2].Value).ToLowerInvariant();
+            string digits = parts.Groups[3].Value;
+            port = digits.Length > 0 ? int.Parse(digits, CultureInfo.InvariantCulture) : 80;
+            if (port < 1 || port > 65535) throw new FormatException("must have a port from 1 to 65535");
+            string path = parts.Groups[4].Value.TrimEnd('/');
             if (path.Length > 0) throw new FormatException("must not have a path, because IMDS has its own: leave " + path + " out");
         }
     }

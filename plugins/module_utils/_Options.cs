@@ -82,7 +82,7 @@ namespace ansible_collections.foghorn.azure_events.plugins.module_utils._Options
             catch (FormatException error)
             {
                 // A password that somebody put there is not for the log.
-                string shown = Regex.Replace(endpoint, "//[^/]*@", "//\u2026@");
+                string shown = Regex.Replace(endpoint, "//.*@", "//\u2026@", RegexOptions.Singleline);
                 throw new OptionException(
                     "endpoint: " + Text.Repr(shown) + " " + error.Message + ". The default is " + Endpoint.Default);
             }

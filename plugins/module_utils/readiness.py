@@ -20,6 +20,7 @@ from .scheduled_events.errors import DocumentError, HttpError, ImdsError, Option
 from .scheduled_events.http_connection import HttpConnection
 from .scheduled_events.options import ConnectionOptions, read_connection
 from .scheduled_events.text import harmless_line
+from .scheduled_events.url import hide_password
 
 OK = "ok"
 NOTE = "note"
@@ -151,7 +152,8 @@ def _check_probes(urls: Sequence[str]) -> None:
             split_url(url)
         except ValueError:
             raise OptionError(
-                "probes: %r cannot be asked. Give http://HOST[:PORT]/PATH, as the balancer asks for it" % url
+                "probes: %r cannot be asked. Give http://HOST[:PORT]/PATH, as the balancer asks for it"
+                % hide_password(url)
             ) from None
 
 

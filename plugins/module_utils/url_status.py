@@ -7,9 +7,15 @@ from urllib.error import HTTPError
 
 from ansible.module_utils.urls import open_url
 
+from .scheduled_events.url import parse_url
+
 
 def status_of(url: str, timeout: int) -> int:
-    """Ask a URL within so many seconds; return the status of the answer."""
+    """Ask a URL within so many seconds; return the status of the answer.
+
+    :raises ValueError: if it is no URL of HTTP
+    """
+    parse_url(url)
     try:
         with open_url(url, use_proxy=False, timeout=timeout) as answer:
             return int(answer.getcode())

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional, TypeVar
-from urllib.parse import quote, urlencode, urljoin
+from urllib.parse import quote, urlencode
 
 from ..scheduled_events.deadline import Deadline
 from .answers import (
@@ -35,7 +35,7 @@ from .answers import (
 from .cloud import Cloud, complete
 from .credentials import MSI, SignIn, describe, make_credential
 from .errors import ArmError, Busy, Changed, NotFound, OperationFailed, OutOfTime, UnknownVersion
-from .pipeline import Transport, open_pipeline, open_transport
+from .pipeline import Transport, anywhere, only_in_secret, only_to, open_pipeline, open_transport
 
 COMPUTE_API_VERSION = "2026-04-01"
 _SUBSCRIPTIONS_API_VERSION = "2022-12-01"
@@ -185,10 +185,12 @@ class ArmClient:
             following = page.get("nextLink")
             if not following:
                 return
+            if not isinstance(following, str):
+                raise ArmError("GET %s has a nextLink that is no text: %s" % (self._shown(path), shorten(following)))
             if following in seen:
                 raise ArmError("GET %s never ends: Azure returned the same nextLink twice" % self._shown(path))
             seen.add(following)
-            page = self.get(urljoin(self._cloud.arm, following), needs, "")
+            page = self.get(self._cloud.arm + following if following.startswith("/") else following, needs, "")
 
     def post(
         self,
@@ -296,11 +298,13 @@ class ArmClient:
     def _make_credential(self) -> Any:
         # This machine itself gives out a managed identity's tokens.
         is_local = self.sign_in.source == MSI
-        return make_credential(self.sign_in, open_transport(self, self._cloud.verify, through_proxy=not is_local))
+        judge = anywhere if is_local else only_in_secret
+        transport = open_transport(self, self._cloud.verify, through_proxy=not is_local, judge=judge)
+        return make_credential(self.sign_in, transport)
 
     def _open_transport_to(self, cloud: Cloud) -> Transport:
         # A proxy is for the way out, and a simulator runs on this machine.
-        return open_transport(self, cloud.verify, through_proxy=cloud.speaks_tls)
+        return open_transport(self, cloud.verify, through_proxy=cloud.speaks_tls, judge=only_to(cloud))
 
     def _discover(self, cloud: Cloud, endpoints: str) -> Cloud:
         """Ask a cloud for its endpoints, which are public."""
@@ -421,7 +425,8 @@ class ArmClient:
             if isinstance(error.__cause__, ArmError):
                 raise error.__cause__ from None
             raise ArmError(self._explain_sign_in(error)) from None
-        except AzureError as error:
+        except (AzureError, AttributeError, TypeError, ValueError) as error:
+            # azure-core takes each answer for what it should be, and fails somehow if it is not.
             raise ArmError(
                 "%s had no usable answer: %s. Is base_url or cloud_environment right, and is the network up?"
                 % (asked, self._redact(str(error)))

@@ -12,15 +12,16 @@ https://learn.microsoft.com/azure-stack/user/azure-stack-rest-api-use
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from ..scheduled_events.errors import OptionError
+from ..scheduled_events.url import hide_password, is_loopback, parse_url
 
 VALIDATE = "validate"
 IGNORE = "ignore"
 CERT_VALIDATION_MODES = (VALIDATE, IGNORE)
+
+_FORM = "https://HOST[:PORT]"
 
 # Every cloud has this version, with one cloud in the answer.
 _ENDPOINTS = "/metadata/endpoints?api-version=2015-01-01"
@@ -148,33 +149,14 @@ def read_url(name: str, url: str) -> str:
     :raises OptionError: if it is none, or goes over the network without TLS
     """
     try:
-        parts = urlsplit(url.strip())
-        # Only this detects an invalid port.
-        host, port = parts.hostname, parts.port
+        parts = parse_url(url.strip(), _FORM)
     except ValueError as error:
-        raise OptionError("%s: %r is not an address: %s" % (name, url, error)) from None
-    if (
-        parts.scheme not in ("https", "http")
-        or not host
-        or port == 0
-        or parts.username is not None
-        or parts.query
-        or parts.fragment
-    ):
-        raise OptionError("%s: %r does not have the form https://HOST[:PORT]" % (name, url))
-    if parts.scheme == "http" and not is_loopback(host):
+        raise OptionError("%s: %r %s" % (name, hide_password(url), error)) from None
+    if parts.query:
+        raise OptionError("%s: %r must have the form %s" % (name, url, _FORM))
+    if parts.scheme == "http" and not is_loopback(parts.host):
         raise OptionError(
             "%s: %r would send tokens where others can read them. Plain http is for a simulator on this machine only:"
             " use https" % (name, url)
         )
     return url.strip().rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this very machine, by its literal address or as localhost."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from ..scheduled_events.deadline import Deadline
+from ..scheduled_events.text import harmless_line
+from ..scheduled_events.url import Url, hide_password, is_loopback, parse_url
 from .cloud import Cloud
 from .errors import ArmError, MissingLibrary, OutOfTime
 
@@ -25,10 +26,11 @@ _READ_TIMEOUT = 60.0  # seconds
 # A page of Resource Graph has 16 MB at most.
 _LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes
+_LONGEST_QUOTE = 200  # characters
 _MASK = b"********"
 _MOST_RETRIES = 10
 _QUOTA_RESETS_AFTER = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
-_PORTS = {"http": 80, "https": 443}
+_SCHEMES = ("http", "https")
 
 # The answer of a gateway, or of a service that broke down on the way: 503 is of one that has not begun.
 _SAYS_NOTHING_OF_THE_REQUEST = frozenset([500, 502, 504])
@@ -45,12 +47,20 @@ class Asker(Protocol):
         """Sleep, if the time limit allows it. Raises `OutOfTime`."""
 
 
-class Transport:
-    """The transport of an azure-core pipeline, which sends and waits within the deadline."""
+Judge = Callable[[Url], None]
+"""Raises `ArmError` if nothing may be sent there."""
 
-    def __init__(self, asker: Asker, inner: Any) -> None:
+
+class Transport:
+    """The transport of an azure-core pipeline, which sends and waits within the deadline.
+
+    Everything is sent by way of it, so it judges each URL: those that an answer has led to, and those of the sign-in.
+    """
+
+    def __init__(self, asker: Asker, inner: Any, judge: Judge) -> None:
         self._asker = asker
         self._inner = inner
+        self._judge = judge
         self._is_throttled = False
         self.may_have_acted = False
         """Whether an answer was lost since this was last set to False, and Azure may have acted upon the request."""
@@ -68,7 +78,21 @@ class Transport:
     def close(self) -> None:
         self._inner.close()
 
+    def check(self, link: Any) -> None:
+        """Refuse to send anything to where it must not go.
+
+        :raises ArmError: if it must not go there, or another parser could read another host in the link
+        """
+        try:
+            url = parse_url(link)
+        except (TypeError, ValueError) as error:
+            # A query may hold a token.
+            shown = harmless_line(hide_password(str(link)).partition("?")[0], _LONGEST_QUOTE)
+            raise ArmError("Azure's answer leads to %r: nothing was sent there. A URL %s" % (shown, error)) from None
+        self._judge(url)
+
     def send(self, request: Any, **kwargs: Any) -> Any:
+        self.check(request.url)
         remaining = self._asker.deadline.remaining()
         if remaining <= 0:
             self.sleep(0)
@@ -155,16 +179,16 @@ def _read_retry_after(text: str) -> str | None:
     return text
 
 
-def open_transport(asker: Asker, verify: bool, through_proxy: bool) -> Transport:
+def open_transport(asker: Asker, verify: bool, through_proxy: bool, judge: Judge) -> Transport:
     try:
         from azure.core.pipeline.transport import RequestsTransport
     except ImportError as error:
         raise MissingLibrary("azure-mgmt-core and requests (%s)" % error) from None
     inner = RequestsTransport(connection_verify=verify, use_env_settings=through_proxy)
     inner.open()
-    for scheme in _PORTS:
+    for scheme in _SCHEMES:
         inner.session.mount(scheme + "://", _make_adapter(asker))
-    return Transport(asker, inner)
+    return Transport(asker, inner, judge)
 
 
 def _make_adapter(asker: Asker) -> Any:
@@ -215,7 +239,8 @@ def open_pipeline(transport: Transport, cloud: Cloud, credential: Any = None) ->
             policies.RequestIdPolicy(),
             policies.UserAgentPolicy(base_user_agent="foghorn.azure_events"),
             _make_retries(policies.RetryPolicy),
-            policies.CustomHookPolicy(raw_request_hook=lambda request: _check_host(request, cloud)),
+            # Checked here too: signing in comes next, and sends nothing for a link that is not followed.
+            policies.CustomHookPolicy(raw_request_hook=lambda request: transport.check(request.http_request.url)),
             *authentication,
         ],
     )
@@ -238,18 +263,30 @@ def _make_retries(policy: Any) -> Any:
     return Retries(retry_total=_MOST_RETRIES, retry_status=_MOST_RETRIES, retry_backoff_max=30)
 
 
-def _check_host(request: Any, cloud: Cloud) -> None:
-    """Send tokens only to the cloud's own ARM, whatever link an answer has.
+def only_to(cloud: Cloud) -> Judge:
+    """Tokens go only to the cloud's own ARM, whatever link an answer has."""
+    own = parse_url(cloud.arm)
 
-    :raises ArmError: if the request would
-    """
-    url = request.http_request.url
-    own, other = urlsplit(cloud.arm), urlsplit(url)
-    # ARM has a host for each region below its own.
-    is_below = own.scheme == "https" and (other.hostname or "").endswith("." + str(own.hostname))
-    same_port = (other.port or _PORTS.get(other.scheme)) == (own.port or _PORTS[own.scheme])
-    if other.scheme != own.scheme or not same_port or not (other.hostname == own.hostname or is_below):
+    def judge(url: Url) -> None:
+        # ARM has a host for each region below its own.
+        is_below = own.scheme == "https" and url.host.endswith("." + own.host)
+        if (url.scheme, url.port) != (own.scheme, own.port) or not (url.host == own.host or is_below):
+            raise ArmError(
+                "Azure's answer leads to %s://%s:%d, which is not %s: nothing was sent there. Is base_url or"
+                " cloud_environment right?" % (url.scheme, url.host, url.port, cloud.arm)
+            )
+
+    return judge
+
+
+def only_in_secret(url: Url) -> None:
+    """Secrets go over the network only with TLS, whatever token endpoint the sign-in service names."""
+    if url.scheme != "https" and not is_loopback(url.host):
         raise ArmError(
-            "Azure's answer leads to %s://%s, which is not %s: nothing was sent there. Is base_url or"
-            " cloud_environment right?" % (other.scheme, other.netloc.rpartition("@")[2], cloud.arm)
+            "The sign-in service leads to http://%s, where others could read the secret: nothing was sent there. Is"
+            " adfs_authority_url or cloud_environment right?" % url.host
         )
+
+
+def anywhere(_url: Url) -> None:
+    """The token of a managed identity comes from this machine, and no secret is sent for it."""

@@ -18,7 +18,6 @@ import socket
 import time
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
-from urllib.parse import urlsplit
 
 from .dates import parse_date
 from .deadline import Deadline
@@ -27,6 +26,7 @@ from .errors import DocumentError, OutOfTime, ProtocolError, Refused, TooLarge, 
 from .http_connection import Answer, HttpConnection, first_to_come
 from .strict_json import parse_json
 from .text import harmless_line, harmless_word
+from .url import parse_url
 
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 DEFAULT_TIMEOUT = 150.0
@@ -55,6 +55,7 @@ _PATIENCE = 10.0  # seconds
 # Whoever asks for the events first enables the service, which takes up to two minutes.
 _PATIENCE_AT_FIRST = 130.0  # seconds
 
+_FORM = "http://HOST[:PORT]"
 _FIRST_BACKOFF = 0.5  # seconds
 _LONGEST_BACKOFF = 10.0  # seconds
 # More than Azure will ever send: 2,500 events, of which each is told.
@@ -351,15 +352,12 @@ def split_url(url: str) -> "tuple[str, int, str]":
 
     :raises ValueError: if it is anything else
     """
-    parts = urlsplit(url)
-    if parts.scheme != "http":
+    if not url.lower().startswith("http:"):
         raise ValueError("must begin with http://, because IMDS supports only HTTP")
-    if not parts.hostname or parts.username is not None or "?" in url or "#" in url:
-        raise ValueError("must have the form http://HOST[:PORT]")
-    if any(character <= " " or character > "~" for character in url):
-        raise ValueError("must not contain spaces or non-ASCII characters")
-    # .port raises a ValueError of its own, which says what is wrong.
-    return parts.hostname, 80 if parts.port is None else parts.port, parts.path.rstrip("/")
+    parts = parse_url(url, _FORM)
+    if "?" in url:
+        raise ValueError("must have the form %s" % _FORM)
+    return parts.host, parts.port, parts.path.rstrip("/")
 
 
 def _is_hangup(error: Exception) -> bool:

@@ -14,9 +14,9 @@ from .client import DEFAULT_CONNECT_TIMEOUT, DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, 
 from .deadline import read_seconds
 from .document import GENERAL_API_VERSION
 from .errors import OptionError
+from .url import hide_password
 
 _API_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-_USER_INFO = re.compile(r"//[^/]*@")
 
 
 class ConnectionOptions(NamedTuple):
@@ -40,9 +40,9 @@ def read_connection(options: Mapping[str, Any]) -> ConnectionOptions:
     try:
         split_endpoint(endpoint)
     except ValueError as error:
-        # A password in the URL must not get into a log.
-        shown = _USER_INFO.sub("//…@", endpoint)
-        raise OptionError("endpoint: %r %s. The default is %s" % (shown, error, DEFAULT_ENDPOINT)) from None
+        raise OptionError(
+            "endpoint: %r %s. The default is %s" % (hide_password(endpoint), error, DEFAULT_ENDPOINT)
+        ) from None
     api_version = options.get("api_version")
     if api_version is not None and not _API_VERSION.match(api_version):
         raise OptionError("api_version: %r is not a date like %s" % (api_version, GENERAL_API_VERSION))

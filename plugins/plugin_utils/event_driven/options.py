@@ -27,6 +27,7 @@ from ...module_utils.scheduled_events.deadline import read_seconds
 from ...module_utils.scheduled_events.errors import OptionError
 from ...module_utils.scheduled_events.options import ConnectionOptions, read_connection
 from ...module_utils.scheduled_events.signature import LARGEST_SECRETS, parse_secrets
+from ...module_utils.scheduled_events.url import hide_password
 from ...module_utils.scheduled_events.words import read_vm_names
 from ..approval_times import read_times
 from .data_file import parse_data
@@ -205,7 +206,7 @@ def _read_agents(options: Options, given: Mapping[str, Any], log: Callable[[str]
         try:
             split_url(str(url))
         except ValueError as error:
-            raise OptionError("agents: %s: %r %s" % (name, url, error)) from None
+            raise OptionError("agents: %s: %r %s" % (name, hide_password(str(url)), error)) from None
     parallel = given.get("parallel", 50)
     if not isinstance(parallel, int) or isinstance(parallel, bool) or not 1 <= parallel <= _MOST_PARALLEL:
         raise OptionError("parallel: %r is not a number from 1 to %d" % (parallel, _MOST_PARALLEL))

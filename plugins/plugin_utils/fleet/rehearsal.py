@@ -11,8 +11,8 @@ import ipaddress
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
+from ...module_utils.scheduled_events.client import split_endpoint
 from ...module_utils.scheduled_events.event import (
     ADVISORY_EVENT_TYPES,
     EVENT_TYPES,
@@ -99,11 +99,11 @@ def make_rehearsal(machines: Sequence[Machine], event: Mapping[str, Any], endpoi
 
 def _simulator_config(machines: Sequence[Machine], endpoint: str) -> dict[str, Any]:
     try:
-        parts = urlsplit(endpoint)
-        address, port = _as_address(parts.hostname or ""), parts.port or 80
+        host, port = split_endpoint(endpoint)
     except ValueError:
-        address, port = "", 0
-    if not address or parts.scheme != "http" or parts.path.strip("/"):
+        host, port = "", 0
+    address = _as_address(host)
+    if not address:
         raise RehearsalError(
             "rehearse_endpoint: %r is not like http://10.0.0.5:8080, with the IP address at which the "
             "machines reach the simulator" % endpoint

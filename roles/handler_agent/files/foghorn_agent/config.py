@@ -21,6 +21,7 @@ from foghorn_core.scheduled_events.client import (
 )
 from foghorn_core.scheduled_events.document import GENERAL_API_VERSION
 from foghorn_core.scheduled_events.event import EVENT_TYPES, NameKey, name_key
+from foghorn_core.scheduled_events.url import parse_url
 
 from .act.readiness import HTTP, KINDS, TCP, Check
 from .decide.in_service import Keep
@@ -554,7 +555,7 @@ def _is_command_line(value: Any) -> bool:
 
 
 def _is_page(value: Any) -> bool:
-    return isinstance(value, str) and "#" not in value and _is_url(value.partition("?")[0]) and value.isprintable()
+    return isinstance(value, str) and _succeeds(parse_url, value) and parse_url(value).scheme == "http"
 
 
 def _is_whole(value: Any, least: int, most: int) -> bool:

@@ -357,7 +357,7 @@ def test_given_policies_without_a_name_when_parsed_then_their_place_is_their_nam
         ({"quorum": {"interval": 0.1}}, "quorum.interval: expected seconds from 0.5 to 86400, got 0.1"),
         ({"webhooks": [{}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
         ({"webhooks": [{"url": 1}]}, "webhooks[0].url: expected an http:// or https:// URL, got null"),
-        ({"webhooks": [{"url": "ftp://x"}]}, "webhooks[0].url: ftp://x does not have the form https://HOST[:PORT]/PATH"),
+        ({"webhooks": [{"url": "ftp://x"}]}, "webhooks[0].url: must have the form https://HOST[:PORT]/PATH"),
         (
             {"webhooks": [{"url": "http://x/a?sig=1", "secret_file": "/secret"}]},
             "webhooks[0].url: http://x/a: a secret is sent only over https",

@@ -258,7 +258,7 @@ def test_given_nobody_listening_when_delivered_then_it_may_be_tried_again() -> N
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"url": "ftp://127.0.0.1/"}, "does not have the form https://HOST"),
+        ({"url": "ftp://127.0.0.1/"}, "must have the form https://HOST"),
         ({"headers": [["X Y", "1"]]}, "headers: X Y"),
         ({"headers": [["X", "1\r\nY: 2"]]}, "headers: X"),
         ({"secret_file": "/nonexistent"}, "secret_file: /nonexistent: No such file"),
@@ -568,26 +568,10 @@ def test_given_a_url_when_taken_apart_then_all_parts_are_there(url: str, parts: 
     assert split_url(url) == parts
 
 
-@pytest.mark.parametrize(
-    ("url", "complaint"),
-    [
-        ("", "does not have the form"),
-        ("https:///path", "does not have the form"),
-        ("file:///etc/passwd", "does not have the form"),
-        ("https://x:y/", "url: a URL that cannot be read: "),
-        ("https://[::1/", "Invalid IPv6 URL"),
-        ("https://user:hunter2@x/", "put the secret in secret_file"),
-        ("https://x/#y", "fragment"),
-        ("https://x/a b", "spaces"),
-        ("https://é/", "non-ASCII"),
-    ],
-)
-def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_password_is_reported(
-    url: str, complaint: str
-) -> None:
-    with pytest.raises(ValueError, match="url: ") as raised:
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "https://user:hunter2@x/", "https://hunter2\\.x/"])
+def test_given_something_else_when_taken_apart_then_it_is_refused_and_no_password_is_reported(url: str) -> None:
+    with pytest.raises(ValueError, match=r"url: must .* Put a password in secret_file") as raised:
         split_url(url)
-    assert complaint in str(raised.value)
     assert "hunter2" not in str(raised.value)
 
 

@@ -8,11 +8,11 @@ beside its loop, and the probe gets what was found last: a check that hangs hold
 
 import socket
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
-from urllib.parse import urlsplit
 
 from foghorn_core.scheduled_events.deadline import Deadline
 from foghorn_core.scheduled_events.errors import ProtocolError, TooLarge
 from foghorn_core.scheduled_events.http_connection import HttpConnection
+from foghorn_core.scheduled_events.url import parse_url
 
 from ..io import log as levels
 from ..io.log import Log
@@ -218,9 +218,9 @@ def look(check: Check) -> str:
 
 
 def _look_at_page(check: Check) -> str:
-    parts = urlsplit(check.url)
+    parts = parse_url(check.url)
     deadline = Deadline(check.timeout)
-    connection = HttpConnection(parts.hostname or "", parts.port or 80)
+    connection = HttpConnection(parts.host, parts.port)
     target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
     try:
         connection.open(deadline.remaining())

@@ -3,7 +3,6 @@
 """Sends one request of a webhook, in a process of its own, which may wait and fail without the agent noticing."""
 
 import contextlib
-import ipaddress
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from typing import IO, Any, Dict, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from foghorn_core.scheduled_events.text import plain
+from foghorn_core.scheduled_events.url import is_loopback, parse_url
 
 from .webhooks import LONG_PART, LONGEST_QUOTE, Delivery, Request, shown_url
 
@@ -123,22 +123,15 @@ class Target(NamedTuple):
 def split_url(url: str) -> Target:
     """Take a URL apart.
 
-    :raises ValueError: if it is not of the form `http[s]://HOST[:PORT][/PATH][?QUERY]`
+    :raises ValueError: if it is not of the form `http[s]://HOST[:PORT][/PATH][?QUERY]`. The message does not quote it,
+        since it may be a secret
     """
     try:
-        parts = urlsplit(url)
-        port = parts.port
+        parts = parse_url(url)
     except ValueError as error:
-        raise ValueError("url: %s: %s" % (shown_url(url), error)) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("url: %s does not have the form https://HOST[:PORT]/PATH" % shown_url(url))
-    if parts.username is not None:
-        raise ValueError("url: has a user name in it: put the secret in secret_file")
-    if parts.fragment or any(character <= " " or character > "~" for character in url):
-        raise ValueError("url: %s contains a fragment, spaces or non-ASCII characters: encode them" % shown_url(url))
-    is_secure = parts.scheme == "https"
+        raise ValueError("url: %s. Put a password in secret_file, and encode special characters" % error) from None
     path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
-    return Target(is_secure, parts.hostname, port if port is not None else 443 if is_secure else 80, path)
+    return Target(parts.scheme == "https", parts.host, parts.port, path)
 
 
 def require_secrecy(url: str) -> None:
@@ -146,14 +139,8 @@ def require_secrecy(url: str) -> None:
 
     :raises ValueError: if the URL is neither https nor on this machine
     """
-    parts = urlsplit(url)
-    if parts.scheme == "https":
-        return
-    try:
-        is_here = parts.hostname == "localhost" or ipaddress.ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        is_here = False
-    if not is_here:
+    target = split_url(url)
+    if not target.is_secure and not is_loopback(target.host):
         raise ValueError("url: %s: a secret is sent only over https" % shown_url(url))
 
 

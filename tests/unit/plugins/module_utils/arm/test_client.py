@@ -509,7 +509,7 @@ def elsewhere() -> Iterator[tuple[ScriptedArm, ArmClient, ScriptedArm]]:
         yield arm, client, other
 
 
-@pytest.mark.parametrize("address", ["{other}/next", "http://localhost:{port}/next", "http://user@127.0.0.1/next"])
+@pytest.mark.parametrize("address", ["{other}/next", "http://localhost:{port}/next"])
 def test_given_a_next_link_to_another_host_then_it_is_not_followed(address: str) -> None:
     with elsewhere() as (arm, client, other):
         link = address.format(other=other.url, port=arm.url.rpartition(":")[2])
