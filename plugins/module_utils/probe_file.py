@@ -37,9 +37,6 @@ class Removal(NamedTuple):
     changed: bool
     since: Optional[float]
     """Since when the file is there which takes it out, in seconds since the epoch, if it was there before."""
-    before: str
-    """The record before and after."""
-    after: str
     confirms: bool
     """Whether the endpoint succeeded before the removal, so that its failure confirms the removal."""
 
@@ -57,7 +54,7 @@ def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callabl
         # Either there is a record of it, or somebody else did it, and there must be none.
         since = os.lstat(file).st_mtime if means == PRESENT else None
         recorded = [line for line in _read(record.path) if line["file"] == file] if before else []
-        return Removal(False, since, before, before, all(line.get("confirms") for line in recorded))
+        return Removal(False, since, all(line.get("confirms") for line in recorded))
     confirms = succeeds()
     line = json.dumps({"means": means, "file": file, "confirms": confirms})
     lines = before.splitlines()
@@ -70,7 +67,7 @@ def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callabl
                 os.chmod(file, 0o644)
         else:
             shutil.move(file, record.kept)
-    return Removal(True, None, before, after, confirms)
+    return Removal(True, None, confirms)
 
 
 def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:

@@ -64,13 +64,11 @@ def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
             "Wait until the probe endpoint fails",
             lambda url: "" if other_status(url, status_of) else "it answers with 200",
         )
-    texts = {"before": removal.before, "after": removal.after}
-    header = {"before_header": record.path, "after_header": record.path}
     return {
         "changed": removal.changed,
         "since": removal.since,
         "confirmed": bool(url) and removal.confirms,
-        "diff": {**texts, **header},
+        "diff": _diff(removal.changed, "in rotation\n", "out of rotation\n"),
     }
 
 
@@ -80,8 +78,12 @@ def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
         _see(module, "Wait until the probe endpoint succeeds", lambda url: other_status(url, status_of))
         os.remove(record.path)
         time.sleep(max(module.params["noticed_within"], 0.0))
-    texts = {"before": "out of rotation\n" if changed else "", "after": "in rotation\n" if changed else ""}
-    return {"changed": changed or recorded, "since": None, "confirmed": False, "diff": texts}
+    diff = _diff(changed, "out of rotation\n", "in rotation\n")
+    return {"changed": changed or recorded, "since": None, "confirmed": False, "diff": diff}
+
+
+def _diff(changed: bool, before: str, after: str) -> Dict[str, str]:
+    return {"before": before if changed else "", "after": after if changed else ""}
 
 
 def _see(module: AnsibleModule, what: str, look: Callable[[str], str]) -> None:

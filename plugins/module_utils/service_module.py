@@ -48,19 +48,19 @@ def run_ordered_services(module: AnsibleModule) -> None:
 def _stop(module: AnsibleModule) -> Dict[str, Any]:
     given = module.params
     services, before = given["services"], _before(given["after"])
-    states, texts = {}, ("", "")  # type: Dict[str, str], Any
+    states, is_noted = {}, False  # type: Dict[str, str], bool
     if not before.next:
         states = _states(module, services)
         if UNKNOWN in states.values():
             return {"changed": False, "states": states}
         services = [one for one in services if states.get(one["name"], RUNNING) == RUNNING]
-        texts = _note(given["record"], services, bool(module.check_mode))
+        is_noted = _note(given["record"], services, bool(module.check_mode))
     seconds = math.inf if given["seconds"] is None else given["seconds"]
     done = stop(services, before, given["failure"], seconds, _world(module))
     if not (done.next or done.failures):
         # A command that succeeds, or a unit of another name, has stopped nothing yet.
         states.update(_states(module, [one for one in services if one["on_failure"] != IGNORE]))
-    return _result(services, states, done, texts[0] != texts[1] or done.tried, given["record"], texts)
+    return _result(services, states, done, is_noted or done.tried, _diff(services, "running", "stopped"))
 
 
 def _restore(module: AnsibleModule) -> Dict[str, Any]:
@@ -87,7 +87,8 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
         is_over = set(states.values()) <= {RUNNING, ENDED}
         if is_over:
             os.remove(given["record"])
-    return _result(services, states, done, is_over or done.tried, given["record"], (text, "" if is_over else text))
+    down = [one for one in services if one["name"] not in up]
+    return _result(services, states, done, is_over or done.tried, _diff(down, "stopped", "running"))
 
 
 def _has_tasks(own: Dict[str, Dict[str, Any]], recorded: Dict[str, Any]) -> bool:
@@ -106,8 +107,11 @@ def _states(module: AnsibleModule, services: Services) -> Dict[str, str]:
     }
 
 
-def _note(path: str, services: Services, is_dry: bool) -> Any:
-    """Write down what will be stopped, before it is: without a record nothing would ever be started again."""
+def _note(path: str, services: Services, is_dry: bool) -> bool:
+    """Write down what will be stopped, before it is: without a record nothing would ever be started again.
+
+    :returns: whether that is new
+    """
     before = text_of(path)
     line = json.dumps(services)
     is_noted = not services or line in before.splitlines()
@@ -115,7 +119,15 @@ def _note(path: str, services: Services, is_dry: bool) -> Any:
     if after != before and not is_dry:
         # Commands may hold what others are not to know.
         write_text(path, after, 0o600)
-    return before, after
+    return after != before
+
+
+def _diff(services: Services, before: str, after: str) -> Dict[str, str]:
+    """Names and states only: commands may hold what others are not to know."""
+    return {
+        side: "".join("%s: %s\n" % (one["name"], state) for one in services)
+        for side, state in (("before", before), ("after", after))
+    }
 
 
 def _world(module: AnsibleModule) -> World:
@@ -125,12 +137,12 @@ def _world(module: AnsibleModule) -> World:
 
 
 def _result(
-    services: Services, states: Dict[str, str], done: Stretch, is_changed: bool, path: str, texts: Any
+    services: Services, states: Dict[str, str], done: Stretch, is_changed: bool, diff: Dict[str, str]
 ) -> Dict[str, Any]:
     return {
         "changed": is_changed,
         "services": services,
         "states": states,
         "stretch": dict(done._asdict()),
-        "diff": {"before": texts[0], "after": texts[1], "before_header": path, "after_header": path},
+        "diff": diff if is_changed else {"before": "", "after": ""},
     }

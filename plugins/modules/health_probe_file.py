@@ -23,7 +23,7 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: Shows the record of a removal, and whether the machine returns to rotation.
+    details: Shows whether the machine leaves rotation, or returns to it.
   idempotent:
     support: full
 options:

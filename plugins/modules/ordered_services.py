@@ -28,7 +28,7 @@ attributes:
     details: Asks which services are running, and neither stops nor starts any.
   diff_mode:
     support: full
-    details: Shows what is written down.
+    details: Shows the names of the services that are stopped or started. Commands may contain passwords.
   idempotent:
     support: partial
     details: A service whose tasks stop it, and that has no C(status), counts as running.

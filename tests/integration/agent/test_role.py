@@ -214,7 +214,6 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert (machine.changes, machine.take_calls()) == (0, [])
 
     assert machine.play("--check", "--diff", handler_agent_policies=[POLICY]) == 0, machine.output
-    assert '+            "name": "web"' in machine.output
     # Before anything is installed, what would be done about each type.
     for event_type in ("Preempt", "Terminate", "Redeploy", "Reboot", "SpotRebalanceRecommendation", "Freeze"):
         assert f"{event_type} of this VM, from Platform, which may start" in machine.output

@@ -535,7 +535,7 @@ def test_given_check_mode_when_run_then_it_predicts_and_changes_nothing(make_fle
     assert status == 0, run.output
     assert not fleet.is_approved(reboot)
     assert fleet.hosts[0].is_back()
-    assert '+{"means": "present"' in run.output
+    assert "+out of rotation" in run.output
     assert "Scheduled, approved" in run.output
     assert "would be prepared; would be approved with" in run.report(fleet.hosts[0])
     assert "would be restored when it is over" in run.report(fleet.hosts[0])

@@ -69,7 +69,7 @@ def test_given_a_machine_that_is_out_already_then_it_is_reported_since_when_and_
     file.touch()
     os.utime(file, (1000, 2000))
 
-    assert take_out(str(file), "present", record, dry=False, succeeds=lambda: True) == (False, 2000.0, "", "", True)
+    assert take_out(str(file), "present", record, dry=False, succeeds=lambda: True) == (False, 2000.0, True)
     assert put_back(record, dry=False) == (False, False)
     assert file.exists()
 
@@ -101,8 +101,7 @@ def test_given_an_endpoint_that_failed_before_the_removal_then_the_record_rememb
 
 def test_given_a_prediction_then_nothing_is_changed(tmp_path: Path, record: Record) -> None:
     file = tmp_path / "out"
-    line = json.dumps({"means": "present", "file": str(file), "confirms": True}) + "\n"
-    assert take_out(str(file), "present", record, dry=True, succeeds=lambda: True) == (True, None, "", line, True)
+    assert take_out(str(file), "present", record, dry=True, succeeds=lambda: True) == (True, None, True)
     assert list(tmp_path.iterdir()) == []
 
     take_out(str(file), "present", record, dry=False, succeeds=lambda: True)

@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is shown of services that are stopped and started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.service_module import (
+    run_ordered_services,
+    service_arguments,
+)
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.services import read_services
+
+
+class EndedError(Exception):
+    """What the module ends with."""
+
+
+class Module:
+    """A call of ordered_services on a machine with one service."""
+
+    check_mode = False
+    status = 0
+
+    def __init__(self, **params: Any) -> None:
+        self.params = {name: spec.get("default") for name, spec in service_arguments().items()} | params
+
+    def run_command(self, command: Any, **_options: Any) -> tuple[int, str, str]:
+        if "status" in command:
+            return Module.status, "", ""
+        Module.status = 3 if "stop" in command else 0
+        return 0, "", ""
+
+    def exit_json(self, **result: Any) -> None:
+        raise EndedError(result)
+
+    fail_json = exit_json
+
+
+def diff_of(state: str, record: Path, services: list[dict[str, Any]]) -> dict[str, str]:
+    with pytest.raises(EndedError) as ended:
+        run_ordered_services(Module(state=state, record=str(record), services=read_services(services)))
+    diff: dict[str, str] = ended.value.args[0]["diff"]
+    return diff
+
+
+def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_shows_names_and_states_only(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "services"
+    service = {"name": "queue", **{do: ["queue", do, "--password=hunter2"] for do in ("status", "stop", "start")}}
+
+    assert diff_of("stopped", record, [service]) == {"before": "queue: running\n", "after": "queue: stopped\n"}
+    assert "hunter2" in record.read_text()
+    assert diff_of("restored", record, []) == {"before": "queue: stopped\n", "after": "queue: running\n"}
+    assert diff_of("restored", record, []) == {"before": "", "after": ""}
