@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils.arm.credentials import VARIABLES, SignIn, choose
 from ...module_utils.arm.options import Places, read_places
+from ...module_utils.files.ownership import UnsafePath, read_private
 from ...module_utils.maintenance_policy.window import Window
 from ...module_utils.scheduled_events.client import (
     DEFAULT_CONNECT_TIMEOUT,
@@ -237,9 +238,10 @@ def _read_connection(given: Mapping[str, Any], timeout: float) -> ConnectionOpti
 
 def _read_secrets(path: Any) -> tuple[bytes, ...]:
     try:
-        with open(str(path), "rb") as stream:
-            return parse_secrets(stream.read(LARGEST_SECRETS + 1))
-    except (OSError, ValueError) as error:
+        return parse_secrets(read_private(os.path.abspath(str(path)), LARGEST_SECRETS))
+    except UnsafePath as error:
+        raise OptionError("secret_file: %s" % error) from None
+    except ValueError as error:
         raise OptionError("secret_file: %s: %s" % (path, error)) from None
 
 

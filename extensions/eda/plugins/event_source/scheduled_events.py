@@ -58,6 +58,9 @@ options:
         unsigned answers are refused.
       - Without it, agents on other machines refuse to answer, and any program that answers at an agent's address can
         announce maintenance.
+      - No other user may read the file, or change it or a directory above it. It belongs to root or to the user of the
+        source. A file of root's may also be readable by a group of this user (mode 0640 or 0440), as the secret of a
+        pod with C(fsGroup) is.
     type: str
   parallel:
     description: How many agents are asked in parallel, from 1 to 1000.

@@ -31,6 +31,16 @@ def test_given_agents_alone_when_they_are_read_then_the_rest_has_its_defaults() 
     assert (options.hosts, options.secrets) == (None, ())
 
 
+def test_given_a_secret_that_others_may_read_when_it_is_read_then_it_is_refused_with_the_remedy(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "secret").write_text("s" * 40 + "\n")
+    (tmp_path / "secret").chmod(0o644)
+    with pytest.raises(OptionError, match=r"secret_file: \S*secret: .*\(mode 644\): chmod 0600 it") as raised:
+        read(agents=AGENTS, secret_file=str(tmp_path / "secret"))
+    assert "sss" not in str(raised.value)
+
+
 def test_given_no_secret_when_agents_are_asked_then_a_warning_says_what_that_means() -> None:
     told: list[str] = []
     read_options({"agents": AGENTS}, told.append)
@@ -42,6 +52,7 @@ def test_given_no_secret_when_agents_are_asked_then_a_warning_says_what_that_mea
 def test_given_agents_and_a_secret_in_files_when_they_are_read_then_they_are_there(tmp_path: Path) -> None:
     (tmp_path / "agents.yml").write_text("web_0: http://127.0.0.1:9797\n")
     (tmp_path / "secret").write_text("s" * 40 + "\n")
+    (tmp_path / "secret").chmod(0o600)
 
     options = read(agents_file=str(tmp_path / "agents.yml"), secret_file=str(tmp_path / "secret"))
 
