@@ -13,6 +13,7 @@ https://learn.microsoft.com/azure/azure-resource-manager/management/request-limi
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, Optional, TypeVar
 from urllib.parse import quote, urlencode
 
 from ..scheduled_events.deadline import Deadline
+from ..scheduled_events.masking import mask
 from .answers import (
     LONGEST_MESSAGE,
     Answer,
@@ -53,6 +55,7 @@ _SAYS_NOTHING_OF_THE_END = frozenset([401, 403, 404, 408, 410, 429])
 _UNKNOWN_VERSION_CODES = frozenset(
     ["noregisteredproviderfound", "invalidapiversionparameter", "invalidresourcetype", "unsupportedapiversion"]
 )
+_QUERY = re.compile(r"\?[^\s\"'()<>]+")
 _READING_METHODS = frozenset(["GET", "HEAD"])
 _View = TypeVar("_View")
 
@@ -429,7 +432,8 @@ class ArmClient:
             # azure-core takes each answer for what it should be, and fails somehow if it is not.
             raise ArmError(
                 "%s had no usable answer: %s. Is base_url or cloud_environment right, and is the network up?"
-                % (asked, self._redact(str(error)))
+                # Exceptions of requests quote the URL, and a link of Azure's has a signature in its query.
+                % (asked, self._redact(_QUERY.sub("?…", str(error))))
             ) from None
 
     def _send_first(self, request: Any, repeatable: bool) -> Answer:
@@ -578,9 +582,7 @@ class ArmClient:
         return (self._cloud.arm + path if path.startswith("/") else path).partition("?")[0]
 
     def _redact(self, text: str) -> str:
-        for secret in self.sign_in.secrets:
-            text = text.replace(secret, "********")
-        return shorten(text, LONGEST_MESSAGE)
+        return shorten(mask(text, [self.sign_in.secret or ""]), LONGEST_MESSAGE)
 
 
 def interrupted(client: ArmClient, done: str = "") -> str:

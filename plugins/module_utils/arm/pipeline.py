@@ -14,8 +14,10 @@ import threading
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
+from urllib.parse import parse_qs
 
 from ..scheduled_events.deadline import Deadline
+from ..scheduled_events.masking import mask
 from ..scheduled_events.text import harmless_line
 from ..scheduled_events.url import Url, hide_password, is_loopback, parse_url
 from .cloud import Cloud
@@ -27,7 +29,9 @@ _READ_TIMEOUT = 60.0  # seconds
 _LARGEST_ANSWER = 32 * 1024 * 1024  # bytes
 _CHUNK = 64 * 1024  # bytes
 _LONGEST_QUOTE = 200  # characters
-_MASK = b"********"
+# What a sign-in sends in secret.
+_SECRET_FIELDS = ("client_secret", "client_assertion")
+_SECRET_HEADERS = ("Authorization", "X-IDENTITY-HEADER")
 _MOST_RETRIES = 10
 _QUOTA_RESETS_AFTER = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
 _SCHEMES = ("http", "https")
@@ -192,7 +196,7 @@ def open_transport(asker: Asker, verify: bool, through_proxy: bool, judge: Judge
 
 
 def _make_adapter(asker: Asker) -> Any:
-    """Make what requests sends through: it takes an answer of limited size, with the caller's token masked in it."""
+    """Make what requests sends through: it takes an answer of limited size, with the caller's secrets masked in it."""
     from requests.adapters import HTTPAdapter
     from urllib3 import Retry
 
@@ -212,12 +216,19 @@ def _make_adapter(asker: Asker) -> Any:
                     raise ArmError(
                         "%s had no usable answer: it has more than %d MiB" % (asker.asked, _LARGEST_ANSWER // 2**20)
                     )
-            _scheme, _space, token = str(request.headers.get("Authorization", "")).partition(" ")
-            # An error may quote the request.
-            response._content = bytes(content).replace(token.encode(), _MASK) if token else bytes(content)
+            # An error may quote the request. In Latin-1, each byte is a character.
+            response._content = mask(content.decode("latin-1"), _secrets_of(request)).encode("latin-1")
             return response
 
     return Adapter(max_retries=Retry(total=False, redirect=False, raise_on_status=False))
+
+
+def _secrets_of(request: Any) -> list[str]:
+    """The secrets in a request."""
+    body = request.body if isinstance(request.body, str) else (request.body or b"").decode("latin-1")
+    fields = parse_qs(body) if "client_" in body else {}
+    headers = [str(request.headers.get(name, "")) for name in _SECRET_HEADERS]
+    return [*headers, *(value for name in _SECRET_FIELDS for value in fields.get(name, ()))]
 
 
 def open_pipeline(transport: Transport, cloud: Cloud, credential: Any = None) -> Any:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import b64encode
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Callable, Dict, Generator, List, NamedTuple, Optional, Tuple
@@ -35,6 +36,7 @@ from foghorn_agent.http.webhooks import (
     wrap,
 )
 from foghorn_core.scheduled_events.event import Event
+from foghorn_core.scheduled_events.masking import MASK
 
 WHEN = datetime(2026, 1, 1, 12, 0, 0, 250000, tzinfo=timezone.utc)
 # Where the agent's package and the core are found.
@@ -222,8 +224,8 @@ def test_given_a_secret_for_another_header_when_delivered_then_it_is_there(
         (200, {}, b"ignored", Delivery(True, False, "200 OK")),
         (200, {"Transfer-Encoding": "chunked"}, b"7\r\nbroken", Delivery(True, False, "200 OK")),
         (400, {}, b"no\r\nsuch\tthing", Delivery(False, False, "400 Bad Request: no such thing")),
-        (403, {}, b"not s3cret", Delivery(False, False, "403 Forbidden: not ***")),
-        (403, {}, b"x" * 180 + b"s3cret", Delivery(False, False, "403 Forbidden: " + "x" * 180 + "***")),
+        (403, {}, b"not s3cret", Delivery(False, False, "403 Forbidden: not ********")),
+        (403, {}, b"x" * 180 + b"s3cret", Delivery(False, False, "403 Forbidden: " + "x" * 180 + "*****")),
         (404, {}, b"", Delivery(False, False, "404 Not Found")),
         (408, {}, b"", Delivery(False, True, "408 Request Timeout")),
         (429, {"Retry-After": "7"}, b"", Delivery(False, True, "429 Too Many Requests", 7.0)),
@@ -364,7 +366,27 @@ def test_given_a_server_that_repeats_what_it_was_sent_when_delivered_then_no_sec
     url = receiver.url + "/0123456789abcdefghij0123?a=1&sig=geheimnis"
     receiver.answers.append((400, {}, b"/hook/0123456789abcdefghij0123?a=1&sig=geheimnis geheimnis s3cret kennwort"))
     request = Request(url, "{}", secret_file=str(secret_file), headers=[["X-Key", "kennwort"]])
-    assert deliver(request).detail == "400 Bad Request: /hook/***?*** *** *** ***"
+    assert deliver(request).detail == "400 Bad Request: /hook/M?M M M M".replace("M", MASK)
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (401, b"unknown password: hunter2 of operator"),
+        (401, b'{"password": "hunter2", "user": "operator"}'),
+        (200, b'{"ignored_fields": {"hunter2": "", "operator": ""}}'),
+    ],
+)
+def test_given_basic_credentials_when_the_server_repeats_them_decoded_then_they_are_not_reported(
+    receiver: Receiver, secret_file: Path, status: int, answer: bytes
+) -> None:
+    secret_file.write_bytes(b64encode(b"operator:hunter2"))
+    receiver.answers.append((status, {}, answer))
+    delivery = deliver(Request(receiver.url, "{}", secret_file=str(secret_file), secret_prefix="Basic "))
+    told = delivery.detail + (delivery.warning or "")
+    assert MASK in told
+    assert "hunter2" not in told
+    assert "operator" not in told
 
 
 def test_given_a_redirect_when_reported_then_its_query_is_left_out(receiver: Receiver) -> None:

@@ -7,9 +7,10 @@ import json
 import os
 import re
 import stat
-from typing import IO, Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import IO, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
+from foghorn_core.scheduled_events.masking import mask
 from foghorn_core.scheduled_events.text import plain
 from foghorn_core.scheduled_events.url import is_loopback, parse_url
 
@@ -43,6 +44,7 @@ def deliver(request: Request) -> Delivery:
             headers[request.secret_header] = request.secret_prefix + secret
     except ValueError as error:
         return Delivery(False, False, str(error))
+    hidden = _secrets_of(request, secret)
     # Only this process needs these modules, and the 4 MiB that OpenSSL takes.
     import http.client
     import ssl
@@ -51,16 +53,17 @@ def deliver(request: Request) -> Delivery:
         response, answer = _exchange(request, target, headers)
     # CertificateError was a ValueError, and nothing else, in Python 3.6.
     except (OSError, http.client.HTTPException, ssl.CertificateError) as error:
-        return Delivery(False, True, _redacted("%s: %s" % (type(error).__name__, error), request, secret))
-    detail = "%d %s" % (response.status, response.reason)
+        return Delivery(False, True, _line(mask("%s: %s" % (type(error).__name__, error), hidden)))
+    told = mask(answer.decode("utf-8", "replace"), hidden)
+    detail = "%d %s" % (response.status, mask(response.reason, hidden))
     if 300 <= response.status < 400:
-        end = shown_url(response.getheader("Location", "its end"))
+        end = shown_url(mask(response.getheader("Location", "its end"), hidden))
         detail += ": redirects are not followed, set url to %s" % end
-    elif response.status >= 400 and answer.strip():
-        detail += ": %s" % answer.decode("utf-8", "replace")
-    detail = _redacted(detail, request, secret)
+    elif response.status >= 400 and told.strip():
+        detail += ": %s" % told
+    detail = _line(detail)
     if 200 <= response.status < 300:
-        return Delivery(True, False, detail, warning=_dropped_by_awx(answer))
+        return Delivery(True, False, detail, warning=_dropped_by_awx(told))
     return Delivery(
         False, response.status in _PASSING_STATUSES, detail, _seconds(response.getheader("Retry-After", ""))
     )
@@ -198,23 +201,24 @@ def _read_answer(response: Any, http_error: Any) -> bytes:
         return b""
 
 
-def _redacted(text: str, request: Request, secret: str) -> str:
-    """A text for a log, on one line and short, with nothing in it that is nobody's business."""
+def _secrets_of(request: Request, secret: str) -> List[str]:
+    """What of a request is nobody's business: a receiver may quote it."""
     parts = urlsplit(request.url)
-    hidden = [secret, parts.query, *(value for _name, value in request.headers)]
+    hidden = [parts.query, *(value for _name, value in request.headers)]
     hidden += [value for pair in parts.query.split("&") for value in pair.split("=")[1:]]
     hidden += [part for part in parts.path.split("/") if len(part) >= LONG_PART]
-    # Before anything is cut off, since a part of a secret might remain. The longest first: one may contain another.
-    for word in sorted(hidden, key=len, reverse=True):
-        if word and (word == secret or len(word) >= _SHORTEST_SECRET):
-            text = text.replace(word, "***")
+    return [secret, *(word for word in hidden if len(word) >= _SHORTEST_SECRET)]
+
+
+def _line(text: str) -> str:
+    """A text for a log, on one line and short. Mask it before: the rest of a secret that is cut off is not found."""
     return " ".join(text.split())[:LONGEST_QUOTE]
 
 
-def _dropped_by_awx(answer: bytes) -> Optional[str]:
+def _dropped_by_awx(answer: str) -> Optional[str]:
     """The variables that AWX ignored in a launch, although it answered 201."""
     try:
-        content = json.loads(answer.decode("utf-8"))
+        content = json.loads(answer)
         ignored = content.get("ignored_fields") if isinstance(content, dict) else None
     except (ValueError, RecursionError):
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import time
+from base64 import b64encode
 from typing import Any, BinaryIO
 
 import pytest
@@ -91,6 +92,7 @@ def write(stream: BinaryIO, content: bytes) -> None:
     [
         refused(400, "Bearer token-of-the-test", "you sent token-of-the-test"),
         Step(400, "you sent Bearer token-of-the-test"),
+        Step(400, "you sent " + b64encode(b"Authorization: Bearer token-of-the-test").decode()),
         ok(["token-of-the-test"]),
     ],
 )
@@ -99,6 +101,7 @@ def test_given_an_answer_that_quotes_the_token_then_no_error_shows_it(step: Step
         client.get(VM, NEEDS)
 
     assert "token-of-the-test" not in str(error.value)
+    assert b64encode(b"token-of-the-test").decode()[:20] not in str(error.value)
     assert "********" in str(error.value)
 
 

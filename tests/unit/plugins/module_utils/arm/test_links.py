@@ -11,14 +11,17 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import Permission
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient, Permission
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.pipeline import (
     only_in_secret,
     only_to,
     open_transport,
 )
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.masking import MASK
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.url import parse_url
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     FakeTime,
@@ -27,6 +30,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     client_of,
     ok,
 )
+from azure.core.exceptions import AzureError
 from azure.core.rest import HttpRequest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -143,6 +147,27 @@ def test_given_a_challenge_with_strange_claims_then_there_is_one_clear_error(cla
     step = Step(401, None, {"WWW-Authenticate": challenge})
     with ScriptedArm(step) as arm, client_of(arm, FakeTime()) as client, refused("no usable answer"):
         client.get("/thing", NEEDS)
+
+
+def test_given_a_sign_in_whose_answer_quotes_the_secret_then_no_error_can_show_it() -> None:
+    fields = {"client_secret": "hunter2/=", "client_assertion": "signed"}
+    with ScriptedArm(Step(401, "hunter2%2F%3D signed")) as arm, client_of(arm, FakeTime()) as client:
+        transport = open_transport(client, verify=True, through_proxy=False, judge=only_in_secret)
+        with transport:
+            answer = transport.send(HttpRequest("POST", arm.url, data=fields))
+    assert answer.json() == "%s %s" % (MASK, MASK)
+
+
+def test_given_an_error_of_the_connection_that_quotes_a_link_then_its_signature_is_not_shown() -> None:
+    class Failing:
+        def get_token(self, *_scopes: str, **_options: Any) -> Any:
+            raise AzureError("Max retries exceeded with url: /things?sig=hunter2 (Caused by ...)")
+
+    sign_in = SignIn("env", PUBLIC._replace(arm="http://127.0.0.1:1"), "s", "c", "t", "secret")
+    client = ArmClient(sign_in, Deadline(10, FakeTime().clock), Failing())
+    with client, refused(r"url: /things\?… \(Caused by") as raised:
+        client.get("/things", NEEDS)
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize("endpoint", ["http://10.0.0.1/token", "http://evil\\@127.0.0.1/", "https://evil\\.example/"])
