@@ -58,12 +58,38 @@ def test_given_a_file_that_changes_when_it_is_good_then_the_newest_is_kept_and_n
     write(path, {"margin": 8})
     file.load()
     assert json.loads(copy.read_text()) == {"margin": 8}
-    path.unlink()
-    # No file is good as well, and means the defaults.
+
+
+def test_given_no_file_and_none_before_when_loaded_then_the_defaults_are_used(path: Path) -> None:
+    file = ConfigFile(str(path), kept_in(path))
     assert file.load() == Config()
-    assert not copy.exists()
+    assert file.load() == Config()
     assert file.load_last_good() is None
+
+
+@pytest.mark.parametrize("is_truncated", [False, True])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_given_a_file_that_is_lost_when_loaded_again_then_it_is_a_mistake_and_the_last_good_one_stays(
+    path: Path, is_truncated: bool, is_kept: bool
+) -> None:
+    write(path, {"dry_run": True})
+    file = ConfigFile(str(path), kept_in(path) if is_kept else None)
+    file.load()
+    path.write_text("") if is_truncated else path.unlink()
+    for again in [file, ConfigFile(str(path), kept_in(path))] if is_kept else [file]:
+        for _time in range(2):
+            with pytest.raises(ConfigError, match="is not JSON" if is_truncated else "is missing"):
+                again.load()
+        if is_kept:
+            assert again.load_last_good() == Config(dry_run=True, rules=Config().rules)
+    write(path, {})
     assert file.load() == Config()
+
+
+def test_given_a_file_and_a_spoilt_copy_when_the_file_is_lost_then_the_defaults_are_not_used(path: Path) -> None:
+    write(path.parent / "kept" / COPY, "[]")
+    with pytest.raises(ConfigError, match="is missing"):
+        ConfigFile(str(path), kept_in(path)).load()
 
 
 @pytest.mark.parametrize("copy", [None, "[]", '{"of a later version": 1}'])

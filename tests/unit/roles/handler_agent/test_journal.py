@@ -79,6 +79,8 @@ def test_given_any_prefix_of_a_journal_when_opened_then_its_whole_lines_are_read
     whole = (tmp_path / FILE_NAME).read_bytes()
     for length in range(len(whole) + 1):
         (tmp_path / FILE_NAME).write_bytes(whole[:length])
+        # The agent died before the disk had all of it.
+        (tmp_path / LOCK_FILE_NAME).write_bytes(b"")
         count = whole[:length].count(b"\n")
         assert list(read_history(str(tmp_path))) == RECORDS[:count]
         journal = Journal(str(tmp_path))
@@ -86,6 +88,56 @@ def test_given_any_prefix_of_a_journal_when_opened_then_its_whole_lines_are_read
         journal.append({"kind": "after"})
         journal.close()
         assert content(tmp_path) == [*RECORDS[:count], {"kind": "after"}]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_given_a_journal_that_lost_records_of_the_disk_when_opened_then_what_is_missing_is_known_from_then_on(
+    tmp_path: Path, kept: int
+) -> None:
+    journal = opened(tmp_path)
+    journal.append(*RECORDS)
+    journal.close()
+    lines = (tmp_path / FILE_NAME).read_bytes().splitlines(True)
+    (tmp_path / FILE_NAME).write_bytes(b"".join(lines[:kept]))
+    journal = Journal(str(tmp_path))
+    assert journal.read() == [*RECORDS[:kept], {"kind": "unreadable"}]
+    assert journal.open() == [*RECORDS[:kept], {"kind": "unreadable"}]
+    journal.append({"kind": "after"})
+    journal.close()
+    assert reread(tmp_path) == [*RECORDS[:kept], {"kind": "unreadable"}, {"kind": "after"}]
+
+
+def test_given_a_lost_journal_when_opened_then_what_is_missing_is_known_from_then_on(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    journal.append(*RECORDS)
+    journal.begin_anew(SUMMARY)
+    journal.close()
+    (tmp_path / FILE_NAME).unlink()
+    assert reread(tmp_path) == [{"kind": "unreadable"}]
+    assert reread(tmp_path) == [{"kind": "unreadable"}]
+
+
+@pytest.mark.parametrize("name", ["", FILE_NAME, LOCK_FILE_NAME])
+def test_given_a_journal_that_others_can_change_when_opened_then_it_is_not_used(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / "state"
+    directory.mkdir(mode=0o700)
+    opened(directory).close()
+    (directory / name).chmod(0o777)
+    journal = Journal(str(directory))
+    with pytest.raises(JournalError, match="cannot be used: .*others than root can write"):
+        journal.open()
+    assert not journal.is_open
+    assert journal.read() == []
+
+
+def test_given_no_directory_when_opened_then_its_own_is_private_and_those_above_it_are_readable(tmp_path: Path) -> None:
+    umask = os.umask(0o077)
+    try:
+        opened(tmp_path / "foghorn" / "agent").close()
+    finally:
+        os.umask(umask)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "foghorn", tmp_path / "foghorn" / "agent")]
+    assert modes == [0o755, 0o700]
 
 
 def test_given_any_prefix_of_a_real_life_when_replayed_then_it_is_a_state(tmp_path: Path) -> None:
@@ -163,11 +215,6 @@ def test_given_a_journal_that_is_condensed_when_another_opens_it_at_any_point_of
     journal.close()
     assert len(refusals) == len(BEGINNING_ANEW)
     assert reread(tmp_path) == SUMMARY
-
-
-def test_given_no_directory_when_opened_then_it_is_made(tmp_path: Path) -> None:
-    assert reread(tmp_path / "new" / "state") == []
-    assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o750
 
 
 def test_given_an_impossible_directory_when_opened_then_the_error_names_the_file_and_every_record_is_kept(
@@ -334,7 +381,9 @@ def test_given_records_that_were_not_written_when_it_is_condensed_then_they_do_n
     assert [record["kind"] for record in content(tmp_path)] == ["summary", "a"]
 
 
-BEGINNING_ANEW = ("open", "write", "fsync", "unlink", "link", "replace", "replace", "open", "fsync")
+BEGINNING_ANEW = (
+    *("open", "write", "fsync", "pwrite", "fsync", "unlink", "link", "replace", "replace", "pwrite", "open", "fsync"),
+)
 
 
 class Failing:
@@ -343,7 +392,7 @@ class Failing:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fail_at: int) -> None:
         self.calls: List[str] = []
         self._fail_at = fail_at
-        for name in ("open", "write", "fsync", "unlink", "link", "replace"):
+        for name in set(BEGINNING_ANEW):
             monkeypatch.setattr(os, name, self._wrap(name, getattr(os, name)))
 
     def _wrap(self, name: str, function: Any) -> Any:

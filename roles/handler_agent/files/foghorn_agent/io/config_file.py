@@ -22,6 +22,7 @@ class ConfigFile:
     def __init__(self, path: str, keep_in: Optional[str] = None) -> None:
         self.path = path
         self._copy = None if keep_in is None else os.path.join(keep_in, _LAST_GOOD_NAME)
+        self._is_lost_if_missing = self._copy is not None and os.path.lexists(self._copy)
         self._seen: Optional[Tuple[int, ...]] = None
         self.modified: Optional[float] = None
         """When what the last `load` looked at was written, in seconds since the epoch; None if nothing was there."""
@@ -29,14 +30,21 @@ class ConfigFile:
     def load(self) -> Config:
         """Read the file. What is good is kept for another time.
 
+        Without a file, now or before, it is all defaults. A file that was there is lost: the defaults may do more.
+
         :raises ConfigError: if it cannot be used
         """
         found = self._stat()
         self._seen = _identity_of(found)
         self.modified = None if found is None else found.st_mtime
         content = read_file(self.path)
+        if content is None:
+            if self._is_lost_if_missing:
+                raise ConfigError(self.path, ["is missing. Install it again, or write {} to it to use the defaults"])
+            return Config()
         # That a database of time zones has lost one is no reason to leave the machine alone: it approves nothing then.
-        config = Config() if content is None else read_config(content, self.path, knows_zones=False)
+        config = read_config(content, self.path, knows_zones=False)
+        self._is_lost_if_missing = True
         self._keep(content)
         return config
 
@@ -62,14 +70,11 @@ class ConfigFile:
         except OSError:
             return None
 
-    def _keep(self, content: Optional[bytes]) -> None:
+    def _keep(self, content: bytes) -> None:
         if self._copy is None:
             return
         # It is of use one day, perhaps; nothing depends on it.
         with contextlib.suppress(OSError):
-            if content is None:
-                os.unlink(self._copy)
-                return
             with contextlib.suppress(FileNotFoundError), open(self._copy, "rb") as file:
                 if file.read() == content:
                     return

@@ -13,6 +13,8 @@ import json
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
+from foghorn_core.files.ownership import UnsafePath, check_path
+
 Record = Dict[str, Any]
 
 FILE_NAME = "journal.jsonl"
@@ -22,7 +24,8 @@ LOCK_FILE_NAME = "journal.lock"
 LARGEST_SIZE = 512 * 1024  # bytes; two files of it at the most
 _NEW_SUFFIX = ".new"
 UNREADABLE = "unreadable"
-"""The kind of what stands for a line that cannot be read."""
+"""The kind of what stands for a line that cannot be read, or for lines that are missing."""
+_LARGEST_MARK = 20  # digits
 
 
 class JournalError(Exception):
@@ -47,6 +50,7 @@ class Journal:
         self._directory = directory
         self._largest_size = largest_size
         # On a file of its own, which is never replaced as the journal is: whoever opens the old journal could not tell.
+        # It holds a mark: how many bytes of the journal the disk has. A journal with fewer has lost records.
         self._lock = -1
         self._descriptor = -1
         self._size = 0
@@ -63,11 +67,18 @@ class Journal:
     def read(self) -> List[Record]:
         """Read what is there, as far as it can be read, where it cannot be opened: on a disk mounted read-only, say."""
         try:
+            self._check_paths()
             with open(self.path, "rb") as file:
                 content = file.read()
+        except (OSError, UnsafePath):
+            content = b""
+        records = list(_parse_lines(content[: _length_of_whole_lines(content)]))
+        try:
+            with open(os.path.join(self._directory, LOCK_FILE_NAME), "rb") as file:
+                mark = _as_mark(file.read(_LARGEST_MARK))
         except OSError:
-            return []
-        return list(_parse_lines(content[: _length_of_whole_lines(content)]))
+            mark = 0
+        return records + [{"kind": UNREADABLE}] * (len(content) < mark)
 
     def open(self) -> List[Record]:
         """Read what is there, cut off a torn last line, and prepare to append.
@@ -76,7 +87,8 @@ class Journal:
         :raises JournalError: if the file cannot be opened
         """
         try:
-            os.makedirs(self._directory, mode=0o750, exist_ok=True)
+            _make_private(self._directory)
+            self._check_paths()
             lock_path = os.path.join(self._directory, LOCK_FILE_NAME)
             self._lock = _open_private(lock_path)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,10 +99,13 @@ class Journal:
             os.ftruncate(self._descriptor, self._size)
             os.lseek(self._descriptor, 0, os.SEEK_END)
             _sync_directory(self._directory)
+            if self._size < _as_mark(os.pread(self._lock, _LARGEST_MARK, 0)):
+                content = content[: self._size] + _as_line({"kind": UNREADABLE})
+                self._write([{"kind": UNREADABLE}])
         except BlockingIOError:
             self.close()
             raise JournalInUse("%s is in use: another foghorn-agent is running" % self.path) from None
-        except OSError as error:
+        except (OSError, UnsafePath) as error:
             self.close()
             self._why_closed = "%s cannot be used: %s" % (self.path, error)
             raise JournalError(self._why_closed) from None
@@ -158,6 +173,22 @@ class Journal:
             os.lseek(self._descriptor, 0, os.SEEK_END)
             raise
         self._size += len(lines)
+        # Without it, what is lost goes unnoticed, and nothing else.
+        with contextlib.suppress(OSError):
+            self._mark(self._size)
+
+    def _check_paths(self) -> None:
+        """Refuse what others can change: the undo steps in a forged journal would run as root.
+
+        :raises UnsafePath: if they can
+        """
+        check_path(self._directory)
+        for path in (self.path, os.path.join(self._directory, LOCK_FILE_NAME)):
+            if os.path.lexists(path):
+                check_path(path)
+
+    def _mark(self, size: int) -> None:
+        os.pwrite(self._lock, b"%0*d" % (_LARGEST_MARK, size), 0)
 
     def _begin_anew(self, lines: bytes) -> None:
         new_path = self.path + _NEW_SUFFIX
@@ -165,6 +196,9 @@ class Journal:
         try:
             _write_all(descriptor, lines)
             os.fsync(descriptor)
+            # The new one is smaller, and has lost nothing.
+            self._mark(0)
+            os.fsync(self._lock)
             # By a second name, so that at every moment there is a journal under its own.
             _replace_link(self.path, self._previous_path)
             os.replace(new_path, self.path)
@@ -175,6 +209,8 @@ class Journal:
         os.close(self._descriptor)
         self._descriptor = descriptor
         self._size = self._size_at_first = len(lines)
+        with contextlib.suppress(OSError):
+            self._mark(self._size)
         # They are part of the state, and so of its summary.
         self.unwritten = []
         _sync_directory(self._directory)
@@ -199,6 +235,19 @@ def read_history(directory: str) -> Iterator[Record]:
         yield from _parse_lines(content[: _length_of_whole_lines(content)])
     if not found:
         raise JournalError("there is no journal in %s: the agent has not run here yet" % directory)
+
+
+def _make_private(directory: str) -> None:
+    """Make a directory for the agent alone. Those above it are for others, too: a balancer's probe file may be there."""
+    umask = os.umask(0o022)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+    finally:
+        os.umask(umask)
+
+
+def _as_mark(content: bytes) -> int:
+    return int(content) if content.isdigit() else 0
 
 
 def _as_line(record: Record) -> bytes:
