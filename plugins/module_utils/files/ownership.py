@@ -9,7 +9,7 @@ every directory above it, and every symbolic link on the way with the directorie
 
 import os
 import stat
-from typing import List
+from typing import List, Optional
 
 _MOST_LINKS = 40  # as the kernel allows
 
@@ -50,6 +50,15 @@ def check_path(path: str) -> str:
         if os.path.isabs(target):
             real = "/"
     return real
+
+
+def problem_with(path: str) -> Optional[str]:
+    """Why root must not run or trust what is at a path, with the remedy; None if it may."""
+    try:
+        check_path(path)
+    except UnsafePath as error:
+        return str(error)
+    return None
 
 
 def read_private(path: str, largest: int) -> bytes:

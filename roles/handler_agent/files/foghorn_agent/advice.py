@@ -6,13 +6,13 @@ import ipaddress
 import os
 from typing import List, Sequence, Set, Tuple
 
-from foghorn_core.files.ownership import UnsafePath, check_path
+from foghorn_core.files.ownership import UnsafePath, check_path, problem_with
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
 from .act.connections import problem_with_containers
 from .act.steps import has_hooks, hook_commands, is_executable
-from .config import KNOWN_TYPES, Config
+from .config import KNOWN_TYPES, Config, Webhook
 from .decide.policy import (
     CHECK,
     COMMAND,
@@ -121,6 +121,9 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in problems]
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in _problems_with(step.argv[0])]
+    found += ["state_directory: %s" % problem for problem in _problems_with_state(config.journal_directory)]
+    for index, webhook in enumerate(config.webhooks):
+        found += ["webhooks[%d].%s" % (index, problem) for problem in _problems_with_webhook(webhook)]
     programs = [check for check in config.ready_checks if check.kind == COMMAND]
     found += [
         "ready_checks: %s: %s" % (check.name, problem)
@@ -194,13 +197,31 @@ def _problems_with_unit(unit: str, directories: List[str]) -> List[str]:
     path = next((path for path in paths if os.path.lexists(path)), None)
     if path is None:
         return ["there is no unit %s" % unit]
-    try:
-        # A masked unit links to /dev/null, which everybody may write, and does nothing.
-        if os.path.realpath(path) != os.devnull:
-            check_path(path)
-    except UnsafePath as error:
-        return [str(error)]
-    return []
+    # A masked unit links to /dev/null, which everybody may write, and does nothing.
+    problem = problem_with(path) if os.path.realpath(path) != os.devnull else None
+    return [] if problem is None else [problem]
+
+
+def _problems_with_state(directory: str) -> List[str]:
+    # The agent makes what is missing.
+    while not os.path.lexists(directory):
+        directory = os.path.dirname(directory)
+    problem = problem_with(directory)
+    return [] if problem is None else ["%s: nothing is approved" % problem]
+
+
+def _problems_with_webhook(webhook: Webhook) -> List[str]:
+    from .http.delivery import read_secret
+
+    found = []
+    if webhook.ca_file is not None:
+        found += ["ca_file: %s" % problem for problem in [problem_with(webhook.ca_file)] if problem]
+    if webhook.secret_file is not None:
+        try:
+            read_secret(webhook.secret_file)
+        except ValueError as error:
+            found.append(str(error))
+    return found
 
 
 def _other_directories(directory: str) -> List[str]:

@@ -12,6 +12,7 @@ import sys
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
+from foghorn_core.files.ownership import UnsafePath
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.errors import DocumentError
 from foghorn_core.scheduled_events.strict_json import parse_json
@@ -338,7 +339,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
         raise Failed("%s needs root" % asked.command) from None
     except (FileNotFoundError, ConnectionRefusedError):
         raise Failed("no agent runs with %s: systemctl status foghorn-agent" % directory) from None
-    except (OSError, RequestError) as error:
+    except (OSError, RequestError, UnsafePath) as error:
         raise Failed("%s: %s" % (asked.command, error)) from None
     _show(said + "\n", output)
     return OK

@@ -41,6 +41,7 @@ from .decide.policy import (
     PAUSE,
     QUORUM,
     STAGES,
+    SYSTEMCTL,
     WAIT_CONNECTIONS,
     Plan,
     Rule,
@@ -428,7 +429,7 @@ def _parse_step(section: Section) -> Step:
             COMMAND,
             name or "%s %s" % (kind, unit),
             timeout,
-            argv=("systemctl", kind, "--", unit),
+            argv=(SYSTEMCTL, kind, "--", unit),
             stops=full_name if kind == "stop" else "",
             starts=full_name if kind == "start" else "",
         )

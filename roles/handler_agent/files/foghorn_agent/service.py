@@ -12,6 +12,7 @@ import time
 from datetime import datetime, timezone
 from typing import List, Mapping, Optional, Sequence, Tuple
 
+from foghorn_core.files.ownership import UnsafePath
 from foghorn_core.scheduled_events.document import parse_event
 
 from .act.running import Running, StepContext, say_output
@@ -180,7 +181,7 @@ class Service:
             # The agent says so with its first record, and tries again.
             records = self._journal.read()
         state = replay(records)
-        self._webhooks = WebhookQueue([sys.executable, "-E", "-s", program(), "send-webhook"], self._clocks.monotonic)
+        self._webhooks = WebhookQueue([sys.executable, "-IS", program(), "send-webhook"], self._clocks.monotonic)
         self._session = ImdsSession(config, self._clocks)
         edges = Ports(
             journal=self._journal,
@@ -250,7 +251,7 @@ class Service:
         problem = None
         try:
             self._control = Control(self._config.journal_directory, self.agent.obey, self._selector)
-        except OSError as error:
+        except (OSError, UnsafePath) as error:
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
             problem = "commands by hand do not work: %s" % error
         if problem is not None and problem != self._control_problem:

@@ -116,6 +116,21 @@ def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named
     assert not [line for line in advice_on_machine(config, [str(tmp_path / "absent")]) if "no unit" in line]
 
 
+def test_given_state_and_webhooks_that_others_can_change_when_checked_then_they_are_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "secret").write_text("s3cret")
+    (tmp_path / "secret").chmod(0o644)
+    webhook = {"url": "https://x", "secret_file": str(tmp_path / "secret"), "ca_file": str(tmp_path / "open")}
+    config = parse_config({"state_directory": str(tmp_path / "open" / "state"), "webhooks": [webhook]})
+    assert [line.split(str(tmp_path))[0] for line in advice_on_machine(config, [])] == [
+        "state_directory: ",
+        "webhooks[0].ca_file: ",
+        "webhooks[0].secret_file: ",
+    ]
+
+
 def test_given_a_unit_that_others_can_write_when_it_is_stopped_then_it_is_named_and_one_that_is_masked_is_not(
     tmp_path: Path,
 ) -> None:

@@ -19,6 +19,7 @@ from edge_helpers import PATIENCE
 from foghorn_agent.decide.manual import RequestError
 from foghorn_agent.io import control as module
 from foghorn_agent.io.control import SOCKET_NAME, Control, ask_agent
+from foghorn_core.files.ownership import UnsafePath
 
 
 class Door:
@@ -145,6 +146,16 @@ def test_given_a_path_that_is_longer_than_a_socket_may_have_when_asked_then_it_a
     with contextlib.closing(Door(directory)) as door:
         door.serve()
         assert ask_agent(str(directory), {"request": "drain"}, PATIENCE) == "as you say"
+
+
+def test_given_a_directory_that_others_can_write_then_no_command_is_taken_or_given_there(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with contextlib.closing(selectors.DefaultSelector()) as selector:
+        with pytest.raises(UnsafePath, match="others than root can write"):
+            Control(str(tmp_path / "open"), str, selector)
+        with pytest.raises(UnsafePath, match="others than root can write"):
+            ask_agent(str(tmp_path / "open"), {"request": "drain"}, PATIENCE)
 
 
 def test_given_no_directory_for_the_socket_then_that_is_reported(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_given_a_journal_that_others_can_change_when_opened_then_it_is_not_used(
     opened(directory).close()
     (directory / name).chmod(0o777)
     journal = Journal(str(directory))
-    with pytest.raises(JournalError, match="cannot be used: .*others than root can write"):
+    with pytest.raises(JournalError, match=r"cannot be used: .*others than root can write"):
         journal.open()
     assert not journal.is_open
     assert journal.read() == []

@@ -256,6 +256,8 @@ def test_given_webhooks_when_something_happens_then_each_receives_what_it_asked_
             {"url": NOBODY + "/drains", "stages": ["drain"], "wrap": ["extra_vars", "event"]},
         ]
     )
+    # As the agent itself: neither the environment nor packages of the machine change what it runs.
+    assert one._webhooks._command[1] == "-IS"
     added: List[Request] = []
     one._webhooks.add = added.append
     state = State(vm_name="web_0")

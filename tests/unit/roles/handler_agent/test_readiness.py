@@ -148,21 +148,26 @@ def test_given_a_check_that_hangs_when_the_loop_runs_then_it_waits_for_nothing_a
 
 
 def test_given_a_program_when_it_fails_or_hangs_then_its_end_is_what_counts(begin: Any, tmp_path: Path) -> None:
-    flag = tmp_path / "well"
+    flag, program = tmp_path / "well", tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o777)
     looks = begin(
         Check("command", "flag", argv=("/bin/test", "-e", str(flag)), failures=1),
         Check("command", "slow", argv=("/bin/sleep", "600"), timeout=0.2),
         Check("command", "absent", argv=("/absent",)),
+        Check("command", "anybody's", argv=(str(program),)),
     )
     flag.touch()
-    assert looks.look() == ["slow", "absent"]
+    assert looks.look() == ["slow", "absent", "anybody's"]
     flag.unlink()
-    assert looks.look() == ["flag", "slow", "absent"]
+    assert looks.look() == ["flag", "slow", "absent", "anybody's"]
     assert [one["detail"].partition(":")[0] for one in looks.readiness.describe()] == [
         "exit status 1",
         "timed out after 0.2 s",
-        "could not be started",
+        "/absent",
+        str(program),
     ]
+    assert "others than root can write" in looks.readiness.describe()[-1]["detail"]
 
 
 def test_given_another_configuration_when_a_check_stays_then_what_was_found_stays_and_others_end(

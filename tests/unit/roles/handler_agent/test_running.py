@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import pytest
 from edge_helpers import Clock, wait_until
 from foghorn_agent.act import running as module
+from foghorn_agent.act import steps
 from foghorn_agent.act.running import Running, StepContext, environment_for, input_for, say_output
 from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.decide.decisions import Work
@@ -79,6 +80,21 @@ def start(tmp_path: Path, said: Said) -> Start:
         return Running(work_of(step, **details), "web_0", around)
 
     return begin
+
+
+def test_given_a_unit_to_stop_when_started_then_the_systems_systemctl_is_run_if_only_root_can_change_it(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = tmp_path / "systemctl"
+    ours.write_text("#!/bin/sh\necho $1 $3\n")
+    ours.chmod(0o755)
+    monkeypatch.setattr(steps, "_SYSTEMCTL", (str(tmp_path / "absent"), str(ours)))
+    stop = Step(COMMAND, "stop web", 60.0, argv=("systemctl", "stop", "--", "web"), stops="web.service")
+    assert outcome_of(start(stop)).output == "stop web\n"
+    ours.chmod(0o777)
+    assert "others than root can write" in outcome_of(start(stop)).reason
+    look = work_of(stop)._replace(is_look=True)
+    assert "others than root can write" in outcome_of(Running(look, "web_0", StepContext("/", time.monotonic))).reason
 
 
 # --- what it says -----------------------------------------------------------------------------------

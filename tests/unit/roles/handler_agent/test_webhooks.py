@@ -263,7 +263,7 @@ def test_given_nobody_listening_when_delivered_then_it_may_be_tried_again() -> N
         ({"url": "ftp://127.0.0.1/"}, "must have the form https://HOST"),
         ({"headers": [["X Y", "1"]]}, "headers: X Y"),
         ({"headers": [["X", "1\r\nY: 2"]]}, "headers: X"),
-        ({"secret_file": "/nonexistent"}, "secret_file: /nonexistent: No such file"),
+        ({"secret_file": "/nonexistent"}, "secret_file: /nonexistent: cannot be checked: /nonexistent: No such file"),
     ],
 )
 def test_given_a_request_that_cannot_be_sent_when_delivered_then_it_is_given_up_with_the_reason(
@@ -611,13 +611,23 @@ def test_given_a_url_when_asked_then_the_host_is_as_http_wants_it(url: str, host
     assert _headers(Request(url, "{}"), split_url(url))["Host"] == host
 
 
-@pytest.mark.parametrize("mode", [0o604, 0o644, 0o602])
-def test_given_a_secret_that_everybody_may_use_when_read_then_it_is_refused_with_the_remedy(
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o602])
+def test_given_a_secret_that_others_may_use_when_read_then_it_is_refused_with_the_remedy(
     secret_file: Path, mode: int
 ) -> None:
     secret_file.chmod(mode)
-    with pytest.raises(ValueError, match=r"everybody may use it \(mode %o\): chmod o=" % mode):
+    with pytest.raises(ValueError, match=r"secret_file: \S*secret: others than root can .*\(mode %o\): chmod" % mode):
         read_secret(str(secret_file))
+
+
+def test_given_certificates_that_others_can_change_when_delivered_then_nothing_is_sent(
+    secure_receiver: Receiver, certificate: Tuple[str, str]
+) -> None:
+    Path(certificate[0]).chmod(0o666)
+    delivery = deliver(Request(secure_receiver.url, "{}", ca_file=certificate[0]))
+    assert not delivery.delivered
+    assert "ca_file: %s: others than root can write" % certificate[0] in delivery.detail
+    assert secure_receiver.heard == []
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"two\nlines", b"s3cr\xe9t", b"s3cret" * 1000])
@@ -625,7 +635,7 @@ def test_given_something_that_is_no_secret_when_read_then_it_is_refused_and_not_
     secret_file: Path, content: bytes
 ) -> None:
     secret_file.write_bytes(content)
-    with pytest.raises(ValueError, match="holds no secret") as raised:
+    with pytest.raises(ValueError, match=r"holds no secret|is larger than 4096 bytes") as raised:
         read_secret(str(secret_file))
     assert "s3cr" not in str(raised.value)
 

@@ -9,6 +9,7 @@ beside its loop, and the probe gets what was found last: a check that hangs hold
 import socket
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from foghorn_core.files.ownership import problem_with
 from foghorn_core.scheduled_events.deadline import Deadline
 from foghorn_core.scheduled_events.errors import ProtocolError, TooLarge
 from foghorn_core.scheduled_events.http_connection import HttpConnection
@@ -179,13 +180,18 @@ class _OnMachine:
         self._clock = clock
         self._child: Optional[Child] = None
         self._is_ended = False
+        self._problem: Optional[str] = None
 
     def begin(self) -> None:
-        if not self._is_ended:
+        # Checked each time, as the program of a step is.
+        self._problem = problem_with(self._check.argv[0])
+        if not self._is_ended and self._problem is None:
             reason = "timed out after %g s" % self._check.timeout
             self._child = Child(self._check.argv, {}, b"", self._check.timeout, reason, self._clock, grace_seconds=0.0)
 
     def poll(self) -> Optional[str]:
+        if self._problem is not None:
+            return self._problem
         outcome = self._child.poll() if self._child is not None else None
         return None if outcome is None else outcome.reason if not outcome.succeeded else ""
 

@@ -6,16 +6,16 @@ import json
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from foghorn_core.files.ownership import UnsafePath, check_path
+from foghorn_core.files.ownership import UnsafePath, problem_with
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.document import event_as_azure
 
 from ..decide.decisions import Work, is_too_short
-from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, WAIT_CONNECTIONS
+from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, SYSTEMCTL, WAIT_CONNECTIONS
 from ..io import log as levels
 from ..io.log import Log
 from .connections import count_established, problem_with_containers
-from .steps import Child, StepOutcome, hook_commands, is_executable
+from .steps import Child, StepOutcome, hook_commands, is_executable, path_of_systemctl
 
 _CUT_OFF = "cut off at the deadline"
 _SHARE_IS_UP = "cut off, to leave the following hooks time before the deadline"
@@ -104,7 +104,7 @@ class Running:
         if self.work.seconds <= 0:
             self._outcome = self._failed(_CUT_OFF, cut_off=True)
         elif self.work.is_look:
-            self._run(["systemctl", "is-active", "--", step.stops])
+            self._run_program([SYSTEMCTL, "is-active", "--", step.stops])
         elif self._around.is_dry and self.work.stage != CHECK and step.kind != PAUSE:
             # A check changes nothing, and the approval of an event depends on it.
             self._outcome = self._would()
@@ -135,25 +135,25 @@ class Running:
                         return self._failed("%s: is not executable" % os.path.basename(hook))
                     self._around.note_hook(self.work, os.path.basename(hook))
                 return self._succeeded("would run %s" % (", ".join(map(os.path.basename, hooks)) or "no hook"))
-            if os.path.isabs(step.argv[0]):
-                check_path(step.argv[0])
         except UnsafePath as error:
             return self._failed(str(error))
+        problem = problem_with(path_of_systemctl() if step.argv[0] == SYSTEMCTL else step.argv[0])
+        if problem is not None:
+            return self._failed(problem)
         if step.stops or step.starts:
             return self._succeeded("would %s %s" % ("stop" if step.stops else "start", step.stops or step.starts))
         # Readers of the log may not be allowed to see its arguments.
         return self._succeeded("would run %s" % step.argv[0])
 
     def _run_program(self, argv: List[str]) -> None:
-        try:
-            if os.path.isabs(argv[0]):
-                # Checked at each start, as a hook is: the program may have changed since the configuration was
-                # checked.
-                check_path(argv[0])
-        except UnsafePath as error:
-            self._outcome = self._failed(str(error))
-        else:
+        if argv[0] == SYSTEMCTL:
+            argv[0] = path_of_systemctl()
+        # Checked at each start, as a hook is: the program may have changed since the configuration was checked.
+        problem = problem_with(argv[0])
+        if problem is None:
             self._run(argv)
+        else:
+            self._outcome = self._failed(problem)
 
     def _run_next_hook(self, share: Optional[float] = None) -> None:
         if self._hooks_left:

@@ -21,10 +21,12 @@ GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 # Steps do not inherit the agent's environment: they behave identically however the agent was started.
 _ENVIRONMENT = {
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    # The system's directories come first: on some distributions, others than root may write below /usr/local.
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin",
     "LANG": "C.UTF-8",
     "HOME": "/root",
 }
+_SYSTEMCTL = ("/usr/bin/systemctl", "/bin/systemctl")
 _UMASK = 0o022
 _OOM_SCORE = "/proc/self/oom_score_adj"
 _LONGEST_OUTPUT = 8 * 1024  # bytes
@@ -72,7 +74,7 @@ class Child:
 
     Of a process that cannot be killed the outcome says so, and the agent goes on without it.
 
-    :param argv: the program, with an absolute path or found on the PATH, and its arguments
+    :param argv: the absolute path of the program, and its arguments
     :param environment: beside PATH, LANG and HOME. What no environment can hold, a NUL, is left out
     :param stdin: what the command may read, of any size
     :param limit_seconds: how long it may take, from now
@@ -289,6 +291,11 @@ def hook_commands(directory: str) -> List[str]:
             )
         (found if is_executable(mode) else failing).append(path)
     return found + failing
+
+
+def path_of_systemctl() -> str:
+    """Where the system has systemctl, whatever lies in directories that come first on the PATH."""
+    return next(filter(os.path.exists, _SYSTEMCTL), _SYSTEMCTL[0])
 
 
 def has_hooks(directory: str) -> bool:

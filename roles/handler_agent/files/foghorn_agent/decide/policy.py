@@ -24,6 +24,8 @@ COMMAND = "command"
 HOOKS = "hooks"
 WAIT_CONNECTIONS = "wait_connections"
 PAUSE = "pause"
+# The only program of a command that is named without its path.
+SYSTEMCTL = "systemctl"
 
 # The type of a drain by hand, which is not an event of Azure's.
 MANUAL = "Manual"

@@ -4,12 +4,11 @@
 
 import contextlib
 import json
-import os
 import re
-import stat
 from typing import IO, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
+from foghorn_core.files.ownership import UnsafePath, check_path, read_private
 from foghorn_core.scheduled_events.masking import mask
 from foghorn_core.scheduled_events.text import plain
 from foghorn_core.scheduled_events.url import is_loopback, parse_url
@@ -148,20 +147,15 @@ def require_secrecy(url: str) -> None:
 
 
 def read_secret(path: str) -> str:
-    """Read a secret: one line, in a file that not everybody may read.
+    """Read a secret: one line, in a file that is root's alone.
 
     :raises ValueError: if there is none, or it is no secret. The message does not have it in it
     """
     try:
-        with open(path, "rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            content = file.read(_LONGEST_SECRET + 1)
-    except OSError as error:
-        raise ValueError("secret_file: %s: %s" % (path, error.strerror)) from None
-    if mode & stat.S_IRWXO:
-        raise ValueError("secret_file: %s: everybody may use it (mode %o): chmod o= it" % (path, stat.S_IMODE(mode)))
-    secret = content.decode("latin-1").strip()
-    if not _SECRET.match(secret) or len(content) > _LONGEST_SECRET:
+        secret = read_private(path, _LONGEST_SECRET).decode("latin-1").strip()
+    except UnsafePath as error:
+        raise ValueError("secret_file: %s" % error) from None
+    if not _SECRET.match(secret):
         raise ValueError(
             "secret_file: %s: holds no secret: give one line of ASCII, up to %d bytes" % (path, _LONGEST_SECRET)
         )
@@ -188,7 +182,11 @@ def _headers(request: Request, target: Target) -> Dict[str, str]:
 
 def _context(ca_file: Optional[str], ssl: Any) -> Any:
     try:
+        if ca_file is not None:
+            check_path(ca_file)
         return ssl.create_default_context(cafile=ca_file)
+    except UnsafePath as error:
+        raise OSError("ca_file: %s" % error) from None
     except OSError as error:
         raise OSError("ca_file: %s: %s" % (ca_file, error)) from None
 

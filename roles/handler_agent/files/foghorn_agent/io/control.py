@@ -14,6 +14,8 @@ import socket
 import struct
 from typing import Any, Callable, Dict, Iterator
 
+from foghorn_core.files.ownership import UnsafePath, check_path
+
 from ..decide.manual import RequestError
 
 SOCKET_NAME = "control.sock"
@@ -30,6 +32,7 @@ class Control:
     :param directory: where the socket is put; one that is left from before gives way
     :param obey: does what is asked, and says how things are then; raises `RequestError` with what is wrong
     :raises OSError: if the socket cannot be had
+    :raises UnsafePath: if others can write the directory
     """
 
     def __init__(self, directory: str, obey: Callable[[Dict[str, Any]], str], selector: selectors.BaseSelector) -> None:
@@ -52,7 +55,7 @@ class Control:
                 os.umask(umask)
             self._listener.listen(_BACKLOG)
             selector.register(self._listener, selectors.EVENT_READ, self.handle)
-        except OSError:
+        except (OSError, UnsafePath):
             self._listener.close()
             raise
 
@@ -137,9 +140,13 @@ def ask_agent(directory: str, asked: Dict[str, Any], seconds: float) -> str:
 
 @contextlib.contextmanager
 def _within(directory: str) -> Iterator[str]:
-    """A name for the socket that the kernel takes, however long the directory's path is: it allows 107 bytes."""
+    """A name for the socket that the kernel takes, however long the directory's path is: it allows 107 bytes.
+
+    :raises UnsafePath: if others could put a socket of theirs there
+    """
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        check_path(directory)
         yield "/proc/self/fd/%d/%s" % (descriptor, SOCKET_NAME)
     finally:
         os.close(descriptor)

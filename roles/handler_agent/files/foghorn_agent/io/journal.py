@@ -238,7 +238,7 @@ def read_history(directory: str) -> Iterator[Record]:
 
 
 def _make_private(directory: str) -> None:
-    """Make a directory for the agent alone. Those above it are for others, too: a balancer's probe file may be there."""
+    """Make a directory for the agent alone. Those above it are for others, too: they may hold the probe file."""
     umask = os.umask(0o022)
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
