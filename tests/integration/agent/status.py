@@ -12,13 +12,11 @@ from pathlib import Path
 
 problem = Path(sys.argv[2])
 told = problem.read_text() if problem.exists() else None
-is_out = told == "out of rotation"
 print(
     json.dumps(
         {
             "configuration_modified": os.stat(sys.argv[1]).st_mtime,
-            "problems": {"configuration": None if is_out else told},
-            "out_of_rotation": is_out,
+            "problems": {"configuration": told},
         }
     )
 )

@@ -59,7 +59,7 @@ class Machine:
         self.config = self.root / "etc" / "foghorn" / "agent.json"
         self.hooks = self.root / "etc" / "foghorn" / "hooks.d"
         self.secret = self.config.with_name("members.secret")
-        self.journal = self.root / "var" / "foghorn"
+        self.journal = self.root / "var" / "foghorn" / "agent"
         self.unit = self.root / "foghorn-agent.service"
         self.socket = self.root / "foghorn-agent.socket"
         self.problem = directory / "problem"
@@ -204,7 +204,8 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
         "lib/foghorn/foghorn-agent",
     ]
     installed = (machine.program, machine.config, machine.unit, machine.socket, machine.journal)
-    assert [mode_of(path) for path in installed] == [0o755, 0o600, 0o644, 0o644, 0o750]
+    assert [mode_of(path) for path in installed] == [0o755, 0o600, 0o644, 0o644, 0o700]
+    assert mode_of(machine.journal.parent) == 0o755
     assert mode_of(machine.hooks / "drain" / "10-deregister") == 0o755
     said = subprocess.run([*AS_ROOT, machine.command, "version"], stdout=subprocess.PIPE, check=True)
     assert said.stdout.startswith(b"foghorn-agent ")
@@ -267,17 +268,21 @@ def test_given_a_bare_machine_when_installed_changed_and_removed_then_each_time_
     assert machine.take_calls() == ["stop-socket", "daemon-reload", "restart"]
     assert (machine.socket.exists(), "foghorn-agent.socket" in machine.unit.read_text()) == (False, False)
 
-    neighbour = machine.config.with_name("azure_simulator.json")
-    neighbour.write_text("{}")
-    # As long as it is the only one that would restore the machine, it stays.
-    machine.problem.write_text("out of rotation")
+    # Of others, who have the machine out.
+    neighbours = [machine.config.with_name("azure_simulator.json"), machine.journal.with_name("out_of_rotation")]
+    for neighbour in neighbours:
+        neighbour.write_text("{}")
+    # As long as it is the only one that would restore the machine, it stays, running or not.
+    drained = {"kind": "manual", "wanted": True, "at": 0.0}
+    (machine.journal / "journal.jsonl").write_text(json.dumps(drained) + "\n")
     assert machine.play(handler_agent_state="absent") == 2
-    assert "handler_agent_state: absent is refused, and nothing was touched" in " ".join(machine.output.split())
+    assert "nothing was removed: the agent keeps this machine out of rotation" in " ".join(machine.output.split())
     assert machine.take_calls() == []
-    machine.problem.unlink()
+    (machine.journal / "journal.jsonl").unlink()
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert machine.take_calls() == ["disable", "stop", "daemon-reload"]
-    assert machine.files() == [str(neighbour.relative_to(machine.root))]
+    assert machine.files() == [str(neighbour.relative_to(machine.root)) for neighbour in neighbours]
+    assert not machine.journal.exists()
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert (machine.changes, machine.take_calls()) == (0, [])
 

@@ -25,7 +25,7 @@ from .http.endpoint import RUNTIME_DIRECTORY, SOCKET_NAME
 from .http.members import ask_agent
 from .http.status import as_table
 from .io.config_file import directory_of
-from .io.journal import JournalError, read_history
+from .io.journal import Journal, JournalError, read_history
 from .io.secrets import NoSecret, read_members_secrets
 
 _USAGE = """\
@@ -66,6 +66,7 @@ OK = 0
 FAILED = 1
 WRONG_USAGE = 2
 WRONG_CONFIG = 3
+KEEPS_OUT = 4
 
 
 class Arguments(NamedTuple):
@@ -101,7 +102,8 @@ class Failed(Exception):
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run a command.
 
-    :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration
+    :returns: the exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 the machine is out of
+        rotation, and only the agent restores it
     """
     try:
         asked = parse_arguments(sys.argv[1:] if arguments is None else arguments)
@@ -369,6 +371,22 @@ def _choose_python(asked: Arguments, output: TextIO) -> int:
     return OK
 
 
+def _check_removal(asked: Arguments, _output: TextIO) -> int:
+    # Called by the role. The journal knows as well, whether the agent runs or not, if the disk has taken it.
+    from .decide.state import replay
+
+    directory = directory_of(os.environ, "STATE_DIRECTORY") or load_config(asked.config).journal_directory
+    answer = _ask_here(asked.config)
+    if not (answer and answer[1].get("out_of_rotation")) and not replay(Journal(directory).read()).is_out:
+        return OK
+    sys.stderr.write(
+        "foghorn-agent: nothing was removed: the agent keeps this machine out of rotation, and nobody else would "
+        "restore it. Wait until the event is over, or run foghorn-agent restore, or foghorn-agent forget with the id "
+        "of the event, and remove the agent when foghorn-agent status says that the machine is in rotation\n"
+    )
+    return KEEPS_OUT
+
+
 def _explain(asked: Arguments, output: TextIO) -> int:
     # Imported here, to save the agent's memory.
     from foghorn_core.scheduled_events.document import parse_document
@@ -420,6 +438,7 @@ _COMMANDS.update(
         _EXPLAIN: _explain,
         "send-webhook": _send_webhook,
         _CHOOSE_PYTHON: _choose_python,
+        "check-removal": _check_removal,
         "version": _version,
         "help": _help,
     }
