@@ -10,6 +10,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Set, Tuple
 _LONGEST_TIME = 86400.0  # seconds
 _LONGEST_QUOTE = 120
 _NUMBER = re.compile(r" *[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})? *\Z")
+_OF_SECRET_URLS = re.compile("[@?]")
 _YES = ("true", "yes", "on", "1")
 _NO = ("false", "no", "off", "0")
 
@@ -22,11 +23,13 @@ class Section:
 
     :param path: where it was found, for the mistakes
     :param mistakes: to which those are added
+    :param is_secret: whether any value in it may be a secret, so that a mistake names its type only
     """
 
-    def __init__(self, content: Any, path: str, mistakes: List[str]) -> None:
+    def __init__(self, content: Any, path: str, mistakes: List[str], is_secret: bool = False) -> None:
         self.path = path
         self.mistakes = mistakes
+        self._is_secret = is_secret
         self._asked: Set[str] = set()
         self._children: List[Section] = []
         if not isinstance(content, Mapping):
@@ -43,18 +46,21 @@ class Section:
         """The path of a value in it."""
         return ".".join(part for part in (self.path, name) if part) or "configuration"
 
-    def mistake(self, name: str, value: Any, expected: str) -> None:
+    def mistake(self, name: str, value: Any, expected: str, is_secret: bool = False) -> None:
         """Record that a value is wrong."""
-        self.mistakes.append("%s: expected %s, got %s" % (self.where(name), expected, quote(value)))
+        shown = _type_of(value) if is_secret or self._is_secret else quote(value)
+        self.mistakes.append("%s: expected %s, got %s" % (self.where(name), expected, shown))
 
-    def checked(self, name: str, default: Any, expected: str, check: Callable[[Any], bool]) -> Any:
+    def checked(
+        self, name: str, default: Any, expected: str, check: Callable[[Any], bool], is_secret: bool = False
+    ) -> Any:
         """A value. The default if it is missing, or if it is wrong, which is recorded."""
         if not self.has(name):
             return default
         value = self.content[name]
         if check(value):
             return value
-        self.mistake(name, value, expected)
+        self.mistake(name, value, expected, is_secret)
         return default
 
     def seconds(self, name: str, default: float, least: float = 0.001, most: float = _LONGEST_TIME) -> float:
@@ -132,9 +138,9 @@ class Section:
 
     def section(self, name: str) -> "Section":
         """A dictionary in it. An empty one if it is missing."""
-        return self._child(name, self.content.get(name) if self.has(name) else {})
+        return self._child(name, self.content.get(name) if self.has(name) else {}, self._is_secret)
 
-    def sections(self, name: str) -> "List[Section]":
+    def sections(self, name: str, are_secret: bool = False) -> "List[Section]":
         """A list of dictionaries in it. An empty one if it is missing."""
         if not self.has(name):
             return []
@@ -145,9 +151,10 @@ class Section:
             except ValueError:
                 pass
         if not is_list(value):
-            self.mistake(name, value, "a list")
+            self.mistake(name, value, "a list", are_secret)
             return []
-        return [self._child("%s[%d]" % (name, index), content) for index, content in enumerate(value)]
+        are_secret = are_secret or self._is_secret
+        return [self._child("%s[%d]" % (name, index), content, are_secret) for index, content in enumerate(value)]
 
     def finish(self) -> None:
         """Record every name that nothing asked for: most likely a typing error."""
@@ -158,8 +165,8 @@ class Section:
         for child in self._children:
             child.finish()
 
-    def _child(self, name: str, content: Any) -> "Section":
-        child = Section(content, ".".join(part for part in (self.path, name) if part), self.mistakes)
+    def _child(self, name: str, content: Any, is_secret: bool) -> "Section":
+        child = Section(content, ".".join(part for part in (self.path, name) if part), self.mistakes, is_secret)
         self._children.append(child)
         return child
 
@@ -179,9 +186,25 @@ def is_list(value: Any) -> bool:
 
 
 def quote(value: Any) -> str:
-    """Show a value in an error: enough to recognise it, however large it is."""
+    """Show a value in an error: enough to recognise it, however large it is.
+
+    Only the type of what may hold a secret: an object, and what may be a URL with a password or a query.
+    """
+    parts = value if is_list(value) else (value,)
+    if any(isinstance(part, (Mapping, list)) and part for part in parts):
+        return _type_of(value)
     try:
         shown = json.dumps(value)
     except (TypeError, ValueError):
         shown = repr(value)
-    return shown[:_LONGEST_QUOTE]
+    return _type_of(value) if _OF_SECRET_URLS.search(shown) else shown[:_LONGEST_QUOTE]
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, Mapping):
+        return "an object"
+    if is_list(value):
+        return "a list"
+    return "null" if value is None else "true or false" if isinstance(value, bool) else "a number"

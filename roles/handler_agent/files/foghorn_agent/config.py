@@ -74,6 +74,7 @@ _VM_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
 _NAME_HERE = "{name}"
 _COMMAND_LINE = "a list of texts whose first is an absolute path"
 _MOST_READY_CHECKS = 16
+_STEP_KINDS = ("command", "stop", "start", "hooks", "wait_connections", "pause")
 _SHARE = re.compile(r" *([0-9]{1,3}) *% *\Z")
 # Longer than any machine takes to warm up.
 LONGEST_SETTLE = 3600.0
@@ -251,7 +252,7 @@ def parse_config(content: Any, path: str = "configuration", knows_zones: bool = 
         quorum=_parse_quorum(top.section("quorum")),
         keep_in_service=_parse_keep(top),
         settle=top.seconds("settle", 0.0, least=0.0, most=LONGEST_SETTLE),
-        webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks")),
+        webhooks=tuple(_parse_webhook(webhook) for webhook in top.sections("webhooks", are_secret=True)),
         dry_run=top.boolean("dry_run") or False,
     )
     _demand_secret(config, mistakes)
@@ -397,23 +398,17 @@ def _parse_check(section: Section) -> Tuple[Step, ...]:
 
 
 def _parse_step(section: Section) -> Step:
-    kinds = [kind for kind in ("command", "stop", "start", "hooks", "wait_connections", "pause") if section.has(kind)]
+    kinds = [kind for kind in _STEP_KINDS if section.has(kind)]
     timeout = section.seconds("timeout", DEFAULT_HOOKS_TIMEOUT if kinds == ["hooks"] else DEFAULT_STEP_TIMEOUT)
     name = section.text("name") or ""
     ignored = section.checked(
         "ignore", [AZURE_PROBE_ADDRESS], "a list of IP addresses or networks", lambda value: _are(value, _is_network)
     )
-    if len(kinds) != 1:
-        section.mistake("", section.content, "exactly one of command, stop, start, hooks, wait_connections, pause")
+    if not _is_one(section, kinds, _STEP_KINDS):
         return Step(PAUSE, name, 0.0)
     kind = kinds[0]
     if kind == "command":
-        argv = section.checked(
-            kind,
-            ["/bin/false"],
-            _COMMAND_LINE,
-            _is_command_line,
-        )
+        argv = section.checked(kind, ["/bin/false"], _COMMAND_LINE, _is_command_line, is_secret=True)
         return Step(COMMAND, name or os.path.basename(argv[0]), timeout, argv=tuple(argv))
     if kind in ("stop", "start"):
         unit = section.checked(
@@ -464,12 +459,13 @@ def _parse_ready_check(section: Section) -> Check:
     failures = section.checked("failures", defaults.failures, "a number from 1 to 100", lambda n: _is_whole(n, 1, 100))
     address = section.checked("address", defaults.address[0], "an IP address", _is_address)
     name = section.text("name")
-    if len(kinds) != 1:
-        section.mistake("", section.content, "exactly one of " + ", ".join(KINDS))
+    _is_one(section, kinds, KINDS)
     url = section.checked(HTTP, "http://127.0.0.1", "http://HOST[:PORT][/PATH]", _is_page)
     port = section.checked(TCP, 1, "a port from 1 to 65535", lambda value: _is_whole(value, 1, 65535))
-    argv = section.checked("command", ["/bin/false"], _COMMAND_LINE, _is_command_line)
-    shown = {HTTP: url, TCP: "port %s" % port}.get(defaults.kind, os.path.basename(argv[0]))
+    argv = section.checked("command", ["/bin/false"], _COMMAND_LINE, _is_command_line, is_secret=True)
+    # Everybody may read it at /readyz.
+    ports = {HTTP: parse_url(url).port, TCP: port}
+    shown = "port %s" % ports[defaults.kind] if defaults.kind in ports else os.path.basename(argv[0])
     return Check(
         defaults.kind,
         name or shown,
@@ -480,6 +476,13 @@ def _parse_ready_check(section: Section) -> Check:
         timeout,
         _as_whole(failures),
     )
+
+
+def _is_one(section: Section, kinds: Sequence[str], known: Sequence[str]) -> bool:
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none of them"
+        section.mistakes.append("%s: expected exactly one of %s, got %s" % (section.path, ", ".join(known), found))
+    return len(kinds) == 1
 
 
 def _parse_quorum(section: Section) -> Quorum:
@@ -603,5 +606,8 @@ def _succeeds(function: Callable[[Any], Any], value: Any) -> bool:
 def _refuse_duplicates(pairs: "List[Tuple[str, Any]]") -> Dict[str, Any]:
     content = dict(pairs)
     if len(content) != len(pairs):
-        raise ValueError("a name is given twice: %s" % ", ".join(sorted(name for name, _value in pairs)))
+        names = [name for name, _value in pairs]
+        raise ValueError(
+            "a name is given twice: %s" % ", ".join(sorted({one for one in names if names.count(one) > 1}))
+        )
     return content

@@ -195,8 +195,9 @@ def test_given_a_broken_configuration_when_served_then_it_waits_for_a_good_one(
     assert said[-1] == "<5>stopped"
 
 
+@pytest.mark.parametrize("is_lost", [False, True])
 def test_given_a_configuration_that_was_good_when_it_is_broken_at_the_next_start_then_the_last_good_one_is_used(
-    tmp_path: Path, capfd: "pytest.CaptureFixture[str]"
+    tmp_path: Path, capfd: "pytest.CaptureFixture[str]", is_lost: bool
 ) -> None:
     path = tmp_path / "agent.json"
     (tmp_path / "state").mkdir(mode=0o750)
@@ -207,7 +208,7 @@ def test_given_a_configuration_that_was_good_when_it_is_broken_at_the_next_start
     assert serve(write(path, chosen), environment) == 0
     thread.join(PATIENCE)
 
-    write(path, "{")
+    path.unlink() if is_lost else write(path, "{")
     answers: List[str] = []
 
     def look_and_correct() -> None:
@@ -218,7 +219,7 @@ def test_given_a_configuration_that_was_good_when_it_is_broken_at_the_next_start
     thread = meanwhile(look_and_correct)
     assert serve(str(path), environment) == 0
     thread.join(PATIENCE)
-    assert "\nconfiguration: %s: is not JSON" % path in answers[0]
+    assert "\nconfiguration: %s: is %s" % (path, "missing" if is_lost else "not JSON") in answers[0]
     said = capfd.readouterr().err
     assert "the last valid one stays in effect" in said
     assert "the new configuration is in effect" in said

@@ -98,10 +98,10 @@ def problems_with(template: Any, depth: int = 0) -> List[str]:
     problems = []
     for match in _Template.pattern.finditer(template if isinstance(template, str) else ""):
         name = match.group("named") or match.group("braced")
-        if match.group("invalid") is not None:
-            problems.append("a $ begins no field: write $$ for a dollar")
-        elif name is not None and name not in FIELDS and not _LATER.match(name):
-            problems.append("$%s is no field, only %s, in_SECONDS" % (name, ", ".join(FIELDS)))
+        if match.group("escaped") is None and name not in FIELDS and not _LATER.match(name or ""):
+            # What follows may be a part of a password.
+            known = ", ".join(FIELDS)
+            problems.append("a $ begins no field: write $$ for a dollar; fields are %s, in_SECONDS" % known)
     return problems
 
 
