@@ -140,7 +140,7 @@ unit-rest: $(VENV)/.test
 # The agent on the oldest only: on the newest it runs in the lab, on Debian 13. Without its kills at each of its points,
 # which take longest and run nothing that the others do not.
 unit-other-pythons: $(VENV)/.run
-	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) tests/unit/plugins/module_utils/haproxy" \
+	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) $(addprefix tests/unit/plugins/module_utils/,files haproxy)" \
 	  "$(addprefix --ignore ,$(KILLED)) -k not(kill) tests/unit/$(AGENT)"
 
 integration: $(VENV)/.test ## integration tests

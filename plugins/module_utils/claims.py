@@ -10,19 +10,17 @@ of it is one atomic step.
 """
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
-import stat
 import time
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
-from .files.writing import new_name, write_text
+from .files.directory import Directory, new_name, open_own_directory
+from .files.ownership import UnsafePath
 from .scheduled_events.text import harmless_line
 
 FILE = "claims.json"
-_NEW = new_name(FILE)
 _LOCK = ".claims.lock"
 # Seconds. A change takes milliseconds: a process that holds the lock for longer is stopped, or hangs on its disk.
 _LOCKED_WITHIN = 20.0
@@ -132,7 +130,8 @@ def read(directory: str) -> State:
     """
     path = os.path.join(directory, FILE)
     try:
-        content = json.loads(_read_own(path))
+        with open_own_directory(directory) as place:
+            content = json.loads(place.read(FILE, _LARGEST_FILE))
         state = State(content["lease"], content["claims"], content["tried"])
         if state.lease is not None:
             state.lease["until"] = float(state.lease["until"])
@@ -142,6 +141,8 @@ def read(directory: str) -> State:
         )
     except (FileNotFoundError, NotADirectoryError):
         return State()
+    except UnsafePath as error:
+        raise ClaimError(str(error)) from error
     except OSError as error:
         raise ClaimError("%s: %s: run with the rights to read it" % (path, error.strerror)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -264,32 +265,30 @@ def locked(directory: str, within: float = _LOCKED_WITHIN) -> Iterator[None]:
     try:
         with _locked(directory, time.monotonic() + within):
             yield
+    except UnsafePath as error:
+        raise ClaimError(str(error)) from error
     except OSError as error:
         raise ClaimError("%s: %s: run with the rights to write there" % (directory, error.strerror)) from error
 
 
 @contextlib.contextmanager
 def _locked(directory: str, deadline: float) -> Iterator[None]:
-    # An application that runs as another user looks for a file in the directory above.
-    mask = os.umask(0o022)
-    path = os.path.join(directory, _LOCK)
-    try:
-        while True:
-            os.makedirs(directory, exist_ok=True)
+    while True:
+        # An application that runs as another user looks for a file in the directory above.
+        with open_own_directory(directory, new_mode=0o755) as place:
             try:
-                descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
+                descriptor = place.open_own(_LOCK, os.O_RDWR | os.O_CREAT)
             except FileNotFoundError:
+                # The earlier owner has removed the directory.
                 continue
             try:
-                _lock(descriptor, path, deadline)
+                _lock(descriptor, os.path.join(directory, _LOCK), deadline)
                 # The earlier owner may have removed it, and another user created it again.
-                if _is_same(descriptor, path):
+                if _is_same(descriptor, place):
                     yield
                     return
             finally:
                 os.close(descriptor)
-    finally:
-        os.umask(mask)
 
 
 def _lock(descriptor: int, path: str, deadline: float) -> None:
@@ -304,44 +303,9 @@ def _lock(descriptor: int, path: str, deadline: float) -> None:
         time.sleep(_LOCK_INTERVAL)
 
 
-def _open_own(path: str, flags: int) -> int:
-    """Open a regular file of root's or of this user's, or make it for this user alone.
-
-    Anything else, such as a pipe, would block whoever opens it, or let its owner decide what is read.
-
-    :raises ClaimError: if it is something else, or somebody else's
-    """
-    try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-            raise ClaimError("%s is no regular file: find out who put it there, and remove it" % path) from error
-        raise
-    status = os.fstat(descriptor)
-    if stat.S_ISREG(status.st_mode) and status.st_uid in (0, os.geteuid()):
-        return descriptor
-    os.close(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise ClaimError("%s is no regular file: find out who put it there, and remove it" % path)
-    raise ClaimError(
-        "%s belongs to the user with the id %d: run as that user, or find out who put it there, and remove it"
-        % (path, status.st_uid)
-    )
-
-
-def _read_own(path: str) -> str:
-    with open(_open_own(path, os.O_RDONLY), encoding="utf-8") as stream:
-        text = stream.read(_LARGEST_FILE + 1)
-    if len(text) > _LARGEST_FILE:
-        raise ValueError("it has more than %d bytes" % _LARGEST_FILE)
-    return text
-
-
-def _is_same(descriptor: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
-    except FileNotFoundError:
-        return False
+def _is_same(descriptor: int, place: Directory) -> bool:
+    there = place.status(_LOCK)
+    return there is not None and os.path.samestat(os.fstat(descriptor), there)
 
 
 def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
@@ -350,18 +314,18 @@ def write(directory: str, state: State, records: Sequence[str] = ()) -> None:
     :param records: names of files in the directory that are there as long as the machine was not restored
     :raises ClaimError: if nobody claims the machine any more, and records say that it was not restored
     """
-    path = os.path.join(directory, FILE)
-    if not state.claims:
-        left = sorted(set(os.listdir(directory)).intersection(records))
-        if left and read(directory).claims:
-            raise ClaimError("%s still holds %s: not all was restored" % (directory, ", ".join(left)))
-        if state.lease is None and not state.tried:
-            for name in (_NEW, FILE, _LOCK):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(os.path.join(directory, name))
-            # Files of others stay, and the directory with them.
-            with contextlib.suppress(OSError):
-                os.rmdir(directory)
-            return
-    # Everybody may read which owners have the machine out.
-    write_text(path, json.dumps(state.as_dict()), 0o644)
+    with open_own_directory(directory) as place:
+        if not state.claims:
+            left = sorted(set(place.names()).intersection(records))
+            if left and read(directory).claims:
+                raise ClaimError("%s still holds %s: not all was restored" % (directory, ", ".join(left)))
+            if state.lease is None and not state.tried:
+                for name in (new_name(FILE), FILE, _LOCK):
+                    with contextlib.suppress(FileNotFoundError):
+                        place.remove(name)
+                # Files of others stay, and the directory with them.
+                with contextlib.suppress(OSError):
+                    os.rmdir(directory)
+                return
+        # Everybody may read which owners have the machine out.
+        place.replace(FILE, json.dumps(state.as_dict()), 0o644)

@@ -5,13 +5,12 @@
 
 import json
 import math
-import os
 import time
 from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .files.writing import text_of, write_text
+from .files.writing import remove, text_of, write_text
 from .service_order import IGNORE, Stretch, World, filled, start, stop
 from .service_states import ENDED, RUNNING, UNKNOWN, ServiceStateError, is_asked, read_record, state_of
 from .url_status import status_of
@@ -40,7 +39,7 @@ def run_ordered_services(module: AnsibleModule) -> None:
     """Do the work of ordered_services on the machine: its action knows what to make of the answer."""
     try:
         result = _stop(module) if module.params["state"] == STOPPED else _restore(module)
-    except (AttributeError, KeyError, OSError, ServiceStateError, TypeError) as error:
+    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 
@@ -86,7 +85,7 @@ def _restore(module: AnsibleModule) -> Dict[str, Any]:
         states = _states(module, services)
         is_over = set(states.values()) <= {RUNNING, ENDED}
         if is_over:
-            os.remove(given["record"])
+            remove(given["record"])
     down = [one for one in services if one["name"] not in up]
     return _result(services, states, done, is_over or done.tried, _diff(down, "stopped", "running"))
 

@@ -3,18 +3,18 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Who could change the file at a path, or read what is private.
 
-The agent runs what it finds, as root. So whatever leads there has to be in the hands of root: the file,
-every directory above it, and every symbolic link on the way with the directories above that.
+What root runs or trusts has to be in the hands of root: the file, every directory above it, and every symbolic link
+on the way with the directories above that.
 """
 
 import os
 import stat
 from typing import List, Optional
 
-_MOST_LINKS = 40  # as the kernel allows
+MOST_LINKS = 40  # as the kernel allows
 
 
-class UnsafePath(Exception):
+class UnsafePath(OSError):
     """Somebody else could change what is found at a path, or it cannot be told. The message says what to do."""
 
 
@@ -31,7 +31,7 @@ def check_path(path: str) -> str:
     real = "/"
     _check_step(real, path, is_last=False)
     links = 0
-    ahead = _parts(path)
+    ahead = path_parts(path)
     while ahead:
         name = ahead.pop()
         if name == "..":
@@ -43,10 +43,10 @@ def check_path(path: str) -> str:
             real = step
             continue
         links += 1
-        if links > _MOST_LINKS:
-            raise UnsafePath("%s: more than %d symbolic links on the way" % (path, _MOST_LINKS))
+        if links > MOST_LINKS:
+            raise UnsafePath("%s: more than %d symbolic links on the way" % (path, MOST_LINKS))
         target = os.readlink(step)
-        ahead += _parts(target)
+        ahead += path_parts(target)
         if os.path.isabs(target):
             real = "/"
     return real
@@ -91,7 +91,7 @@ def read_private(path: str, largest: int) -> bytes:
     return content
 
 
-def _parts(path: str) -> List[str]:
+def path_parts(path: str) -> List[str]:
     """The names in a path, the last one first."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
@@ -101,18 +101,27 @@ def _check_step(step: str, path: str, is_last: bool) -> int:
         found = os.lstat(step)
     except OSError as error:
         raise UnsafePath("%s: cannot be checked: %s: %s" % (path, step, error.strerror)) from None
-    if found.st_uid not in (0, os.geteuid()):
-        raise UnsafePath("%s: user %d owns %s: chown it to root" % (path, found.st_uid, step))
-    if _others_may_write(found.st_mode, is_last):
-        raise UnsafePath(
-            "%s: others than root can write %s (mode %o): chmod go-w it" % (path, step, stat.S_IMODE(found.st_mode))
-        )
+    weakness = weakness_of(found, step, is_last)
+    if weakness:
+        raise UnsafePath("%s: %s" % (path, weakness))
     return found.st_mode
 
 
-def _others_may_write(mode: int, is_last: bool) -> bool:
-    if stat.S_ISLNK(mode):
-        # Its mode means nothing: to change a link is to replace it.
-        return False
-    is_sticky = stat.S_ISDIR(mode) and bool(mode & stat.S_ISVTX)
-    return bool(mode & (stat.S_IWGRP | stat.S_IWOTH)) and (is_last or not is_sticky)
+def weakness_of(found: os.stat_result, step: str, is_last: bool, trusts_group: bool = False) -> str:
+    """Say how others could change what is found at a step of a path, and the remedy; empty if they cannot.
+
+    :param is_last: whether it is the end of the path, where a directory with the sticky bit does not do
+    :param trusts_group: whether a group may write that root has chosen for itself, or this user, who is not root
+    """
+    if found.st_uid not in (0, os.geteuid()):
+        return "user %d owns %s: chown it to root" % (found.st_uid, step)
+    writers = stat.S_IWOTH | stat.S_IWGRP
+    if trusts_group and (os.geteuid() != 0 or found.st_gid == 0):
+        # A umask of 002 is usual where each user has a group, and a group of root's in containers.
+        writers = stat.S_IWOTH
+    mode = found.st_mode
+    # The mode of a link means nothing: to change a link is to replace it.
+    is_safe = stat.S_ISLNK(mode) or (stat.S_ISDIR(mode) and mode & stat.S_ISVTX and not is_last)
+    if is_safe or not mode & writers:
+        return ""
+    return "others than root can write %s (mode %o): chmod go-w it" % (step, stat.S_IMODE(mode))

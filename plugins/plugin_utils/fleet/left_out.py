@@ -5,15 +5,14 @@
 
 A file for each host, written before the first thing is done to it, and removed once it is back. It holds the id of the
 VM, so that a host that has another name in the inventory since is found as well. What is on the host itself decides
-what is done about it.
+what is done about it, so the directory may be shared with other users.
 """
 
-import os
-import pathlib
+import contextlib
 import urllib.parse
 from collections.abc import Mapping
 
-from ...module_utils.files.writing import text_of, write_text
+from ...module_utils.files.directory import open_directory
 
 
 def noted_in(directory: str) -> dict[str, str]:
@@ -21,14 +20,14 @@ def noted_in(directory: str) -> dict[str, str]:
 
     :raises OSError: if that cannot be read
     """
-    if not os.path.isdir(directory):
-        return {}
-    return {
-        urllib.parse.unquote(name): text_of(os.path.join(directory, name))
-        for name in os.listdir(directory)
-        # What a process that died has left: no name begins like that, see `_path`.
-        if not name.startswith(".")
-    }
+    with contextlib.suppress(FileNotFoundError), open_directory(directory) as place:
+        return {
+            urllib.parse.unquote(name): place.read(name, of_anybody=True)
+            for name in place.names()
+            # What a process that died has left: no name begins like that, see `_file_name`.
+            if not name.startswith(".")
+        }
+    return {}
 
 
 def note(directory: str, vm_ids: Mapping[str, str]) -> None:
@@ -37,9 +36,11 @@ def note(directory: str, vm_ids: Mapping[str, str]) -> None:
     :param vm_ids: by the name of each in the inventory, the id of its VM; empty if it is not known
     :raises OSError: if that cannot be written
     """
-    for name, vm_id in vm_ids.items():
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        write_text(_path(directory, name), vm_id, 0o600)
+    if not vm_ids:
+        return
+    with open_directory(directory, new_mode=0o700) as place:
+        for name, vm_id in vm_ids.items():
+            place.replace(_file_name(name), vm_id, 0o600)
 
 
 def forget(directory: str, vm_ids: Mapping[str, str]) -> None:
@@ -48,14 +49,16 @@ def forget(directory: str, vm_ids: Mapping[str, str]) -> None:
     :param vm_ids: see `note`; hosts that are not noted are ignored
     :raises OSError: if that cannot be written
     """
-    if not vm_ids:
-        return
+    noted = noted_in(directory) if vm_ids else {}
     known = {vm_id.lower() for vm_id in vm_ids.values() if vm_id}
-    for name, vm_id in noted_in(directory).items():
-        if name in vm_ids or vm_id.lower() in known:
-            pathlib.Path(_path(directory, name)).unlink(missing_ok=True)
+    back = [name for name, vm_id in noted.items() if name in vm_ids or vm_id.lower() in known]
+    if back:
+        with open_directory(directory) as place:
+            for name in back:
+                with contextlib.suppress(FileNotFoundError):
+                    place.remove(_file_name(name))
 
 
-def _path(directory: str, name: str) -> str:
+def _file_name(name: str) -> str:
     # A name in an inventory may be anything, and a single dot is not a file name.
-    return os.path.join(directory, urllib.parse.quote(name, safe="").replace(".", "%2E"))
+    return urllib.parse.quote(name, safe="").replace(".", "%2E")

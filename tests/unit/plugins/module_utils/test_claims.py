@@ -21,6 +21,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.claims import
     State,
 )
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 NOW = 1_789_840_800.0
 FIRST = Run("first", "handle_events", "root on ctl1")
 SECOND = Run("second", "handle_events", "root on ctl2")
@@ -97,16 +98,12 @@ def test_given_something_else_than_a_file_when_claimed_then_it_is_named_and_noth
         keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
 
 
+@needs_root
 @pytest.mark.parametrize("name", ["claims.json", ".claims.lock"])
-def test_given_a_file_of_another_user_when_claimed_then_it_is_not_believed(
-    directory: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_given_a_file_of_another_user_when_claimed_then_it_is_not_believed(directory: Path, name: str) -> None:
     directory.mkdir(parents=True)
     (directory / name).write_text(json.dumps(State().as_dict()))
-    if os.geteuid() == 0:
-        os.chown(directory / name, 65534, 65534)
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: 65533)
+    os.chown(directory / name, 65534, 65534)
 
     with pytest.raises(ClaimError, match=rf"{name} belongs to the user with the id \d+: run as that user"):
         keep(directory, lambda state: claims.lease(state, FIRST, 60, NOW))
@@ -202,6 +199,21 @@ def test_given_a_record_that_is_still_there_when_the_last_claim_is_given_up_then
         keep(directory, lambda state: claims.release(state, FIRST, "by_hand"), "services.json", "other.json")
     assert list(claims.read(str(directory)).claims) == ["by_hand"]
     assert (directory / "services.json").exists()
+
+
+@needs_root
+def test_given_a_directory_that_another_user_owns_when_read_or_claimed_then_it_is_refused_and_nothing_is_written(
+    directory: Path,
+) -> None:
+    directory.mkdir(parents=True)
+    os.chown(directory, 65534, -1)
+    (directory / claims.FILE).symlink_to("/proc/self/status")
+
+    with pytest.raises(ClaimError, match=r"user 65534 owns \S*, and this runs as root: chown it to root"):
+        claims.read(str(directory))
+    with pytest.raises(ClaimError, match=r"user 65534 owns \S*, and this runs as root: chown it to root"):
+        keep(directory / "below", lambda state: claims.lease(state, FIRST, 60, NOW))
+    assert os.listdir(directory) == [claims.FILE]
 
 
 def test_given_another_users_files_when_the_last_claim_is_given_up_then_they_stay(directory: Path) -> None:

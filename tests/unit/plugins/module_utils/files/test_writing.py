@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A machine's record file is unchanged, or has the whole new text."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path
@@ -34,11 +32,11 @@ def test_given_a_process_that_dies_before_the_file_has_its_name_then_it_is_as_it
     path = str(tmp_path / "record")
     write_text(path, "first\n", 0o600)
 
-    def die(_from: str, _to: str) -> None:
+    def die(*_names: str, **_directories: int) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", die)
+        patch.setattr(os, "rename", die)
         with pytest.raises(KeyboardInterrupt):
             write_text(path, "second, much longer\n", 0o600)
     assert text_of(path) == "first\n"

@@ -1,0 +1,297 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
+"""Files in a directory that is opened once, whoever owns it.
+
+Who owns a directory, or one above it, can exchange what a path leads to between any two system calls. So the path is
+walked once, from descriptor to descriptor, and then every file is reached by its name in the open directory. No link is
+followed that another user could have placed.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from typing import Iterator, List, NamedTuple, Optional, Tuple
+
+from .ownership import MOST_LINKS, UnsafePath, path_parts, weakness_of
+
+LARGEST = 16 * 1024 * 1024  # bytes
+
+# To walk through a directory, and to look a name up in it, needs no right to list it. O_PATH is Linux's.
+_PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Directory:
+    """An open directory. What is done in it stays in it, whatever becomes of its path."""
+
+    def __init__(self, descriptor: int, path: str) -> None:
+        """:param path: for messages"""
+        self._descriptor = descriptor
+        self.path = path
+
+    def names(self) -> List[str]:
+        """The names of all files in it, in no order."""
+        with self._naming(""), self._listable() as descriptor:
+            return os.listdir(descriptor)
+
+    def status(self, name: str) -> Optional[os.stat_result]:
+        """What is there under a name, itself a link perhaps. None if nothing is."""
+        with self._naming(name), contextlib.suppress(FileNotFoundError):
+            return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
+        return None
+
+    def create(self, name: str, content: bytes, mode: int, owner: Tuple[int, int] = (-1, -1)) -> None:
+        """Create a file. It has its mode and owner, user and group, once it has its content.
+
+        :raises FileExistsError: if anything is there
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with self._naming(name), open(os.open(name, flags, 0o600, dir_fd=self._descriptor), "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchown(stream.fileno(), *owner)
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a file, in place of another one perhaps."""
+        self.hand_over(old, self, new)
+
+    def hand_over(self, old: str, to: "Directory", new: str) -> None:
+        """Move a file to another directory of the same file system, in place of another one perhaps."""
+        with to._naming(new):
+            os.rename(old, new, src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
+        to.sync()
+
+    def remove(self, name: str) -> None:
+        """Remove what is there under a name: a file, a link itself, and nothing that is a directory."""
+        with self._naming(name):
+            os.unlink(name, dir_fd=self._descriptor)
+
+    def sync(self) -> None:
+        """Make new names outlast a power cut."""
+        with self._naming(""), self._listable() as descriptor:
+            os.fsync(descriptor)
+
+    def open_regular(self, name: str, flags: int) -> int:
+        """Open a regular file; with `O_CREAT`, one that is not there is made for this user alone.
+
+        Anything else, such as a pipe, would block whoever opens it, or lead elsewhere.
+
+        :returns: its descriptor
+        :raises UnsafePath: if it is something else
+        """
+        strange = UnsafePath(
+            "%s is no regular file: find out who put it there, and remove it" % os.path.join(self.path, name)
+        )
+        with self._naming(name):
+            try:
+                flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                descriptor = os.open(name, flags, 0o600, dir_fd=self._descriptor)
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+                    raise strange from None
+                raise
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        raise strange
+
+    def open_own(self, name: str, flags: int) -> int:
+        """Open a regular file of root's or of this user's, as `open_regular`: another owner would decide what is read.
+
+        :raises UnsafePath: if it is something else, or somebody else's
+        """
+        descriptor = self.open_regular(name, flags)
+        owner = os.fstat(descriptor).st_uid
+        if owner in (0, os.geteuid()):
+            return descriptor
+        os.close(descriptor)
+        raise UnsafePath(
+            "%s belongs to the user with the id %d: run as that user, or find out who put it there, and remove it"
+            % (os.path.join(self.path, name), owner)
+        )
+
+    def read(self, name: str, most: int = LARGEST, of_anybody: bool = False) -> str:
+        """Read a file.
+
+        :param most: bytes
+        :param of_anybody: whether it may belong to others than root and this user
+        :raises FileNotFoundError: if it is not there
+        :raises UnsafePath: if it is no regular file, or somebody else's
+        :raises ValueError: if it is larger, or no UTF-8
+        """
+        opened = self.open_regular if of_anybody else self.open_own
+        with open(opened(name, os.O_RDONLY), "rb") as stream:
+            content = stream.read(most + 1)
+        if len(content) > most:
+            raise ValueError("%s has more than %d bytes" % (os.path.join(self.path, name), most))
+        return content.decode("utf-8")
+
+    def replace(self, name: str, text: str, mode: int) -> None:
+        """Write a file that is either as it was or has all of the text, whatever dies meanwhile, a machine included.
+
+        For one process at a time.
+        """
+        new = new_name(name)
+        with contextlib.suppress(FileNotFoundError):
+            self.remove(new)
+        self.create(new, text.encode("utf-8"), mode)
+        self.rename(new, name)
+
+    @contextlib.contextmanager
+    def _listable(self) -> Iterator[int]:
+        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        with _naming(os.path.join(self.path, name)):
+            yield
+
+
+def new_name(name: str) -> str:
+    """The name under which a file is written before it takes its own; one may be left by a process that died."""
+    return ".%s.new" % name
+
+
+def split_path(path: str) -> Tuple[str, str]:
+    """The directory of a file, and its name there.
+
+    :raises UnsafePath: if the path names no file
+    """
+    directory, name = os.path.split(os.path.join(os.getcwd(), path))
+    if name in ("", ".", ".."):
+        raise UnsafePath("%s names no file: give the path of one" % path)
+    return directory, name
+
+
+@contextlib.contextmanager
+def open_directory(path: str, new_mode: Optional[int] = None) -> Iterator[Directory]:
+    """Open a directory that may belong to anybody.
+
+    :param new_mode: the mode of directories that are made; None: none is made
+    :raises FileNotFoundError: if it is not there
+    :raises UnsafePath: if a link that another user could have placed is on the way
+    """
+    with _walked(path, is_own=False, new_mode=new_mode) as directory:
+        yield directory
+
+
+@contextlib.contextmanager
+def open_own_directory(path: str, new_mode: Optional[int] = None) -> Iterator[Directory]:
+    """Open a directory in which nobody but root and this user could change anything, nor lead its path elsewhere.
+
+    A group may write where `weakness_of` trusts it.
+
+    :param new_mode: the mode of directories that are made; None: none is made
+    :raises FileNotFoundError: if it is not there
+    :raises UnsafePath: if others could change what is there
+    """
+    with _walked(path, is_own=True, new_mode=new_mode) as directory:
+        yield directory
+
+
+class _Step(NamedTuple):
+    descriptor: int
+    path: str
+    weakness: str
+    """How others could have changed what is in it, or lead elsewhere on the way to it; empty if they could not."""
+
+
+@contextlib.contextmanager
+def _walked(path: str, is_own: bool, new_mode: Optional[int]) -> Iterator[Directory]:
+    way = []  # type: List[_Step]
+    try:
+        way.append(_enter(None, "/"))
+        links = 0
+        ahead = path_parts(os.path.join(os.getcwd(), path))
+        while ahead:
+            if is_own and way[-1].weakness:
+                raise UnsafePath("%s: %s" % (path, way[-1].weakness))
+            name = ahead.pop()
+            if name == "..":
+                _go_back(way, max(len(way) - 1, 1))
+                continue
+            target = _link_target(way[-1], name, path)
+            if target is None:
+                way.append(_enter(way[-1], name, new_mode))
+                continue
+            links += 1
+            if links > MOST_LINKS:
+                raise UnsafePath("%s: more than %d symbolic links on the way" % (path, MOST_LINKS))
+            ahead += path_parts(target)
+            if os.path.isabs(target):
+                _go_back(way, 1)
+        weakness = weakness_of(os.fstat(way[-1].descriptor), way[-1].path, is_last=True, trusts_group=True)
+        if is_own and weakness:
+            raise UnsafePath("%s: %s" % (path, weakness))
+        yield Directory(way[-1].descriptor, path)
+    finally:
+        _go_back(way, 0)
+
+
+def _go_back(way: List[_Step], length: int) -> None:
+    while len(way) > length:
+        os.close(way.pop().descriptor)
+
+
+def _enter(here: Optional[_Step], name: str, new_mode: Optional[int] = None) -> _Step:
+    path = os.path.join(here.path, name) if here else name
+    parent = here.descriptor if here else None
+    with _naming(path):
+        while True:
+            try:
+                descriptor = os.open(name, _PASS, dir_fd=parent)
+                break
+            except FileNotFoundError:
+                if new_mode is None:
+                    raise
+            # Again where another process makes and removes it at the same time.
+            _make(here, name, new_mode)
+    weakness = weakness_of(os.fstat(descriptor), path, is_last=False, trusts_group=True)
+    return _Step(descriptor, path, (here.weakness if here else "") or weakness)
+
+
+def _make(here: Optional[_Step], name: str, mode: int) -> None:
+    parent = here.descriptor if here else None
+    try:
+        os.mkdir(name, mode, dir_fd=parent)
+    except FileExistsError:
+        return
+    if here and not here.weakness:
+        # Whatever the umask. By its name, so only where nobody else could exchange it.
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(name, mode, dir_fd=parent)
+
+
+def _link_target(here: _Step, name: str, path: str) -> Optional[str]:
+    """Read where a link leads; None if there is no link."""
+    try:
+        found = os.stat(name, dir_fd=here.descriptor, follow_symlinks=False)
+    except OSError:
+        # Whoever enters it has the same error.
+        return None
+    if not stat.S_ISLNK(found.st_mode):
+        return None
+    step = os.path.join(here.path, name)
+    if here.weakness or weakness_of(found, step, is_last=False):
+        raise UnsafePath(
+            "%s: others than root could have placed the symbolic link %s: give the path without it" % (path, step)
+        )
+    return os.readlink(name, dir_fd=here.descriptor)
+
+
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Have errors name the whole path."""
+    try:
+        yield
+    except UnsafePath:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
