@@ -1,15 +1,22 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: BSD-2-Clause
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
-"""How a file takes this machine out of rotation and back: the endpoint that a balancer probes looks at it."""
+"""How a file takes this machine out of rotation and back: the endpoint that a balancer probes looks at it.
+
+Its directory may be the application's, and who owns it can put anything in any place there, at any time. So the file is
+made, renamed and removed by its name in the opened directory, and is never opened or followed. The record lies where
+nobody else can change it.
+"""
 
 import contextlib
+import errno
 import json
 import os
-import shutil
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+import stat
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .files.writing import text_of, write_text
+from .files.directory import LARGEST, Directory, open_directory, open_own_directory, split_path
+from .files.writing import read_text, text_of, write_text
 
 PRESENT = "present"
 ABSENT = "absent"
@@ -21,14 +28,15 @@ MOST_LINES = 16
 
 
 class ProbeFileError(ValueError):
-    """A record is none. The message says which, and the remedy."""
+    """A record is none, or something else is in place of a file. The message says which, and the remedy."""
 
 
 class Record(NamedTuple):
-    """Where it is written down what is to be undone, and where a file is kept meanwhile whose absence takes out."""
+    """Where it is written down what is to be undone."""
 
     path: str
-    kept: str
+    kept: Optional[str] = None
+    """Where an earlier version kept a file whose absence takes the machine out."""
 
 
 class Removal(NamedTuple):
@@ -47,26 +55,29 @@ def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callabl
     :param means: one of `MEANS`
     :param dry: whether to change nothing
     :param succeeds: asks whether the endpoint succeeds now
-    :raises ProbeFileError: if the record of an earlier removal is none
+    :raises ProbeFileError: if the record of an earlier removal is none, or something else is in place of the file
+    :raises OSError: if the file or the record cannot be written, or others could change the record
     """
     before = text_of(record.path)
-    if os.path.lexists(file) == (means == PRESENT):
-        # Either there is a record of it, or somebody else did it, and there must be none.
-        since = os.lstat(file).st_mtime if means == PRESENT else None
-        recorded = [line for line in _read(record.path) if line["file"] == file] if before else []
-        return Removal(False, since, all(line.get("confirms") for line in recorded))
-    confirms = succeeds()
-    line = json.dumps({"means": means, "file": file, "confirms": confirms})
-    lines = before.splitlines()
-    after = before if line in lines else "\n".join([*lines, line, ""])
-    if not dry:
-        if after != before:
-            write_text(record.path, after, 0o644)
-        if means == PRESENT:
-            with open(file, "a"):
-                os.chmod(file, 0o644)
-        else:
-            shutil.move(file, record.kept)
+    recorded = [line for line in _read(before, record.path) if line["file"] == file]
+    with _place_of(file) as (place, name):
+        status = _look(place, name, stat.S_ISREG if means == PRESENT else _is_file_or_link)
+        if (status is not None) == (means == PRESENT):
+            # Either there is a record of it, or somebody else did it, and there must be none.
+            since = status.st_mtime if status else None
+            return Removal(False, since, all(line.get("confirms") for line in recorded))
+        found = _needed(place, file)
+        confirms = succeeds()
+        line = json.dumps({"means": means, "file": file, "confirms": confirms})
+        lines = before.splitlines()
+        after = before if line in lines else "\n".join([*lines, line, ""])
+        if not dry:
+            if after != before:
+                write_text(record.path, after, 0o644)
+            if means == PRESENT:
+                found.create(name, b"", 0o644)
+            else:
+                found.rename(name, _kept_name(name))
     return Removal(True, None, confirms)
 
 
@@ -74,30 +85,99 @@ def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
     """Undo what is written down. The record is left there.
 
     :returns: whether anything is changed, and whether there is a record
-    :raises ProbeFileError: if the record is none; nothing is undone then
+    :raises ProbeFileError: if the record is none, and nothing is undone then; or something else is in place of a file
+    :raises OSError: if a file cannot be restored, or others could change the record
     """
     try:
-        undos = _read(record.path)
+        undos = _read(read_text(record.path), record.path)
     except FileNotFoundError:
         return False, False
-    changed = False
-    for undo in undos:
-        there = undo["file"] if undo["means"] == PRESENT else record.kept
-        if not os.path.lexists(there):
-            continue
-        changed = True
-        if dry:
-            continue
-        if undo["means"] == PRESENT:
-            os.remove(undo["file"])
-        else:
-            shutil.move(record.kept, undo["file"])
-    return changed, True
+    undone = [_undo(undo["means"], undo["file"], record, dry) for undo in undos]
+    return any(undone), True
 
 
-def _read(path: str) -> List[Dict[str, Any]]:
-    with open(path, encoding="utf-8") as stream:
-        lines = [line for line in stream.read().splitlines() if line.strip()]
+def _undo(means: str, file: str, record: Record, dry: bool) -> bool:
+    with _place_of(file) as (place, name):
+        if means == PRESENT:
+            # Also what the application has put in its place: as long as it is there, the machine is out.
+            undone = _look(place, name, lambda mode: not stat.S_ISDIR(mode))
+            if place and undone and not dry:
+                place.remove(name)
+            return undone is not None
+        if place and _look(place, _kept_name(name), _is_file_or_link):
+            if not dry:
+                place.rename(_kept_name(name), name)
+            return True
+        if record.kept is None or not os.path.lexists(record.kept):
+            return False
+        if not dry:
+            _bring_back(record.kept, _needed(place, file), name)
+        return True
+
+
+def _bring_back(kept: str, place: Directory, name: str) -> None:
+    """Restore a file that an earlier version has moved to the directory of the record."""
+    directory, kept_name = split_path(kept)
+    with open_own_directory(directory) as own:
+        try:
+            own.hand_over(kept_name, place, name)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _copy_back(own, kept_name, place, name)
+            own.remove(kept_name)
+
+
+def _copy_back(own: Directory, kept_name: str, place: Directory, name: str) -> None:
+    with open(own.open_regular(kept_name, os.O_RDONLY), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if status.st_size > LARGEST:
+            kept = os.path.join(own.path, kept_name)
+            raise ProbeFileError("%s has more than %d bytes: move it back by hand" % (kept, LARGEST))
+        content = stream.read(LARGEST)
+    with contextlib.suppress(FileNotFoundError):
+        place.remove(name)
+    # Neither setuid nor setgid: the content may be the application's.
+    place.create(name, content, status.st_mode & 0o777, (status.st_uid, status.st_gid))
+
+
+@contextlib.contextmanager
+def _place_of(file: str) -> Iterator[Tuple[Optional[Directory], str]]:
+    """The directory of a file, if it is there, and the name of the file in it."""
+    directory, name = split_path(file)
+    with contextlib.ExitStack() as stack:
+        place = None  # type: Optional[Directory]
+        with contextlib.suppress(FileNotFoundError):
+            place = stack.enter_context(open_directory(directory))
+        yield place, name
+
+
+def _needed(place: Optional[Directory], file: str) -> Directory:
+    if place is None:
+        raise ProbeFileError("%s: its directory does not exist: create it, or correct the path" % file)
+    return place
+
+
+def _look(place: Optional[Directory], name: str, fits: Callable[[int], bool]) -> Optional[os.stat_result]:
+    status = place.status(name) if place else None
+    if place and status and not fits(status.st_mode):
+        raise ProbeFileError(
+            "%s is not a file: find out who put it there, and remove it" % os.path.join(place.path, name)
+        )
+    return status
+
+
+def _is_file_or_link(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _kept_name(name: str) -> str:
+    """The name that a file has in its directory while its absence takes the machine out."""
+    return ".%s.out_of_rotation" % name
+
+
+def _read(text: str, path: str) -> List[Dict[str, Any]]:
+    lines = [line for line in text.splitlines() if line.strip()]
     undos = []  # type: List[Dict[str, Any]]
     with contextlib.suppress(ValueError):
         undos = [json.loads(line) for line in lines]

@@ -3,14 +3,14 @@
 # PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Where Ansible meets the file that a probe endpoint looks at: the arguments of health_probe_file."""
 
-import os
 import time
 from typing import Any, Callable, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .files.writing import remove
 from .looking import look_until, other_status
-from .probe_file import MEANS, PRESENT, ProbeFileError, Record, put_back, take_out
+from .probe_file import MEANS, PRESENT, Record, put_back, take_out
 from .url_status import status_of
 
 OUT = "out"
@@ -29,7 +29,7 @@ def probe_file_arguments() -> ArgumentSpec:
         "path": {"type": "path"},
         "takes_out": {"type": "str", "default": PRESENT, "choices": list(MEANS)},
         "record": {"type": "path", "required": True},
-        "kept": {"type": "path", "required": True},
+        "kept": {"type": "path"},
         "url": {"type": "str"},
         "url_timeout": {"type": "float", "default": 60.0},
         "noticed_within": {"type": "float", "default": 0.0},
@@ -42,7 +42,7 @@ def run_probe_file(module: AnsibleModule) -> None:
     record = Record(given["record"], given["kept"])
     try:
         result = _take_out(module, record) if given["rotation"] == OUT else _put_back(module, record)
-    except (OSError, ProbeFileError) as error:
+    except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 
@@ -76,7 +76,7 @@ def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
     changed, recorded = put_back(record, bool(module.check_mode))
     if recorded and not module.check_mode:
         _see(module, "Wait until the probe endpoint succeeds", lambda url: other_status(url, status_of))
-        os.remove(record.path)
+        remove(record.path)
         time.sleep(max(module.params["noticed_within"], 0.0))
     diff = _diff(changed, "out of rotation\n", "in rotation\n")
     return {"changed": changed or recorded, "since": None, "confirmed": False, "diff": diff}

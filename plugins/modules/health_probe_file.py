@@ -33,7 +33,12 @@ options:
     required: true
     choices: [out, in]
   path:
-    description: The file that the endpoint checks. Required for O(rotation=out).
+    description:
+      - The file that the endpoint checks. Required for O(rotation=out).
+      - Its directory may belong to the user of the application. The module then changes nothing outside it, and refuses
+        a path with a symbolic link that such a user could have placed. While the machine is out, a user who may write
+        the directory can put it in rotation again, so a directory that only root may write is better.
+      - With O(takes_out=absent), the file is renamed in its directory, to a hidden name.
     type: path
   takes_out:
     description: Whether the machine is out while the file is present, or while it is absent.
@@ -42,14 +47,14 @@ options:
     choices: [present, absent]
   record:
     description:
-      - Path of the record. Its directory is created if missing.
+      - Path of the record. Its directory is created if missing. No user except root and the user of the task may be
+        able to change it, or a directory above it.
       - The module removes the record when the machine is restored, and keeps it if O(url) does not answer with 200.
     type: path
     required: true
   kept:
-    description: Where to keep a file whose absence takes the machine out.
+    description: With O(rotation=in), where a version before 1.0.0 kept a file whose absence takes the machine out.
     type: path
-    required: true
   url:
     description:
       - URL of the probe endpoint, as the machine itself reaches it. The endpoint must stop answering with 200 when the
@@ -73,13 +78,11 @@ EXAMPLES = r"""
     rotation: out
     path: /var/lib/foghorn/out_of_rotation
     record: /var/lib/myself/probe.json
-    kept: /var/lib/myself/probe.kept
 
 - name: Restore it
   foghorn.azure_events.health_probe_file:
     rotation: in
     record: /var/lib/myself/probe.json
-    kept: /var/lib/myself/probe.kept
 """
 
 RETURN = r"""

@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.directory import Directory
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.ownership import UnsafePath
 from ansible_collections.foghorn.azure_events.plugins.module_utils.probe_file import (
     ProbeFileError,
     Record,
@@ -18,10 +22,47 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.probe_file im
     take_out,
 )
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+ATTACKER = 12345
+
 
 @pytest.fixture(name="record")
 def fixture_record(tmp_path: Path) -> Record:
     return Record(str(tmp_path / "state" / "of" / "probe.json"), str(tmp_path / "state" / "of" / "kept"))
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """A directory of the attacker's."""
+    path = tmp_path / "app" / "theirs"
+    path.mkdir(parents=True)
+    for one in (path.parent, path):
+        os.chown(one, ATTACKER, -1)
+    return path
+
+
+class Precious:
+    """A directory elsewhere with a file, which no other user may touch."""
+
+    def __init__(self, path: Path) -> None:
+        self.directory = path
+        self.file = path / "file"
+        path.mkdir(mode=0o700)
+        self.file.write_text("secret")
+        self.file.chmod(0o600)
+        self._before = self._state()
+
+    def _state(self) -> list[Any]:
+        found = [path.lstat() for path in sorted(self.directory.iterdir())]
+        return [self.file.read_text(), [(one.st_ino, one.st_mode, one.st_uid, one.st_mtime_ns) for one in found]]
+
+    def is_untouched(self) -> bool:
+        return self._state() == self._before
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Precious:
+    return Precious(tmp_path / "precious")
 
 
 def lines(record: Record) -> list[dict[str, Any]]:
@@ -128,3 +169,189 @@ def test_given_an_invalid_record_then_nothing_is_undone(text: str, tmp_path: Pat
     with pytest.raises(ProbeFileError, match="was not written by this role: each of its lines, 16 at most, must"):
         put_back(record, dry=False)
     assert file.exists()
+
+
+def test_given_a_file_whose_absence_takes_out_when_it_is_away_then_it_stays_in_its_directory_with_all_that_it_has(
+    tmp_path: Path, record: Record
+) -> None:
+    file = tmp_path / "in"
+    file.touch(mode=0o640)
+    before = file.stat()
+
+    take_out(str(file), "absent", record, dry=False, succeeds=lambda: True)
+
+    away = (tmp_path / ".in.out_of_rotation").stat()
+    assert (away.st_ino, away.st_mode, away.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
+
+
+def test_given_a_directory_that_is_missing_when_taken_out_then_only_a_file_that_must_be_there_is_an_error(
+    tmp_path: Path, record: Record
+) -> None:
+    file = str(tmp_path / "missing" / "file")
+
+    assert not take_out(file, "absent", record, dry=False, succeeds=lambda: True).changed
+    with pytest.raises(ProbeFileError, match="missing/file: its directory does not exist: create it"):
+        take_out(file, "present", record, dry=False, succeeds=lambda: True)
+    assert put_back(record, dry=False) == (False, False)
+
+
+@needs_root
+@pytest.mark.parametrize("means", ["present", "absent"])
+def test_given_an_attacker_who_places_a_link_while_the_endpoint_is_asked_when_taken_out_then_it_is_not_followed(
+    theirs: Path, record: Record, precious: Precious, means: str
+) -> None:
+    file = theirs / "file"
+    if means == "absent":
+        file.touch()
+
+    def attack() -> bool:
+        file.unlink(missing_ok=True)
+        file.symlink_to(precious.file)
+        return True
+
+    try:
+        take_out(str(file), means, record, dry=False, succeeds=attack)
+    except FileExistsError:
+        assert means == "present"
+    assert precious.is_untouched()
+    put_back(record, dry=False)
+    assert precious.is_untouched()
+
+
+@needs_root
+@pytest.mark.parametrize("means", ["present", "absent"])
+def test_given_an_attacker_who_exchanges_the_directory_while_the_endpoint_is_asked_then_nothing_moves_elsewhere(
+    theirs: Path, record: Record, precious: Precious, means: str
+) -> None:
+    file = theirs / "file"
+    if means == "absent":
+        file.touch()
+
+    def attack() -> bool:
+        theirs.rename(theirs.with_name("moved"))
+        theirs.symlink_to(precious.directory)
+        return True
+
+    take_out(str(file), means, record, dry=False, succeeds=attack)
+    with pytest.raises(UnsafePath, match="could have placed the symbolic link"):
+        put_back(record, dry=False)
+    assert precious.is_untouched()
+
+
+@needs_root
+@pytest.mark.parametrize("means", ["present", "absent"])
+@pytest.mark.parametrize("kind", ["a link", "a link to a directory", "a pipe", "a file"])
+def test_given_an_attacker_who_replaces_the_file_while_the_machine_is_out_when_restored_then_nothing_elsewhere_changes(
+    theirs: Path, record: Record, precious: Precious, means: str, kind: str
+) -> None:
+    file = theirs / "file"
+    if means == "absent":
+        file.touch()
+    take_out(str(file), means, record, dry=False, succeeds=lambda: True)
+    planted = file if means == "present" else theirs / ".file.out_of_rotation"
+    planted.unlink()
+    plant: dict[str, Callable[[], object]] = {
+        "a link": lambda: planted.symlink_to(precious.file),
+        "a link to a directory": lambda: planted.symlink_to(precious.directory),
+        "a pipe": lambda: os.mkfifo(planted),
+        "a file": planted.touch,
+    }
+    plant[kind]()
+
+    if (means, kind) == ("absent", "a pipe"):
+        with pytest.raises(ProbeFileError, match=r"\.file\.out_of_rotation is not a file: find out who put it there"):
+            put_back(record, dry=False)
+    else:
+        assert put_back(record, dry=False) == (True, True)
+        assert os.path.lexists(file) == (means == "absent")
+    assert precious.is_untouched()
+
+
+@pytest.mark.parametrize("means", ["present", "absent"])
+@pytest.mark.parametrize("plant", [os.mkdir, os.mkfifo])
+def test_given_something_else_in_place_of_the_file_when_taken_out_then_it_is_an_error_and_nothing_is_written_down(
+    tmp_path: Path, record: Record, means: str, plant: Callable[[Path], None]
+) -> None:
+    plant(tmp_path / "file")
+
+    with pytest.raises(ProbeFileError, match="/file is not a file: find out who put it there, and remove it"):
+        take_out(str(tmp_path / "file"), means, record, dry=False, succeeds=lambda: True)
+    assert not os.path.exists(record.path)
+
+
+def test_given_a_directory_in_place_of_the_file_when_restored_then_it_is_an_error_and_the_directory_stays(
+    tmp_path: Path, record: Record
+) -> None:
+    file = tmp_path / "file"
+    take_out(str(file), "present", record, dry=False, succeeds=lambda: True)
+    file.unlink()
+    file.mkdir()
+
+    with pytest.raises(ProbeFileError, match="/file is not a file"):
+        put_back(record, dry=False)
+    assert file.is_dir()
+
+
+@needs_root
+def test_given_a_record_that_another_user_could_have_written_then_nothing_is_done(
+    theirs: Path, precious: Precious
+) -> None:
+    record = Record(str(theirs / "record"))
+    Path(record.path).write_text(json.dumps({"means": "present", "file": str(precious.file)}))
+    refused = r"user 12345 owns \S*/app, and this runs as root: chown it to root"
+
+    with pytest.raises(UnsafePath, match=refused):
+        put_back(record, dry=False)
+    with pytest.raises(UnsafePath, match=refused):
+        take_out(str(theirs / "file"), "present", record, dry=False, succeeds=lambda: True)
+    assert precious.is_untouched()
+    assert not (theirs / "file").exists()
+
+
+@needs_root
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+def test_given_a_file_that_an_earlier_version_has_kept_with_its_record_when_restored_then_it_is_back_as_it_was(
+    theirs: Path, record: Record, monkeypatch: pytest.MonkeyPatch, is_elsewhere: bool
+) -> None:
+    file = theirs / "in"
+    assert record.kept
+    kept = Path(record.kept)
+    kept.parent.mkdir(parents=True)
+    kept.write_text("healthy")
+    os.chown(kept, ATTACKER, ATTACKER)
+    kept.chmod(0o4640)
+    Path(record.path).write_text(json.dumps({"means": "absent", "file": str(file), "confirms": True}))
+    if is_elsewhere:
+
+        def refuse(*_arguments: Any) -> None:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+        monkeypatch.setattr(Directory, "hand_over", refuse)
+
+    assert put_back(record, dry=True) == (True, True)
+    assert put_back(record, dry=False) == (True, True)
+    assert not kept.exists()
+    assert file.read_text() == "healthy"
+    status = file.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (ATTACKER, ATTACKER, 0o640)
+    assert put_back(record, dry=False) == (False, True)
+
+
+@needs_root
+def test_given_a_file_kept_on_another_file_system_when_a_link_was_placed_meanwhile_then_it_is_not_followed(
+    theirs: Path, record: Record, precious: Precious, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert record.kept
+    Path(record.kept).parent.mkdir(parents=True)
+    Path(record.kept).write_text("attack")
+    Path(record.path).write_text(json.dumps({"means": "absent", "file": str(theirs / "in"), "confirms": True}))
+    (theirs / "in").symlink_to(precious.file)
+
+    def refuse(*_arguments: Any) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(Directory, "hand_over", refuse)
+
+    put_back(record, dry=False)
+    assert precious.is_untouched()
+    assert (theirs / "in").read_text() == "attack"
