@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import shlex
 import sys
 import threading
@@ -279,3 +280,59 @@ def test_given_records_that_machines_have_changed_when_restored_then_they_decide
         assert f"fatal: [{host.name}]" in run.output
         assert said in run.text, run.output
     assert (removed.directory / "undone").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
+def test_given_state_directories_that_another_user_could_change_then_no_record_in_them_is_read_or_written(
+    make_fleet: MakeFleet, proof: Path
+) -> None:
+    fleet = make_fleet(5)
+    here, delegated, balanced, leaving, left = fleet.hosts
+    pool = {"name": "pool", "remove": ["touch", f"{proof}/removed"], "restore": ["true"]}
+    of_method: dict[Host, dict[str, Any]] = {
+        here: {"load_balancer_removal_methods": ["command"]},
+        # Where the machine is away, the host that runs its commands, or the HAProxy, has the record.
+        delegated: {
+            "load_balancer_removal_commands": [{**pool, "delegate_to": leaving.name}],
+            "load_balancer_removal_machine_is_away": True,
+        },
+        balanced: {
+            "load_balancer_removal_methods": ["haproxy"],
+            "load_balancer_removal_haproxy_hosts": [leaving.name],
+            "load_balancer_removal_machine_is_away": True,
+        },
+        leaving: {"load_balancer_removal_commands": [pool]},
+        left: {"load_balancer_removal_methods": ["haproxy"], "load_balancer_removal_haproxy_hosts": [leaving.name]},
+    }
+    for host, variables in of_method.items():
+        theirs = host.directory / "theirs"
+        theirs.mkdir()
+        state = theirs / "state"
+        if host not in (leaving, left):
+            state.mkdir()
+            undo = {"machine": host.name, "restore": ["touch", f"{proof}/restored"], "status": []}
+            (state / "command.places").write_text("pool")
+            (state / f"command_{host.name}_pool.json").write_text(json.dumps(undo))
+            (state / f"haproxy_{host.name}_at_{leaving.name}.json").write_text("{}")
+        os.chown(theirs, 12345, -1)
+        host.variables.update(
+            {
+                "load_balancer_removal_methods": ["command"],
+                **variables,
+                "load_balancer_removal_state_directory": str(state),
+                "way": "remove" if host in (leaving, left) else "restore",
+            }
+        )
+    role = {"name": "foghorn.azure_events.load_balancer_removal", "tasks_from": "{{ way }}"}
+    play = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.include_role": role}]}
+    path = fleet.path / "both_ways.yml"
+    path.write_text(json.dumps([play]))
+
+    status, run = fleet.run(str(path))
+
+    assert status == 2, run.output
+    for host in fleet.hosts:
+        assert f"user 12345 owns {host.directory}/theirs, and this runs as root: chown it to root" in run.text
+        assert f"fatal: [{host.name}" in run.output
+    assert list(proof.iterdir()) == []
+    assert not (left.directory / "theirs" / "state").exists()

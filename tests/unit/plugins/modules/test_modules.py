@@ -59,6 +59,7 @@ UNGROUPED = [
     "health_probe_file",
     "maintenance_readiness_info",
     "ordered_services",
+    "own_directory",
     "rotation_claim",
     "rotation_claim_info",
 ]
