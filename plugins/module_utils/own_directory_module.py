@@ -17,6 +17,7 @@ def own_directory_arguments() -> ArgumentSpec:
     return {
         "path": {"type": "path", "required": True},
         "create": {"type": "bool", "default": True},
+        "group_may_write": {"type": "bool", "default": False},
         "mode": {"type": "str", "default": "0755", "choices": ["0755", "0700"]},
     }
 
@@ -25,18 +26,18 @@ def run_own_directory(module: AnsibleModule) -> None:
     """Do the work of own_directory."""
     given = module.params
     try:
-        files = _files(given["path"])
+        files = _files(given["path"], None, given["group_may_write"])
         changed = files is None and given["create"]
         if changed and not module.check_mode:
-            files = _files(given["path"], int(given["mode"], 8))
+            files = _files(given["path"], int(given["mode"], 8), given["group_may_write"])
     except OSError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=changed, files=files or [])
 
 
-def _files(path: str, new_mode: Optional[int] = None) -> Optional[List[str]]:
+def _files(path: str, new_mode: Optional[int], trusts_group: bool) -> Optional[List[str]]:
     try:
-        with open_own_directory(path, new_mode) as directory:
+        with open_own_directory(path, new_mode, trusts_group) as directory:
             return sorted(directory.names())
     except FileNotFoundError:
         return None

@@ -15,7 +15,6 @@ description:
     lead to another directory. It follows the path from the root directory, link by link. Each directory and link must
     belong to root or the user of the task, and no other user may write it. A directory above with the sticky bit, such
     as C(/tmp), may be writable.
-  - A group may write if it is the group C(root), or if the task does not run as root.
   - After this module, tasks can safely write files to the directory as root, for example with
     M(ansible.builtin.copy), which follows links. The roles of this collection use it for their records.
 extends_documentation_fragment:
@@ -36,6 +35,13 @@ options:
     description: Whether to create the directory, and those above it, if they are missing.
     type: bool
     default: true
+  group_may_write:
+    description:
+      - Whether a group may write the directory or those above it, as in an execution environment, also if the task runs
+        as root.
+      - If it runs as another user, a group may always write.
+    type: bool
+    default: false
   mode:
     description: Mode of directories that are created. Existing directories keep their mode.
     type: str

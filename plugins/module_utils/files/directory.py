@@ -164,10 +164,15 @@ def split_path(path: str) -> Tuple[str, str]:
 
     :raises UnsafePath: if the path names no file
     """
-    directory, name = os.path.split(os.path.join(os.getcwd(), path))
+    directory, name = os.path.split(_absolute(path))
     if name in ("", ".", ".."):
         raise UnsafePath("%s names no file: give the path of one" % path)
     return directory, name
+
+
+def _absolute(path: str) -> str:
+    # Not os.path.abspath: where a link is before them, dots lead elsewhere.
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
 @contextlib.contextmanager
@@ -178,21 +183,23 @@ def open_directory(path: str, new_mode: Optional[int] = None) -> Iterator[Direct
     :raises FileNotFoundError: if it is not there
     :raises UnsafePath: if a link that another user could have placed is on the way
     """
-    with _walked(path, is_own=False, new_mode=new_mode) as directory:
+    trusts_group = os.geteuid() != 0
+    with _walked(path, is_own=False, new_mode=new_mode, trusts_group=trusts_group) as directory:
         yield directory
 
 
 @contextlib.contextmanager
-def open_own_directory(path: str, new_mode: Optional[int] = None) -> Iterator[Directory]:
+def open_own_directory(path: str, new_mode: Optional[int] = None, trusts_group: bool = False) -> Iterator[Directory]:
     """Open a directory in which nobody but root and this user could change anything, nor lead its path elsewhere.
 
-    A group may write where `weakness_of` trusts it.
-
     :param new_mode: the mode of directories that are made; None: none is made
+    :param trusts_group: whether a group may write also where this runs as root. For other users it always may: where
+        each has a group for himself, a umask of 002 is usual
     :raises FileNotFoundError: if it is not there
     :raises UnsafePath: if others could change what is there
     """
-    with _walked(path, is_own=True, new_mode=new_mode) as directory:
+    trusts_group = trusts_group or os.geteuid() != 0
+    with _walked(path, is_own=True, new_mode=new_mode, trusts_group=trusts_group) as directory:
         yield directory
 
 
@@ -204,12 +211,16 @@ class _Step(NamedTuple):
 
 
 @contextlib.contextmanager
-def _walked(path: str, is_own: bool, new_mode: Optional[int]) -> Iterator[Directory]:
+def _walked(path: str, is_own: bool, new_mode: Optional[int], trusts_group: bool) -> Iterator[Directory]:
+    def enter(descriptor: int, step: str) -> None:
+        weakness = weakness_of(os.fstat(descriptor), step, is_last=False, trusts_group=trusts_group)
+        way.append(_Step(descriptor, step, (way[-1].weakness if way else "") or weakness))
+
     way = []  # type: List[_Step]
     try:
-        way.append(_enter(None, "/"))
+        enter(os.open("/", _PASS), "/")
         links = 0
-        ahead = path_parts(os.path.join(os.getcwd(), path))
+        ahead = path_parts(_absolute(path))
         while ahead:
             if is_own and way[-1].weakness:
                 raise UnsafePath("%s: %s" % (path, way[-1].weakness))
@@ -219,7 +230,7 @@ def _walked(path: str, is_own: bool, new_mode: Optional[int]) -> Iterator[Direct
                 continue
             target = _link_target(way[-1], name, path)
             if target is None:
-                way.append(_enter(way[-1], name, new_mode))
+                enter(_open_below(way[-1], name, new_mode), os.path.join(way[-1].path, name))
                 continue
             links += 1
             if links > MOST_LINKS:
@@ -227,7 +238,8 @@ def _walked(path: str, is_own: bool, new_mode: Optional[int]) -> Iterator[Direct
             ahead += path_parts(target)
             if os.path.isabs(target):
                 _go_back(way, 1)
-        weakness = weakness_of(os.fstat(way[-1].descriptor), way[-1].path, is_last=True, trusts_group=True)
+        found = os.fstat(way[-1].descriptor)
+        weakness = weakness_of(found, way[-1].path, is_last=True, trusts_group=trusts_group)
         if is_own and weakness:
             raise UnsafePath("%s: %s" % (path, weakness))
         yield Directory(way[-1].descriptor, path)
@@ -240,33 +252,27 @@ def _go_back(way: List[_Step], length: int) -> None:
         os.close(way.pop().descriptor)
 
 
-def _enter(here: Optional[_Step], name: str, new_mode: Optional[int] = None) -> _Step:
-    path = os.path.join(here.path, name) if here else name
-    parent = here.descriptor if here else None
-    with _naming(path):
+def _open_below(here: _Step, name: str, new_mode: Optional[int]) -> int:
+    with _naming(os.path.join(here.path, name)):
         while True:
             try:
-                descriptor = os.open(name, _PASS, dir_fd=parent)
-                break
+                return os.open(name, _PASS, dir_fd=here.descriptor)
             except FileNotFoundError:
                 if new_mode is None:
                     raise
             # Again where another process makes and removes it at the same time.
             _make(here, name, new_mode)
-    weakness = weakness_of(os.fstat(descriptor), path, is_last=False, trusts_group=True)
-    return _Step(descriptor, path, (here.weakness if here else "") or weakness)
 
 
-def _make(here: Optional[_Step], name: str, mode: int) -> None:
-    parent = here.descriptor if here else None
+def _make(here: _Step, name: str, mode: int) -> None:
     try:
-        os.mkdir(name, mode, dir_fd=parent)
+        os.mkdir(name, mode, dir_fd=here.descriptor)
     except FileExistsError:
         return
-    if here and not here.weakness:
+    if not here.weakness:
         # Whatever the umask. By its name, so only where nobody else could exchange it.
         with contextlib.suppress(FileNotFoundError):
-            os.chmod(name, mode, dir_fd=parent)
+            os.chmod(name, mode, dir_fd=here.descriptor)
 
 
 def _link_target(here: _Step, name: str, path: str) -> Optional[str]:

@@ -111,14 +111,11 @@ def weakness_of(found: os.stat_result, step: str, is_last: bool, trusts_group: b
     """Say how others could change what is found at a step of a path, and the remedy; empty if they cannot.
 
     :param is_last: whether it is the end of the path, where a directory with the sticky bit does not do
-    :param trusts_group: whether a group may write that root has chosen for itself, or this user, who is not root
+    :param trusts_group: whether a group may write
     """
     if found.st_uid not in (0, os.geteuid()):
         return "user %d owns %s: chown it to root" % (found.st_uid, step)
-    writers = stat.S_IWOTH | stat.S_IWGRP
-    if trusts_group and (os.geteuid() != 0 or found.st_gid == 0):
-        # A umask of 002 is usual where each user has a group, and a group of root's in containers.
-        writers = stat.S_IWOTH
+    writers = stat.S_IWOTH if trusts_group else stat.S_IWOTH | stat.S_IWGRP
     mode = found.st_mode
     # The mode of a link means nothing: to change a link is to replace it.
     is_safe = stat.S_ISLNK(mode) or (stat.S_ISDIR(mode) and mode & stat.S_ISVTX and not is_last)

@@ -20,7 +20,7 @@ class Module:
 
     def __init__(self, path: Path, check_mode: bool, create: bool) -> None:
         self.check_mode = check_mode
-        self.params = {"path": str(path), "create": create, "mode": "0700"}
+        self.params = {"path": str(path), "create": create, "mode": "0700", "group_may_write": False}
         self.result: dict[str, Any] = {}
 
     def exit_json(self, **result: Any) -> None:

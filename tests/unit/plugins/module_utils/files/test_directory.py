@@ -199,14 +199,13 @@ def test_given_a_directory_below_one_of_another_user_when_opened_as_own_then_it_
 
 
 @needs_root
-def test_given_a_directory_that_a_group_may_write_when_opened_as_own_then_only_roots_group_is_trusted(
+def test_given_a_directory_that_a_group_may_write_when_root_opens_it_as_own_then_it_is_refused_unless_trusted(
     place: Path,
 ) -> None:
     place.chmod(0o775)
-    with open_own_directory(str(place)):
-        pass
-    os.chown(str(place), -1, SOMEBODY_ELSE)
     with pytest.raises(UnsafePath, match="others than root can write"), open_own_directory(str(place)):
+        pass
+    with open_own_directory(str(place), trusts_group=True):
         pass
 
 
