@@ -332,7 +332,7 @@ def test_given_state_directories_that_another_user_could_change_then_no_record_i
 
     assert status == 2, run.output
     for host in fleet.hosts:
-        assert f"user 12345 owns {host.directory}/theirs, and this runs as root: chown it to root" in run.text
+        assert f"user 12345 owns {host.directory}/theirs: chown it to root" in run.text
         assert f"fatal: [{host.name}" in run.output
     assert list(proof.iterdir()) == []
     assert not (left.directory / "theirs" / "state").exists()

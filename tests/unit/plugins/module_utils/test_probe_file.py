@@ -298,7 +298,7 @@ def test_given_a_record_that_another_user_could_have_written_then_nothing_is_don
 ) -> None:
     record = Record(str(theirs / "record"))
     Path(record.path).write_text(json.dumps({"means": "present", "file": str(precious.file)}))
-    refused = r"user 12345 owns \S*/app, and this runs as root: chown it to root"
+    refused = r"user 12345 owns \S*/app: chown it to root"
 
     with pytest.raises(UnsafePath, match=refused):
         put_back(record, dry=False)
