@@ -9,13 +9,12 @@ nobody else can change it.
 """
 
 import contextlib
-import errno
 import json
 import os
 import stat
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .files.directory import LARGEST, Directory, open_directory, open_own_directory, split_path
+from .files.directory import Directory, open_directory, split_path
 from .files.writing import read_text, text_of, write_text
 
 PRESENT = "present"
@@ -31,14 +30,6 @@ class ProbeFileError(ValueError):
     """A record is none, or something else is in place of a file. The message says which, and the remedy."""
 
 
-class Record(NamedTuple):
-    """Where it is written down what is to be undone."""
-
-    path: str
-    kept: Optional[str] = None
-    """Where an earlier version kept a file whose absence takes the machine out."""
-
-
 class Removal(NamedTuple):
     """What it takes to take the machine out, or has taken."""
 
@@ -49,17 +40,18 @@ class Removal(NamedTuple):
     """Whether the endpoint succeeded before the removal, so that its failure confirms the removal."""
 
 
-def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callable[[], bool]) -> Removal:
+def take_out(file: str, means: str, record: str, dry: bool, succeeds: Callable[[], bool]) -> Removal:
     """Write down what will be done, and then do it, unless the machine is out already.
 
     :param means: one of `MEANS`
+    :param record: the file in which it is written down what is to be undone
     :param dry: whether to change nothing
     :param succeeds: asks whether the endpoint succeeds now
     :raises ProbeFileError: if the record of an earlier removal is none, or something else is in place of the file
     :raises OSError: if the file or the record cannot be written, or others could change the record
     """
-    before = text_of(record.path)
-    recorded = [line for line in _read(before, record.path) if line["file"] == file]
+    before = text_of(record)
+    recorded = [line for line in _read(before, record) if line["file"] == file]
     with _place_of(file) as (place, name):
         status = _look(place, name, stat.S_ISREG if means == PRESENT else _is_file_or_link)
         if (status is not None) == (means == PRESENT):
@@ -73,7 +65,7 @@ def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callabl
         after = before if line in lines else "\n".join([*lines, line, ""])
         if not dry:
             if after != before:
-                write_text(record.path, after, 0o644)
+                write_text(record, after, 0o644)
             if means == PRESENT:
                 found.create(name, b"", 0o644)
             else:
@@ -81,7 +73,7 @@ def take_out(file: str, means: str, record: Record, dry: bool, succeeds: Callabl
     return Removal(True, None, confirms)
 
 
-def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
+def put_back(record: str, dry: bool) -> Tuple[bool, bool]:
     """Undo what is written down. The record is left there.
 
     :returns: whether anything is changed, and whether there is a record
@@ -89,14 +81,14 @@ def put_back(record: Record, dry: bool) -> Tuple[bool, bool]:
     :raises OSError: if a file cannot be restored, or others could change the record
     """
     try:
-        undos = _read(read_text(record.path), record.path)
+        undos = _read(read_text(record), record)
     except FileNotFoundError:
         return False, False
-    undone = [_undo(undo["means"], undo["file"], record, dry) for undo in undos]
+    undone = [_undo(undo["means"], undo["file"], dry) for undo in undos]
     return any(undone), True
 
 
-def _undo(means: str, file: str, record: Record, dry: bool) -> bool:
+def _undo(means: str, file: str, dry: bool) -> bool:
     with _place_of(file) as (place, name):
         if means == PRESENT:
             # Also what the application has put in its place: as long as it is there, the machine is out.
@@ -104,41 +96,10 @@ def _undo(means: str, file: str, record: Record, dry: bool) -> bool:
             if place and undone and not dry:
                 place.remove(name)
             return undone is not None
-        if place and _look(place, _kept_name(name), _is_file_or_link):
-            if not dry:
-                place.rename(_kept_name(name), name)
-            return True
-        if record.kept is None or not os.path.lexists(record.kept):
-            return False
-        if not dry:
-            _bring_back(record.kept, _needed(place, file), name)
-        return True
-
-
-def _bring_back(kept: str, place: Directory, name: str) -> None:
-    """Restore a file that an earlier version has moved to the directory of the record."""
-    directory, kept_name = split_path(kept)
-    with open_own_directory(directory) as own:
-        try:
-            own.hand_over(kept_name, place, name)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            _copy_back(own, kept_name, place, name)
-            own.remove(kept_name)
-
-
-def _copy_back(own: Directory, kept_name: str, place: Directory, name: str) -> None:
-    with open(own.open_regular(kept_name, os.O_RDONLY), "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if status.st_size > LARGEST:
-            kept = os.path.join(own.path, kept_name)
-            raise ProbeFileError("%s has more than %d bytes: move it back by hand" % (kept, LARGEST))
-        content = stream.read(LARGEST)
-    with contextlib.suppress(FileNotFoundError):
-        place.remove(name)
-    # Neither setuid nor setgid: the content may be the application's.
-    place.create(name, content, status.st_mode & 0o777, (status.st_uid, status.st_gid))
+        undone = _look(place, _kept_name(name), _is_file_or_link)
+        if place and undone and not dry:
+            place.rename(_kept_name(name), name)
+        return undone is not None
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from .files.writing import remove
 from .looking import look_until, other_status
-from .probe_file import MEANS, PRESENT, Record, put_back, take_out
+from .probe_file import MEANS, PRESENT, put_back, take_out
 from .url_status import status_of
 
 OUT = "out"
@@ -29,7 +29,6 @@ def probe_file_arguments() -> ArgumentSpec:
         "path": {"type": "path"},
         "takes_out": {"type": "str", "default": PRESENT, "choices": list(MEANS)},
         "record": {"type": "path", "required": True},
-        "kept": {"type": "path"},
         "url": {"type": "str"},
         "url_timeout": {"type": "float", "default": 60.0},
         "noticed_within": {"type": "float", "default": 0.0},
@@ -38,16 +37,15 @@ def probe_file_arguments() -> ArgumentSpec:
 
 def run_probe_file(module: AnsibleModule) -> None:
     """Do the work of health_probe_file."""
-    given = module.params
-    record = Record(given["record"], given["kept"])
+    record = module.params["record"]
     try:
-        result = _take_out(module, record) if given["rotation"] == OUT else _put_back(module, record)
+        result = _take_out(module, record) if module.params["rotation"] == OUT else _put_back(module, record)
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 
 
-def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
+def _take_out(module: AnsibleModule, record: str) -> Dict[str, Any]:
     url, path = module.params["url"], module.params["path"]
 
     def succeeds() -> bool:
@@ -72,11 +70,11 @@ def _take_out(module: AnsibleModule, record: Record) -> Dict[str, Any]:
     }
 
 
-def _put_back(module: AnsibleModule, record: Record) -> Dict[str, Any]:
+def _put_back(module: AnsibleModule, record: str) -> Dict[str, Any]:
     changed, recorded = put_back(record, bool(module.check_mode))
     if recorded and not module.check_mode:
         _see(module, "Wait until the probe endpoint succeeds", lambda url: other_status(url, status_of))
-        remove(record.path)
+        remove(record)
         time.sleep(max(module.params["noticed_within"], 0.0))
     diff = _diff(changed, "out of rotation\n", "in rotation\n")
     return {"changed": changed or recorded, "since": None, "confirmed": False, "diff": diff}

@@ -52,9 +52,6 @@ options:
       - The module removes the record when the machine is restored, and keeps it if O(url) does not answer with 200.
     type: path
     required: true
-  kept:
-    description: With O(rotation=in), where a version before 1.0.0 kept a file whose absence takes the machine out.
-    type: path
   url:
     description:
       - URL of the probe endpoint, as the machine itself reaches it. The endpoint must stop answering with 200 when the

@@ -41,10 +41,9 @@ class Place:
     def __init__(self, path: Path) -> None:
         self.marker = path / "out_of_rotation"
         self.record = path / "state" / "health_probe.json"
-        self.kept = path / "state" / "health_probe.kept"
 
     def turn(self, rotation: str, **more: Any) -> dict[str, Any]:
-        paths: dict[str, Any] = {"path": str(self.marker), "record": str(self.record), "kept": str(self.kept)}
+        paths: dict[str, Any] = {"path": str(self.marker), "record": str(self.record)}
         module = Module(rotation=rotation, **paths, **more)
         with pytest.raises(EndedError):
             probe_file_module.run_probe_file(module)
