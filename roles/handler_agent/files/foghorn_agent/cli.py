@@ -12,7 +12,7 @@ import sys
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
-from foghorn_core.files.ownership import UnsafePath
+from foghorn_core.files.ownership import problem_with
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.errors import DocumentError
 from foghorn_core.scheduled_events.strict_json import parse_json
@@ -308,6 +308,7 @@ def as_history_line(record: Dict[str, object]) -> str:
 def _check_config(asked: Arguments, output: TextIO) -> int:
     # Imported here, to save the agent's memory.
     from .advice import advice_on_machine, advice_on_policies, fate_of_uncovered
+    from .service import program
 
     source = "standard input" if asked.config == _STANDARD_INPUT else asked.config
     config = _config_of(asked)
@@ -317,7 +318,11 @@ def _check_config(asked: Arguments, output: TextIO) -> int:
             read_members_secrets(config.quorum.secret_file)
         except NoSecret as error:
             raise ConfigError(source, ["quorum.secret_file: %s" % error]) from None
-    advice = advice_on_policies(config) + ([] if asked.config == _STANDARD_INPUT else advice_on_machine(config))
+    advice = advice_on_policies(config)
+    if asked.config != _STANDARD_INPUT:
+        # On some distributions, others than root may write below /usr/local.
+        advice += filter(None, [problem_with(program())] if os.path.isfile(program()) else [])
+        advice += advice_on_machine(config)
     notes, warnings = fate_of_uncovered(config, is_here=asked.config != _STANDARD_INPUT)
     for line in [*advice, *warnings]:
         sys.stderr.write("%s: warning: %s\n" % (source, plain(line)))
@@ -341,7 +346,7 @@ def _by_hand(asked: Arguments, output: TextIO) -> int:
         raise Failed("%s needs root" % asked.command) from None
     except (FileNotFoundError, ConnectionRefusedError):
         raise Failed("no agent runs with %s: systemctl status foghorn-agent" % directory) from None
-    except (OSError, RequestError, UnsafePath) as error:
+    except (OSError, RequestError) as error:
         raise Failed("%s: %s" % (asked.command, error)) from None
     _show(said + "\n", output)
     return OK

@@ -12,7 +12,6 @@ import time
 from datetime import datetime, timezone
 from typing import List, Mapping, Optional, Sequence, Tuple
 
-from foghorn_core.files.ownership import UnsafePath
 from foghorn_core.scheduled_events.document import parse_event
 
 from .act.running import Running, StepContext, say_output
@@ -251,7 +250,7 @@ class Service:
         problem = None
         try:
             self._control = Control(self._config.journal_directory, self.agent.obey, self._selector)
-        except (OSError, UnsafePath) as error:
+        except OSError as error:
             # Nobody's maintenance depends on it. The directory may still come: from another disk, say.
             problem = "commands by hand do not work: %s" % error
         if problem is not None and problem != self._control_problem:

@@ -148,6 +148,19 @@ def test_given_a_good_configuration_when_checked_then_it_says_so(machine: RealAg
     assert run.stdout.decode() == "%s: good, with 1 policy of its own\n" % machine.config
 
 
+def test_given_a_program_that_others_can_change_when_checked_then_it_is_named(
+    tmp_path: Path, machine: RealAgent
+) -> None:
+    program = build(tmp_path / "open")
+    program.chmod(0o777)
+    run = subprocess.run(
+        [sys.executable, "-IS", str(program), "check-config", "--config", str(machine.config)],
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+    )
+    assert b"warning: %s: others than root can write" % bytes(program) in run.stderr
+
+
 def test_given_several_mistakes_when_checked_then_each_has_a_line_with_file_and_path(machine: RealAgent) -> None:
     machine.config.write_text('{"margin": -1, "imds": {"timeout": 1}, "x": 1}')
     run = machine.run("check-config")

@@ -6,10 +6,11 @@ import contextlib
 import os
 from typing import Mapping, Optional, Tuple
 
+from foghorn_core.files.writing import write_text
+
 from ..config import Config, ConfigError, read_config, read_file
 
 _LAST_GOOD_NAME = "agent.last_good.json"
-_NEW_SUFFIX = ".new"
 
 
 class ConfigFile:
@@ -22,6 +23,7 @@ class ConfigFile:
     def __init__(self, path: str, keep_in: Optional[str] = None) -> None:
         self.path = path
         self._copy = None if keep_in is None else os.path.join(keep_in, _LAST_GOOD_NAME)
+        self._kept: Optional[bytes] = None
         self._is_lost_if_missing = self._copy is not None and os.path.lexists(self._copy)
         self._seen: Optional[Tuple[int, ...]] = None
         self.modified: Optional[float] = None
@@ -71,14 +73,12 @@ class ConfigFile:
             return None
 
     def _keep(self, content: bytes) -> None:
-        if self._copy is None:
+        if self._copy is None or content == self._kept:
             return
-        # It is of use one day, perhaps; nothing depends on it.
+        # It is of use one day, perhaps; nothing depends on it. As the configuration, it may hold secrets.
         with contextlib.suppress(OSError):
-            with contextlib.suppress(FileNotFoundError), open(self._copy, "rb") as file:
-                if file.read() == content:
-                    return
-            _write(self._copy, content)
+            write_text(self._copy, content.decode("utf-8"), 0o600)
+            self._kept = content
 
 
 def _identity_of(found: Optional[os.stat_result]) -> Optional[Tuple[int, ...]]:
@@ -91,14 +91,3 @@ def _identity_of(found: Optional[os.stat_result]) -> Optional[Tuple[int, ...]]:
 def directory_of(environment: Mapping[str, str], name: str) -> Optional[str]:
     """A directory that the service manager has made for this service, as it tells; the first of several."""
     return environment.get(name, "").partition(":")[0] or None
-
-
-def _write(path: str, content: bytes) -> None:
-    unfinished = path + _NEW_SUFFIX
-    # As the configuration, it may hold what not everybody is to know.
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-    os.replace(unfinished, path)

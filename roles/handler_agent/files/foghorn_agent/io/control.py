@@ -14,7 +14,7 @@ import socket
 import struct
 from typing import Any, Callable, Dict, Iterator
 
-from foghorn_core.files.ownership import UnsafePath, check_path
+from foghorn_core.files.ownership import check_path
 
 from ..decide.manual import RequestError
 
@@ -55,7 +55,7 @@ class Control:
                 os.umask(umask)
             self._listener.listen(_BACKLOG)
             selector.register(self._listener, selectors.EVENT_READ, self.handle)
-        except (OSError, UnsafePath):
+        except OSError:
             self._listener.close()
             raise
 

@@ -70,7 +70,7 @@ class Journal:
             self._check_paths()
             with open(self.path, "rb") as file:
                 content = file.read()
-        except (OSError, UnsafePath):
+        except OSError:
             content = b""
         records = list(_parse_lines(content[: _length_of_whole_lines(content)]))
         try:
@@ -105,7 +105,7 @@ class Journal:
         except BlockingIOError:
             self.close()
             raise JournalInUse("%s is in use: another foghorn-agent is running" % self.path) from None
-        except (OSError, UnsafePath) as error:
+        except OSError as error:
             self.close()
             self._why_closed = "%s cannot be used: %s" % (self.path, error)
             raise JournalError(self._why_closed) from None
@@ -219,16 +219,18 @@ class Journal:
 def read_history(directory: str) -> Iterator[Record]:
     """Read all that is kept, oldest first, without disturbing the agent that writes it.
 
-    :raises JournalError: if there is none, or it cannot be read
+    :raises JournalError: if there is none, it cannot be read, or others could have written it
     """
     found = False
     for name in (PREVIOUS_FILE_NAME, FILE_NAME):
         path = os.path.join(directory, name)
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except FileNotFoundError:
+        if not os.path.lexists(path):
             continue
+        try:
+            with open(check_path(path), "rb") as file:
+                content = file.read()
+        except UnsafePath as error:
+            raise JournalError(str(error)) from None
         except OSError as error:
             raise JournalError("%s cannot be read: %s" % (path, error.strerror)) from None
         found = True
