@@ -47,15 +47,22 @@ _OF_A_VM = ("affects_this_vm", "this_vm_leads")
 
 
 def of_event(
-    event: Event, reported_by: str, now: datetime, resource_id: str | None = None, kind: str = SCHEDULED_EVENT
+    event: Event,
+    reported_by: str,
+    now: datetime,
+    resource_id: str | None = None,
+    kind: str = SCHEDULED_EVENT,
+    said: tuple[str, ...] = (),
 ) -> Json:
     """Announce a scheduled event, or that of a lifecycle hook, in one of its statuses.
 
     :param reported_by: where it was heard of: `agent`, `imds`, `resource_graph`, `event_grid`, `lifecycle_hooks`
     :param resource_id: of the VM, scale set or availability set that it was published for, where that is known
+    :param said: what else makes it this announcement, where whoever says so may lie: receivers must not take it for the
+        announcement that somebody else makes of the event
     """
     content = {"kind": kind, "reported_by": reported_by, "resource_id": resource_id, **fields_of(event, now)}
-    return announcement(content, (kind, event.event_id, event.event_status))
+    return announcement(content, (kind, event.event_id, event.event_status, *said))
 
 
 def event_of_hook(asked: Mapping[str, Any]) -> Event:

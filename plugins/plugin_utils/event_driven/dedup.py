@@ -4,7 +4,8 @@
 """Drops events that were reported before.
 
 The same event is heard from many agents, at every poll, and from Event Grid more than once and in any order. It is
-told once in each of its statuses, and never in an earlier one after a later one.
+told once in each of its statuses, and never in an earlier one after a later one. Who may lie has an identity of its own
+for each event, and changes nothing of what is told of others.
 """
 
 from __future__ import annotations

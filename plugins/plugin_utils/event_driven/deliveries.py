@@ -15,6 +15,7 @@ https://github.com/Azure/azure-rest-api-specs/pull/40499
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
@@ -291,10 +292,12 @@ def _of_agent(item: Mapping[str, Any], stage: str, now: datetime) -> Heard:
         "event_ids": [one for one in map(word, _list(record, "event_ids")) if one],
         "how": word(record.get("how")),
     }
-    if isinstance(record.get("event"), dict):
-        event = fields_of(parse_event(record["event"], "data.event"), now)
-        content = {**event, **content, "event_id": event["event_id"]}
-    identity = (AGENT, told)
+    event = parse_event(record["event"], "data.event") if isinstance(record.get("event"), dict) else None
+    # It speaks for its own VM.
+    if event is not None and event.affects(vm_name):
+        content = {**fields_of(event, now), **content, "event_id": event.event_id}
+    # All senders share a secret, and any of them may use the id of another: only the same again is a repetition.
+    identity = (AGENT, told, json.dumps([vm_name, stage, item.get("time"), record], sort_keys=True, default=str))
     return Heard(lambda: announcement(content, identity), "told", identity, (vm_name,))
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _LARGEST_ANSWER = 1024 * 1024  # bytes
 _LONGEST_BACKOFF = 300.0  # seconds
 _LONGEST_QUOTE = 200  # characters
+# More would push what others say out of the source's memory.
+_MOST_EVENTS = 100
 
 _Result = TypeVar("_Result")
 
@@ -51,9 +53,23 @@ class Found(NamedTuple):
 
     event: Event
     reported_by: str
+    """The kind of source."""
     resource_id: str | None = None
     is_finished: bool = False
     kind: str = SCHEDULED_EVENT
+    reporter: str = ""
+    """The VM whose agent says so; empty if Azure does."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What makes it this event of this reporter: an agent may lie, and changes nothing of what others say."""
+        return self.kind, self.event.event_id, self.reporter
+
+    @property
+    def statement(self) -> tuple[str, ...]:
+        """All that is said of the event but its status: members of a shared event say the same."""
+        others = sorted(self.event.other_fields.items())
+        return "statement", self.kind, repr(self.event._replace(event_status="", other_fields={})), repr(others)
 
     @property
     def group_id(self) -> str | None:
@@ -144,7 +160,8 @@ class Agents:
             "the agent of %s at %s" % (name, self._options.agents[name]): problem
             for name, problem in self._problems.items()
         }
-        return Reading([Found(event, "agent") for some in events for event in some], problems)
+        found = [Found(event, "agent", reporter=name) for name, some in zip(due, events, strict=True) for event in some]
+        return Reading(found, problems)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -202,8 +219,12 @@ def events_of_status(body: bytes, vm_name: str) -> list[Event]:
     # An agent that IMDS has not answered yet knows neither its VM's name nor any event.
     if events and not same_name(str(status.get("vm_name")), vm_name):
         raise NoAnswer("it is the agent of %s" % harmless_line(str(status.get("vm_name")), 100))
+    if len(events) > _MOST_EVENTS:
+        raise NoAnswer("it lists %d events, and no VM has more than %d" % (len(events), _MOST_EVENTS))
     # The agent keeps an event for a while after its end.
-    return [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
+    listed = [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
+    # It speaks for its own VM. Of others it may know as well, and their agents say so themselves.
+    return [event for event in listed if event.affects(vm_name)]
 
 
 def _is_over(event: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from typing import Any, Protocol
 
 from ...module_utils.maintenance_policy.window import Window
-from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_urgency, name_key
+from ...module_utils.scheduled_events.event import NameKey, in_order_of_urgency, name_key
 from ...module_utils.scheduled_events.text import plain
 from ..approval_times import is_open
 from .announcement import Json, of_event
@@ -120,20 +120,25 @@ def news(
     reminders: Reminders | None = None,
 ) -> list[Json]:
     """Announce new events: the most urgent event first, and the statuses of each in their order."""
-    fresh: dict[NameKey, list[Found]] = {}
+    fresh: dict[tuple[NameKey, ...], list[Found]] = {}
     for one in found:
-        identity = (one.kind, one.event.event_id)
+        identity = one.identity
         # Only a receiver that knows of the event's beginning needs its later statuses.
         if one.is_finished and not memory.knows(*identity):
             continue
-        is_news = memory.is_news(one.event.event_status, *identity)
-        is_due = reminders is not None and memory.has_not_begun(*identity) and reminders.is_due(one.event, now, is_news)
+        # What is no news of this reporter is not announced, and must not count as announced by anybody.
+        is_news = memory.is_news(one.event.event_status, *identity) and memory.is_news(
+            one.event.event_status, *one.statement
+        )
+        is_due = reminders is not None and memory.has_not_begun(*identity) and reminders.is_due(one, now, is_news)
         if is_news or is_due:
-            fresh.setdefault(name_key(one.event.event_id), []).append(one)
+            fresh.setdefault(tuple(map(name_key, identity)), []).append(one)
     announcements = []
-    for latest in in_order_of_urgency(several[-1].event for several in fresh.values()):
-        for one in fresh[name_key(latest.event_id)]:
-            announcement = of_event(one.event, one.reported_by, now, one.resource_id, one.kind)
+    latest = {id(several[-1].event): several for several in fresh.values()}
+    for event in in_order_of_urgency(several[-1].event for several in fresh.values()):
+        for one in latest[id(event)]:
+            said = one.statement if one.reporter else ()
+            announcement = of_event(one.event, one.reported_by, now, one.resource_id, one.kind, said)
             if hosts is not None:
                 announcement["meta"]["hosts"] = hosts(one.event.resources, one.group_id)
             announcements.append(announcement)
@@ -149,17 +154,17 @@ class Reminders:
     def __init__(self, remind: Remind) -> None:
         self._remind = remind
         self._moment = 0.0
-        self._told: dict[NameKey, float] = {}
+        self._told: dict[tuple[NameKey, ...], float] = {}
 
     def look(self, moment: float) -> None:
         """Set the current time of a clock that only goes forward. Events that are due by now are forgotten."""
         self._moment = moment
         self._told = {key: at for key, at in self._told.items() if moment - at < self._remind.every}
 
-    def is_due(self, event: Event, now: datetime, is_news: bool) -> bool:
+    def is_due(self, found: Found, now: datetime, is_news: bool) -> bool:
         """Whether to announce the event again. If so, or if it is new, it counts as announced."""
-        key = name_key(event.event_id)
-        left = event.seconds_until_start(now)
+        key = tuple(map(name_key, found.statement))
+        left = found.event.seconds_until_start(now)
         is_due = is_news or (key not in self._told and (left is None or left <= self._remind.within))
         if is_due:
             self._told[key] = self._moment

@@ -28,7 +28,9 @@ description:
     for questions before Azure upgrades the image of a scale set; V(update_manager), for events before (C(phase) V(pre))
     and after (V(post)) a run of updates; or V(agent), for the C(stage) of an agent.
   - Each event comes once, and a scheduled event never in an earlier status after a later one. Event Grid delivers at
-    least once and in any order.
+    least once and in any order. Whoever may send to a source can keep its scheduled events from being announced, so
+    give Event Grid and the webhooks of agents a source each. Of the messages of agents only exact repetitions are
+    dropped.
   - A playbook receives events as extra variables, which Ansible evaluates as templates. So only ids, types, statuses,
     times, and names of machines that consist of letters, digits and C(._-) are kept. C(names_left_out) is V(true) if a
     name was left out. Everything else, such as descriptions, is in C(texts), JSON in base 64, or V(null).

@@ -21,12 +21,13 @@ short_description: Report the maintenance that Azure announces for VMs.
 description:
   - An ansible-rulebook event source that reads the scheduled events of Azure VMs from the handler agents on the VMs,
     from Azure Resource Graph, or from the metadata service of its own machine or of a simulator.
-  - Each event comes once in each of its statuses, or repeatedly with O(remind_every), however many agents report it,
-    under the key C(azure_maintenance), with C(kind) V(scheduled_event), C(reported_by), C(resource_id), and the fields
-    that the module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a
-    later one.
-  - C(meta.uuid) is derived from the event's id and status. After a restart of the rulebook, all announced events come
-    again with the same C(meta.uuid).
+  - Each event comes once in each of its statuses, or repeatedly with O(remind_every), under the key
+    C(azure_maintenance), with C(kind) V(scheduled_event), C(reported_by), C(resource_id), and the fields that the
+    module M(foghorn.azure_events.scheduled_events_info) returns. It never comes in an earlier status after a later one.
+  - With O(source=agents), each agent speaks for its own VM. An event comes once however many agents say the same of
+    it, and again if they differ, so that no agent can hide the event of another VM.
+  - C(meta.uuid) is derived from the event's id and status, and with O(source=agents) from all that is said of it. After
+    a restart of the rulebook, all announced events come again with the same C(meta.uuid).
   - A playbook receives events as extra variables, which Ansible evaluates as templates. So only ids, types, statuses,
     times, and names of machines that consist of letters, digits and C(._-) are kept. C(names_left_out) is V(true) if a
     name was left out. Everything else, such as the description, is in C(texts), JSON in base 64, or V(null).

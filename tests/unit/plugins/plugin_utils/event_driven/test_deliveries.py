@@ -123,6 +123,27 @@ def only(result: list[Any]) -> Any:
     return result[0]["azure_maintenance"]
 
 
+class TestLiars:
+    """Whoever may send to a webhook may write what it likes, under the id of another's message too."""
+
+    def test_given_a_lie_under_the_id_of_a_message_when_the_message_comes_then_it_is_announced(self) -> None:
+        filtered = translator()
+        honest = of_agent("drain")
+        alone = translator().translate({"payload": honest})
+
+        lie = {**honest, "data": {**honest["data"], "at": 99.5}}
+        assert len(filtered.translate({"payload": lie})) == 1
+        assert filtered.translate({"payload": honest}) == alone
+        assert filtered.translate({"payload": honest}) == []
+
+    def test_given_a_message_with_an_event_of_others_then_nothing_of_the_event_is_announced(self) -> None:
+        event = {"EventId": "B", "EventType": "Reboot", "EventStatus": "Scheduled", "Resources": ["web_9"]}
+        seen = only(translator().translate({"payload": of_agent("drain", event=event)}))
+
+        assert "resources" not in seen
+        assert seen["vm_name"] == "web_0"
+
+
 class TestLifecycleHooks:
     def test_given_a_question_then_it_has_the_format_of_the_source(self) -> None:
         seen = only(translator().translate({"body": of_hook(), "meta": {}}))

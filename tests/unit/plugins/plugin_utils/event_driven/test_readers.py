@@ -122,12 +122,35 @@ class TestAgents:
         async def check() -> None:
             agent = FakeAgent()
             agent.delay = 0.02
+            agent.status = {"events": [{**EVENT, "resources": ["web_%d" % number for number in range(12)]}]}
             reading = await read_once(agent, 12, parallel=3)
 
             assert len(reading.found) == 12
             assert (reading.found[0].event.event_id, reading.found[0].reported_by) == ("AA-1", "agent")
+            assert [one.reporter for one in reading.found] == ["web_%d" % number for number in range(12)]
             assert agent.most_at_once <= 3
             assert reading.problems == {}
+
+        run(check())
+
+    def test_given_an_event_of_others_then_it_is_not_taken_from_this_agent(self) -> None:
+        async def check() -> None:
+            agent = FakeAgent()
+            agent.status = {"events": [{**EVENT, "resources": ["web_1"]}, {**EVENT, "resources": []}, EVENT]}
+            reading = await read_once(agent)
+
+            assert [one.event.resources for one in reading.found] == [("web_0",)]
+
+        run(check())
+
+    def test_given_more_events_than_a_vm_can_have_then_none_of_the_agent_is_taken(self) -> None:
+        async def check() -> None:
+            agent = FakeAgent()
+            agent.status = {"events": [{**EVENT, "event_id": str(number)} for number in range(101)]}
+            reading = await read_once(agent)
+
+            assert reading.found == []
+            assert "it lists 101 events" in next(iter(reading.problems.values()))
 
         run(check())
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.maintenance_policy.window import Window
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.document import (
     parse_event,
@@ -18,23 +19,35 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.approval_time
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.dedup import Deduplicator
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.options import Remind
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.readers import Found, Reader, Reading
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import Problems, news, repeat
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.event_driven.watch import (
+    Problems,
+    Reminders,
+    news,
+    repeat,
+)
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PATIENCE = 60.0  # seconds
 
 
-def found(event_id: str, status: str = "Scheduled", minutes: int = 15, is_finished: bool = False) -> Found:
+def found(
+    event_id: str,
+    status: str = "Scheduled",
+    minutes: int = 15,
+    is_finished: bool = False,
+    reporter: str = "",
+    resources: tuple[str, ...] = ("web_0",),
+) -> Found:
     event = parse_event(
         {
             "EventId": event_id,
             "EventType": "Reboot",
             "EventStatus": status,
-            "Resources": ["web_0"],
+            "Resources": list(resources),
             "NotBefore": "2026-11-22T12:%02d:00Z" % minutes if status == "Scheduled" else "",
         }
     )
-    return Found(event, "agent", is_finished=is_finished)
+    return Found(event, "agent", is_finished=is_finished, reporter=reporter)
 
 
 def told(announcements: list[Any]) -> list[tuple[str, str]]:
@@ -73,6 +86,53 @@ class TestNews:
         (one,) = news([found("A")], Deduplicator(), lambda names, _group: ["host of %s" % name for name in names], NOW)
 
         assert one["meta"]["hosts"] == ["host of web_0"]
+
+
+class TestLiars:
+    """An agent may say anything of any event, before all others."""
+
+    @pytest.mark.parametrize(
+        "lie",
+        [
+            found("A", "Started", reporter="web_1", resources=("web_1", "web_0")),
+            found("A", "Completed", reporter="web_1", resources=("web_1", "web_0")),
+            found("A", "Canceled", reporter="web_1", resources=("web_1",)),
+            found("A", reporter="web_1", resources=("web_1",)),
+            found("A", minutes=59, reporter="web_1", resources=("web_1", "web_0")),
+        ],
+    )
+    def test_given_a_lie_about_a_neighbours_event_when_the_neighbour_reports_it_then_it_is_announced(
+        self, lie: Found
+    ) -> None:
+        honest = found("A", reporter="web_0")
+        alone = news([honest], Deduplicator(), None, NOW)
+        memory = Deduplicator()
+
+        assert len(news([lie], memory, None, NOW)) == 1
+        assert news([lie, honest], memory, None, NOW) == alone
+        assert news([lie, honest], memory, None, NOW) == []
+
+    def test_given_a_liar_that_later_says_the_truth_when_the_neighbour_reports_it_then_it_is_announced(self) -> None:
+        memory = Deduplicator()
+        news([found("A", minutes=59, reporter="web_1", resources=("web_1", "web_0"))], memory, None, NOW)
+        truth = found("A", reporter="web_1", resources=("web_1", "web_0"))
+        assert news([truth], memory, None, NOW) == []
+
+        assert len(news([truth._replace(reporter="web_0")], memory, None, NOW)) == 1
+
+    def test_given_a_lie_when_an_event_is_reported_again_later_then_the_neighbours_is_as_well(self) -> None:
+        memory, reminders = Deduplicator(), Reminders(Remind(300, 7200))
+        lie = found("A", reporter="web_1", resources=("web_1",))
+        honest = found("A", reporter="web_0")
+        for moment, expected in ((0.0, 2), (200.0, 0), (400.0, 2)):
+            reminders.look(moment)
+            assert len(news([lie, honest], memory, None, NOW, reminders)) == expected
+
+    def test_given_members_that_say_the_same_of_a_shared_event_then_it_is_announced_once(self) -> None:
+        members = ("web_0", "web_1")
+        listed = [found("A", reporter=name, resources=members) for name in members]
+
+        assert len(news(listed, Deduplicator(), None, NOW)) == 1
 
 
 class TestProblems:
