@@ -8,7 +8,7 @@ learned from its own metadata service.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...module_utils.scheduled_events.approval import UNKNOWN_VMS
 from ...module_utils.scheduled_events.event import Event, NameKey, in_order_of_urgency, name_key
@@ -40,43 +40,47 @@ class EventPlan(NamedTuple):
 
 
 def plan_events(hosts: Sequence[Host], policy: Policy, now: float, rest: Sequence[Host] | None) -> list[EventPlan]:
-    """All events of all hosts, each once, the most urgent first."""
+    """All events of all hosts, the most urgent first.
+
+    Each host speaks for itself: of what it lists, only what hits it counts, and only for it. Hosts that list the same
+    of an event are planned for together; a host that lists something else of it, or does not list it, is an outsider.
+    """
     others = _Others(
         busy={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.leased},
         elsewhere={name_key(host.vm_name) for host in rest or () if host.vm_name is not None},
         alone={name_key(host.vm_name) for host in hosts if host.vm_name is not None and host.left_alone},
         may_answer=rest is None and any(host.vm_name is None and not host.leased for host in hosts),
+        heard={name_key(host.vm_name) for host in hosts if host.vm_name is not None},
     )
-    by_vm_name: dict[NameKey, list[Host]] = {}
-    order = {host.name: number for number, host in enumerate(hosts)}
-    events: dict[NameKey, Event] = {}
+    listed: dict[_Statement, tuple[Event, list[Host]]] = {}
     for host in hosts:
         if host.vm_name is None or host.leased or host.left_alone:
             continue
-        by_vm_name.setdefault(name_key(host.vm_name), []).append(host)
         for event in host.events:
-            # Two hosts are never asked at the same instant. An event that has started for one host has started for
-            # all.
-            known = events.get(name_key(event.event_id))
-            if known is None or known.is_scheduled:
-                events[name_key(event.event_id)] = event
+            # An event of unknown VMs is shown for the hosts that list it.
+            if event.affects(host.vm_name) or event.is_of_unknown_vms:
+                _event, members = listed.setdefault(_statement(event), (event, []))
+                if host not in members:
+                    members.append(host)
+    members_of = {id(event): members for event, members in listed.values()}
     event_plans = []
-    for event in in_order_of_urgency(events.values()):
+    for event in in_order_of_urgency(event for event, _members in listed.values()):
+        members = members_of[id(event)]
+        theirs = {name_key(member.vm_name or "") for member in members}
         names = {name_key(name): name for name in event.resources}
-        hit = [host for key in names for host in _hit_of(by_vm_name.get(key, []), event)]
-        if event.is_of_unknown_vms:
-            # It is shown for the hosts that list it.
-            hit = [host for same_name in by_vm_name.values() for host in same_name if event in host.events]
-        members = sorted(hit, key=lambda member: order[member.name])
-        if members:
-            outsiders = {key: name for key, name in sorted(names.items()) if key not in by_vm_name}
-            event_plans.append(_plan_event(event, members, outsiders, others, policy, now))
+        outsiders = {key: name for key, name in sorted(names.items()) if key not in theirs}
+        event_plans.append(_plan_event(event, members, outsiders, others, policy, now))
     return event_plans
 
 
-def _hit_of(same_name: Sequence[Host], event: Event) -> Sequence[Host]:
-    """Which of the hosts with the name of a VM an event hits: if there are two such VMs, each lists its own events."""
-    return [host for host in same_name if len(same_name) == 1 or is_among(event, (one.event_id for one in host.events))]
+_Statement = tuple[Any, ...]
+
+
+def _statement(event: Event) -> _Statement:
+    """What a host says of an event. A plan may depend on each part but the unknown ones, and on who comes first."""
+    names = [name_key(name) for name in event.resources]
+    rest = event._replace(event_id="", resources=(), other_fields={})
+    return name_key(event.event_id), tuple(names[:1]), frozenset(names), tuple(rest[:-1])
 
 
 class _Others(NamedTuple):
@@ -90,6 +94,8 @@ class _Others(NamedTuple):
     """VMs that are always left alone."""
     may_answer: bool
     """Whether there are hosts without an answer that are asked again."""
+    heard: Container[NameKey]
+    """VMs that are hosts planned for, and have answered."""
 
 
 def _plan_event(
@@ -111,7 +117,7 @@ def _plan_event(
     waits_for_answers = (
         others.may_answer
         and not is_under_way
-        and any(key not in others.busy for key in outsiders)
+        and any(key not in others.busy and key not in others.heard for key in outsiders)
         and not _why_withheld(event, {}, others, tuple(agents), rule, now)
         and not _why_left_alone(event, "", rule, policy, now)
     )
@@ -152,13 +158,17 @@ def _why_withheld(
     busy = [name for key, name in outsiders.items() if key in others.busy]
     elsewhere = [name for key, name in outsiders.items() if key in others.elsewhere and name not in busy]
     alone = [name for key, name in outsiders.items() if key in others.alone and name not in busy]
-    unknown = [name for name in outsiders.values() if name not in busy and name not in elsewhere and name not in alone]
+    rest = [name for name in outsiders.values() if name not in busy and name not in elsewhere and name not in alone]
+    apart = [name for key, name in outsiders.items() if key in others.heard and name in rest]
+    unknown = [name for name in rest if name not in apart]
     if unknown:
         return "it also hits %s, not in the play or not answering" % ", ".join(unknown)
     if alone:
         return "it also hits %s, which is left alone" % ", ".join(alone)
     if busy:
         return "it also hits %s, where another run is at work" % ", ".join(busy)
+    if apart:
+        return "it also hits %s, which does not list it like this: run again" % ", ".join(apart)
     if elsewhere:
         return "it also hits %s, which is in another batch: run again" % ", ".join(elsewhere)
     return why_never(rule, now) or why_not_yet(event, rule, now)

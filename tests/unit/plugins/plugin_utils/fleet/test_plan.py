@@ -478,16 +478,40 @@ def test_given_policies_then_the_first_that_covers_an_event_decides(
     assert (approvals(plan, ["h0"]) != {}) == approved
 
 
-def test_given_an_event_that_two_hosts_read_at_different_times_then_once_started_it_has_started(
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"status": "Started"},
+        {"notice": 86400.0},
+        {"resources": ("vm_1", "vm_0")},
+        {"resources": ("vm_1",)},
+        {"event_type": "Freeze", "duration": 1},
+    ],
+    ids=str,
+)
+def test_given_a_host_that_lies_about_an_event_then_what_is_done_on_the_other_hosts_is_as_the_others_say(
+    event: MakeEvent, now: float, lie: dict[str, Any]
+) -> None:
+    told = {"resources": ("vm_0", "vm_1"), "event_id": "a"}
+    honest = Host("h0", "vm_0", (event(**told),))
+    alone = make_plan([honest, Host("h1", "vm_1")], Policy(), now).hosts["h0"]
+    liar = Host("h1", "vm_1", (event(**{**told, "event_id": "A", **lie}),))
+    for hosts in ([liar, honest], [honest, liar]):
+        plan = make_plan(hosts, Policy(), now)
+
+        assert plan.hosts["h0"] == alone
+        assert approvals(plan, plan.hosts).get("h0") is None
+
+
+def test_given_an_event_that_only_others_list_for_a_host_then_nothing_is_done_on_it_and_nobody_approves(
     event: MakeEvent, now: float
 ) -> None:
-    before = event(resources=("vm_0", "vm_1"), event_id="a")
-    after = event(resources=("vm_0", "vm_1"), event_id="A", status="Started")
-    for first, second in ((before, after), (after, before)):
-        plan = make_plan([Host("h0", "vm_0", (first,)), Host("h1", "vm_1", (second,))], Policy(), now)
+    shared = event(resources=("vm_1", "vm_0"))
+    plan = make_plan([Host("h0", "vm_0"), Host("h1", "vm_1", (shared, event("Redeploy", ("vm_0",))))], Policy(), now)
 
-        assert [event_plan.event.event_status for event_plan in plan.event_plans] == ["Started"]
-        assert not plan.hosts["h0"].stop
+    assert list(plan.hosts) == ["h1"]
+    (event_plan,) = plan.event_plans
+    assert event_plan.withheld == "it also hits vm_0, which does not list it like this: run again"
 
 
 def test_given_a_batch_then_it_has_the_hosts_to_handle_or_restore_and_a_reason_for_each_other_host(
@@ -756,7 +780,11 @@ def test_given_a_thousand_hosts_that_are_all_hit_then_planning_takes_no_time_wor
     event: MakeEvent, now: float, notice: float, batches: int
 ) -> None:
     hosts = [
-        Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}", f"vm_{n ^ 1}"), notice=notice, event_id=f"e{n // 2}"),))
+        Host(
+            f"h{n}",
+            f"vm_{n}",
+            (event(resources=(f"vm_{n & ~1}", f"vm_{n | 1}"), notice=notice, event_id=f"e{n // 2}"),),
+        )
         for n in range(1000)
     ]
     begun = time.process_time()
