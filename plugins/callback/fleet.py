@@ -113,8 +113,12 @@ class CallbackModule(CallbackBase):
     def v2_on_file_diff(self, result: Any) -> None:
         """Print differences, with --diff."""
         content, _task, host = _parts(result)
-        for one in content.get("results") or [content]:
-            text = self._get_diff(one["diff"]) if one.get("diff") and one.get("changed") else ""
+        results = content.get("results") or [content]
+        for one in results if isinstance(results, list) else ():
+            if not isinstance(one, Mapping) or not one.get("diff") or not one.get("changed"):
+                continue
+            found = one["diff"] if isinstance(one["diff"], list) else [one["diff"]]
+            text = self._get_diff([_harmless_diff(diff) for diff in found if isinstance(diff, Mapping)])
             if text:
                 self._line("%s:" % host)
                 self._display.display(text)
@@ -129,7 +133,7 @@ class CallbackModule(CallbackBase):
             counts = stats.summarize(host)
             color = constants.COLOR_ERROR if counts["failures"] or counts["unreachable"] else constants.COLOR_OK
             told = "ok=%(ok)d changed=%(changed)d unreachable=%(unreachable)d failed=%(failures)d" % counts
-            self._display.display("%s: %s" % (host, told), color)
+            self._display.display("%s: %s" % (plain(host), told), color)
 
     # Helpers:
 
@@ -183,6 +187,39 @@ def _parts(result: Any) -> tuple[Mapping[str, Any], Any, str]:
     if hasattr(result, "result"):
         return result.result, result.task, result.host.get_name()
     return result._result, result._task, result._host.get_name()
+
+
+def _harmless_diff(diff: Mapping[str, Any]) -> dict[str, Any]:
+    """A difference that shows all of its text as text, and has no more than ansible-core looks at.
+
+    ansible-core prints it as it came from the host, escape sequences for the terminal and all.
+    """
+    found: dict[str, Any] = {}
+    for name, value in diff.items():
+        if name in ("before", "after"):
+            is_data = value is None or isinstance(value, Mapping)
+            found[name] = _harmless(value if is_data or isinstance(value, (str, bytes)) else str(value))
+        elif name in ("before_header", "after_header"):
+            found[name] = plain(value)
+        elif name == "prepared":
+            found[name] = _harmless(value if isinstance(value, bytes) else str(value))
+        elif name in ("dst_binary", "src_binary"):
+            found[name] = True
+        elif name in ("dst_larger", "src_larger"):
+            found[name] = value if isinstance(value, int) else 0
+    return found
+
+
+def _harmless(value: Any) -> Any:
+    """Data with all text in it shown as text, names too. Lines and tabs stay."""
+    if isinstance(value, Mapping):
+        return {_harmless(str(name)): _harmless(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_harmless(one) for one in value]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return "\n".join("\t".join(map(plain, line.split("\t"))) for line in text.split("\n"))
 
 
 def _messages(content: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import plain
+from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.text import (
+    as_plain,
+    plain,
+)
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.rehearsal import (
     Machine,
     RehearsalError,
@@ -71,7 +74,8 @@ def _report(
         for name, text in (histories or {}).items()
     }
     report = judge(plan, event or None, noted, expected, problems)
-    return dict(report, **{name: [plain(line) for line in report[name]] for name in ("lines", "failures")})
+    shown: dict[str, Any] = as_plain(report)
+    return shown
 
 
 def report_page(report: Mapping[str, Any]) -> str:

@@ -56,6 +56,15 @@ def plain(value: Any) -> str:
     )
 
 
+def as_plain(value: Any) -> Any:
+    """Data for a report: all text in it, names too, as `plain` shows it."""
+    if isinstance(value, (str, bytes)):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {plain(name): as_plain(one) for name, one in value.items()}
+    return [as_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
 def harmless_fields(fields: Mapping[str, Any]) -> Dict[str, Any]:
     """An object of JSON with all text in it, names too. It must not be nested deeply."""
     return {harmless_name(name): _harmless_value(value) for name, value in fields.items()}

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...module_utils.scheduled_events.text import plain
+from ...module_utils.scheduled_events.text import as_plain, plain
 from ..tags import mistakes_in_tags
 from .claims import describe_run
 from .host import PlanError
@@ -14,7 +14,7 @@ from .orders import view_asked
 from .os_upgrades import UpgradeOptions, decide, note_member
 from .reading import UNREADABLE
 from .status import describe_status
-from .steps import Call, as_plain
+from .steps import Call
 from .variables import mistakes, unmatched
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ...module_utils.scheduled_events.text import as_plain
 from ..drawing import lanes
 from ..drawing.lanes import Lane, Mark, Span
 from ..drawing.page import Section, Table, write_page
@@ -49,6 +50,7 @@ _RUN_AGAIN = (
 
 def draw_rehearsal(report: Record) -> str:
     """Show the result of `judge`."""
+    report = as_plain(report)
     event = report["event"]
     passed = bool(report["passed"])
     verdict = "Passed." if passed else "Failed: %s." % _count(len(report["failures"]), "failure")
@@ -69,6 +71,7 @@ def draw_run(hosts: Mapping[str, Record]) -> str:
 
     :param hosts: as the report has them for programs, by name
     """
+    hosts = as_plain(hosts)
     failures = ["%s: %s" % (name, text) for name, host in hosts.items() for text in host["failures"]]
     verdict = (
         "%s failed: %s." % (_count(sum(bool(host["failures"]) for host in hosts.values()), "host"), "see below")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ...module_utils.scheduled_events.text import plain
+from ...module_utils.scheduled_events.text import as_plain, plain
 from ..later_jobs import LaterJobs, later_jobs_of
 from .balancers import of_host, read_balancers
 from .contacts import choose_contacts, describe_others, is_back, note_resting, others_to_ask, share_a_group
@@ -237,14 +237,6 @@ def _decided(before: Plan | None, batch: Plan | None, now: float) -> list[str]:
     if not (batch.held or batch.shortfalls or batch.missed or batch.why_waiting != waited):
         return []
     return describe_plan(batch, now)
-
-
-def as_plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, Mapping):
-        return {str(name): as_plain(one) for name, one in value.items()}
-    return [as_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 STEPS: Mapping[str, Callable[[Call], dict[str, Any]]] = {

@@ -12,7 +12,8 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report_
 
 from .test_rehearsal import event_noted, noted, record, stage, verdict, without
 
-HOSTILE = "<script>alert(1)</script>"
+HOSTILE = "<script>alert(1)</script>\x1b[2J\x9b\u202e"
+SHOWN = r"<script>alert(1)</script>\x1b[2J\x9b\u202e"
 
 
 class Page(HTMLParser):
@@ -172,4 +173,5 @@ def test_given_hostile_text_anywhere_when_drawn_then_it_is_text_and_the_page_may
         assert "script" not in page.tags
         assert "default-src 'none'" in text
         assert not re.findall(r"(?:src|href)=|url\((?!#hatch)", text)
-        assert sum(HOSTILE in one for texts in page.texts.values() for one in texts) > 3
+        assert not re.findall("[\x1b\x9b\u202e]", text)
+        assert sum(SHOWN in one for texts in page.texts.values() for one in texts) > 3

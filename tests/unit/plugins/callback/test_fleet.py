@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nothing that a host says reaches the terminal as anything but text."""
+
+from __future__ import annotations
+
+import unicodedata
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.foghorn.azure_events.plugins.callback.fleet import STEP, CallbackModule
+
+# It clears the screen in C0 and C1, begins a link, turns the direction of writing, and rings.
+HOSTILE = "a\x1b[2J\x9b2J\x1b]8;;http://evil\x07\u202eb\u2066\x00\x85\u2028\x0c\ufeff\ud800c\r"
+
+
+class Screen:
+    """What is displayed."""
+
+    verbosity = 1
+    columns = 80
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def display(self, text: str, *_color: Any, **_options: Any) -> None:
+        self.text += text + "\n"
+
+    warning = display
+
+
+@pytest.fixture
+def screen() -> Screen:
+    return Screen()
+
+
+@pytest.fixture
+def callback(screen: Screen) -> CallbackModule:
+    shown = CallbackModule()
+    shown._display = screen
+    return shown
+
+
+def result(action: str = "ansible.builtin.command", **content: Any) -> Any:
+    """A result of a task, whose name and host are hostile as well."""
+    task = SimpleNamespace(action=action, get_name=lambda: HOSTILE)
+    return SimpleNamespace(result=content, task=task, host=SimpleNamespace(get_name=lambda: HOSTILE))
+
+
+def assert_harmless(screen: Screen) -> None:
+    assert "a" in screen.text
+    strange = {one for one in screen.text if unicodedata.category(one)[0] in "CZ" and one not in " \n\t"}
+    assert strange == set()
+
+
+@pytest.mark.parametrize(
+    "diff",
+    [
+        {"before": HOSTILE, "after": HOSTILE + HOSTILE},
+        {"before": "x\n", "after": "y\n", "before_header": HOSTILE, "after_header": HOSTILE},
+        {"before": {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}, "after": {HOSTILE: None}},
+        {"before": None, "after": HOSTILE.encode("utf-8", "surrogatepass")},
+        {"before": 7, "after": [HOSTILE]},
+        {"prepared": HOSTILE},
+        {"prepared": HOSTILE.encode("utf-8", "surrogatepass")},
+        {"prepared": {"a": HOSTILE}},
+        [{"prepared": HOSTILE}, HOSTILE, {"dst_larger": HOSTILE, "prepared": "a"}],
+    ],
+)
+def test_given_a_hostile_difference_when_shown_then_it_is_text(
+    callback: CallbackModule, screen: Screen, diff: Any
+) -> None:
+    callback.v2_on_file_diff(result(changed=True, diff=diff))
+    assert_harmless(screen)
+    screen.text = ""
+    callback.v2_on_file_diff(result(results=[{"changed": True, "diff": diff}, HOSTILE]))
+    assert_harmless(screen)
+
+
+def test_given_an_honest_difference_when_shown_then_its_lines_and_tabs_stay(
+    callback: CallbackModule, screen: Screen
+) -> None:
+    callback.v2_on_file_diff(result(changed=True, diff={"before": "all:\n\tmake a\n", "after": "all:\n\tmake b\n"}))
+    assert "-\tmake a\n+\tmake b\n" in screen.text
+
+
+@pytest.mark.parametrize("name", ["msg", "module_stderr", "stderr", "module_stdout", "stdout"])
+@pytest.mark.parametrize("content", [HOSTILE, [HOSTILE], {HOSTILE: [HOSTILE]}])
+def test_given_a_hostile_failure_when_shown_then_it_is_text(
+    callback: CallbackModule, screen: Screen, name: str, content: Any
+) -> None:
+    hostile = result(**{name: content}, warnings=[HOSTILE], _ansible_item_label=HOSTILE)
+    callback.v2_runner_on_failed(hostile)
+    callback.v2_runner_item_on_failed(hostile)
+    callback.v2_runner_on_unreachable(hostile)
+    assert_harmless(screen)
+
+
+def test_given_hostile_results_when_shown_then_they_are_text(callback: CallbackModule, screen: Screen) -> None:
+    callback.v2_runner_on_ok(result("debug", msg=HOSTILE))
+    callback.v2_runner_on_ok(result("debug", **{HOSTILE: HOSTILE}))
+    callback.v2_runner_on_ok(result(STEP, news=["a FAILED: " + HOSTILE, HOSTILE], status=HOSTILE))
+    callback.v2_runner_on_ok(result(changed=True, warnings=[HOSTILE]))
+    stats = SimpleNamespace(
+        processed={HOSTILE: 1}, summarize=lambda _host: dict.fromkeys(("ok", "changed", "unreachable", "failures"), 0)
+    )
+    callback.v2_playbook_on_stats(stats)
+    assert_harmless(screen)
