@@ -389,6 +389,14 @@ def test_given_basic_credentials_when_the_server_repeats_them_decoded_then_they_
     assert "operator" not in told
 
 
+def test_given_a_prefix_that_no_header_may_have_when_delivered_then_the_secret_is_not_reported(
+    receiver: Receiver, secret_file: Path
+) -> None:
+    delivery = deliver(Request(receiver.url, "{}", secret_file=str(secret_file), secret_prefix="Bearer\n"))
+    assert not delivery.delivered
+    assert "s3cret" not in delivery.detail
+
+
 def test_given_a_redirect_when_reported_then_its_query_is_left_out(receiver: Receiver) -> None:
     receiver.answers.append((302, {"Location": "https://x/y?sig=geheim"}, b""))
     assert deliver(Request(receiver.url, "{}")).detail.endswith("set url to https://x/y")
