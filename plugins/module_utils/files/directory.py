@@ -25,10 +25,33 @@ _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os
 class Directory:
     """An open directory. What is done in it stays in it, whatever becomes of its path."""
 
-    def __init__(self, descriptor: int, path: str) -> None:
+    def __init__(self, descriptor: int, path: str, weakness: str) -> None:
         """:param path: for messages"""
         self._descriptor = descriptor
         self.path = path
+        self._weakness = weakness
+
+    def link_target(self, name: str) -> Optional[str]:
+        """Read where a link leads; None if there is no link.
+
+        :raises UnsafePath: if another user could have placed it
+        """
+        return _link_target(_Step(self._descriptor, self.path, self._weakness), name, self.path)
+
+    @contextlib.contextmanager
+    def socket_path(self, name: str) -> Iterator[str]:
+        """A path to connect to a socket, as long as the context lasts, whatever takes its place meanwhile.
+
+        :raises UnsafePath: if it is no socket
+        """
+        with self._naming(name):
+            descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._descriptor)
+        try:
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                raise UnsafePath("%s is no socket: find out who put it there" % os.path.join(self.path, name))
+            yield "/proc/self/fd/%d" % descriptor
+        finally:
+            os.close(descriptor)
 
     def names(self) -> List[str]:
         """The names of all files in it, in no order."""
@@ -203,6 +226,29 @@ def open_own_directory(path: str, new_mode: Optional[int] = None, trusts_group: 
         yield directory
 
 
+@contextlib.contextmanager
+def open_socket_path(path: str) -> Iterator[str]:
+    """Find a socket, and yield a path to connect to it. Links are followed that no other user could have placed.
+
+    :raises OSError: if it is not there
+    :raises UnsafePath: if it is no socket, or a link is on the way that another user could have placed
+    """
+    if not hasattr(os, "O_PATH"):
+        # Not Linux.
+        yield path
+        return
+    for _link in range(MOST_LINKS):
+        directory, name = split_path(path)
+        with open_directory(directory) as place:
+            target = place.link_target(name)
+            if target is None:
+                with place.socket_path(name) as socket:
+                    yield socket
+                return
+        path = os.path.join(directory, target)
+    raise UnsafePath("%s: more than %d symbolic links on the way" % (path, MOST_LINKS))
+
+
 class _Step(NamedTuple):
     descriptor: int
     path: str
@@ -242,7 +288,7 @@ def _walked(path: str, is_own: bool, new_mode: Optional[int], trusts_group: bool
         weakness = weakness_of(found, way[-1].path, is_last=True, trusts_group=trusts_group)
         if is_own and weakness:
             raise UnsafePath("%s: %s" % (path, weakness))
-        yield Directory(way[-1].descriptor, path)
+        yield Directory(way[-1].descriptor, path, way[-1].weakness)
     finally:
         _go_back(way, 0)
 

@@ -19,6 +19,8 @@ import socket
 import time
 from typing import Callable, TypeVar
 
+from ..files.directory import open_socket_path
+from ..files.ownership import UnsafePath
 from ..scheduled_events.deadline import Deadline
 from .answers import AnswerError
 from .options import DEFAULT_SOCKET, Address, UnixAddress
@@ -118,6 +120,8 @@ class RuntimeApi:
                 return text
             except socket.timeout:
                 break
+            except UnsafePath as error:
+                raise HaproxyError("HAProxy at %s was not asked %r: %s" % (self.address, command, error)) from None
             except (OSError, _Broken) as error:
                 if pause is None or getattr(error, "errno", None) in _FINAL or deadline.remaining() <= pause:
                     raise Unreachable(
@@ -159,7 +163,9 @@ class RuntimeApi:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(_time_left(deadline))
-            connection.connect(self.address.path)
+            # Its directory may be HAProxy's own: no link there may lead root to another program's socket.
+            with open_socket_path(self.address.path) as path:
+                connection.connect(path)
         except BaseException:
             connection.close()
             raise

@@ -12,6 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy impor
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.answers import read_process, read_servers
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.options import UnixAddress
 from ansible_collections.foghorn.azure_events.plugins.module_utils.haproxy.runtime_api import (
+    HaproxyError,
     Refused,
     RuntimeApi,
     Unintelligible,
@@ -168,8 +169,37 @@ def test_given_nobody_behind_a_socket_when_it_is_asked_then_it_was_refused_for_g
     assert pauses == [0.2, 0.5]
 
 
-def test_given_a_path_that_is_too_long_for_a_socket_when_it_is_asked_then_it_is_reported() -> None:
-    api = RuntimeApi(UnixAddress("/" + "a" * 200), PATIENCE, sleep=lambda _seconds: None)
+def test_given_a_link_that_nobody_else_could_have_placed_when_it_is_asked_then_it_is_followed(
+    haproxy: ScriptedHaproxy, directory: str
+) -> None:
+    link = os.path.join(directory, "link")
+    os.symlink("admin.sock", link)
 
-    with pytest.raises(Unreachable, match=r"path too long"):
-        api.show("show info", read_process)
+    RuntimeApi(UnixAddress(link), PATIENCE).do("set server web/web_0 state drain")
+
+    assert haproxy.find("web/web_0").admin_state == 8
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
+def test_given_a_link_of_haproxys_user_to_another_socket_when_it_is_asked_then_nothing_is_sent_there(
+    haproxy: ScriptedHaproxy, directory: str
+) -> None:
+    theirs = os.path.join(directory, "theirs")
+    os.mkdir(theirs)
+    os.symlink(haproxy.path, os.path.join(theirs, "admin.sock"))
+    os.chown(theirs, 12345, -1)
+
+    with pytest.raises(
+        HaproxyError, match=r"was not asked .*could have placed the symbolic link \S*/theirs/admin.sock"
+    ):
+        RuntimeApi(UnixAddress(os.path.join(theirs, "admin.sock")), PATIENCE).do("set server web/web_0 state drain")
+    assert haproxy.commands == []
+
+
+def test_given_a_file_in_place_of_the_socket_when_it_is_asked_then_the_error_says_so(directory: str) -> None:
+    path = os.path.join(directory, "admin.sock")
+    with open(path, "w"):
+        pass
+
+    with pytest.raises(HaproxyError, match=r"admin\.sock is no socket: find out who put it there"):
+        RuntimeApi(UnixAddress(path), PATIENCE).do("set server web/web_0 state drain")
