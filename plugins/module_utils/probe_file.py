@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import stat
+import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .files.directory import Directory, open_directory, split_path
@@ -56,9 +57,9 @@ def take_out(file: str, means: str, record: str, dry: bool, succeeds: Callable[[
         status = _look(place, name, stat.S_ISREG if means == PRESENT else _is_file_or_link)
         if (status is not None) == (means == PRESENT):
             # Either there is a record of it, or somebody else did it, and there must be none.
-            since = status.st_mtime if status else None
+            # Not st_mtime, which its owner can set: to when nobody waits, or for ever.
+            since = min(status.st_ctime, time.time()) if status else None
             return Removal(False, since, all(line.get("confirms") for line in recorded))
-        found = _needed(place, file)
         confirms = succeeds()
         line = json.dumps({"means": means, "file": file, "confirms": confirms})
         lines = before.splitlines()
@@ -66,11 +67,20 @@ def take_out(file: str, means: str, record: str, dry: bool, succeeds: Callable[[
         if not dry:
             if after != before:
                 write_text(record, after, 0o644)
-            if means == PRESENT:
-                found.create(name, b"", 0o644)
+            if place:
+                _change(place, name, means)
             else:
-                found.rename(name, _kept_name(name))
+                # It may have been made with the directory of the record.
+                with _place_of(file) as (made, name):
+                    _change(_needed(made, file), name, means)
     return Removal(True, None, confirms)
+
+
+def _change(place: Directory, name: str, means: str) -> None:
+    if means == PRESENT:
+        place.create(name, b"", 0o644)
+    else:
+        place.rename(name, _kept_name(name))
 
 
 def put_back(record: str, dry: bool) -> Tuple[bool, bool]:

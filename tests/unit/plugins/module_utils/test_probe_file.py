@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,14 +101,20 @@ def test_given_a_file_whose_absence_takes_out_then_it_comes_back_as_it_was(tmp_p
     assert file.read_text() == "healthy"
 
 
-def test_given_a_machine_that_is_out_already_then_it_is_reported_since_when_and_nothing_is_written_down(
-    tmp_path: Path, record: str
+@pytest.mark.parametrize("told", [2000, 1 << 33])
+def test_given_a_machine_that_is_out_already_then_it_is_reported_since_when_whatever_the_owner_of_the_file_tells(
+    tmp_path: Path, record: str, told: int
 ) -> None:
     file = tmp_path / "out"
+    begun = time.time() - 1
     file.touch()
-    os.utime(file, (1000, 2000))
+    os.utime(file, (told, told))
 
-    assert take_out(str(file), "present", record, dry=False, succeeds=lambda: True) == (False, 2000.0, True)
+    removal = take_out(str(file), "present", record, dry=False, succeeds=lambda: True)
+
+    assert removal == (False, removal.since, True)
+    assert removal.since is not None
+    assert begun < removal.since <= time.time()
     assert put_back(record, dry=False) == (False, False)
     assert file.exists()
 
@@ -181,6 +188,17 @@ def test_given_a_file_whose_absence_takes_out_when_it_is_away_then_it_stays_in_i
     assert (away.st_ino, away.st_mode, away.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
 
 
+@pytest.mark.parametrize("dry", [True, False])
+def test_given_a_directory_that_is_made_with_that_of_the_record_when_taken_out_then_the_file_is_there(
+    tmp_path: Path, dry: bool
+) -> None:
+    """So are the defaults on a machine that had neither."""
+    file, record = tmp_path / "new" / "out", str(tmp_path / "new" / "state" / "record")
+
+    assert take_out(str(file), "present", record, dry=dry, succeeds=lambda: True).changed
+    assert file.exists() != dry
+
+
 def test_given_a_directory_that_is_missing_when_taken_out_then_only_a_file_that_must_be_there_is_an_error(
     tmp_path: Path, record: str
 ) -> None:
@@ -189,7 +207,7 @@ def test_given_a_directory_that_is_missing_when_taken_out_then_only_a_file_that_
     assert not take_out(file, "absent", record, dry=False, succeeds=lambda: True).changed
     with pytest.raises(ProbeFileError, match="missing/file: its directory does not exist: create it"):
         take_out(file, "present", record, dry=False, succeeds=lambda: True)
-    assert put_back(record, dry=False) == (False, False)
+    assert put_back(record, dry=False) == (False, True)
 
 
 @needs_root
