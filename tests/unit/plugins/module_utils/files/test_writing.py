@@ -7,7 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.files.writing import text_of, write_text
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.ownership import UnsafePath
+from ansible_collections.foghorn.azure_events.plugins.module_utils.files.writing import remove, text_of, write_text
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
@@ -44,3 +45,19 @@ def test_given_a_process_that_dies_before_the_file_has_its_name_then_it_is_as_it
     write_text(path, "third\n", 0o600)
     assert text_of(path) == "third\n"
     assert os.listdir(tmp_path) == ["record"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
+def test_given_a_directory_of_another_user_when_a_file_is_read_written_or_removed_then_it_is_refused(
+    tmp_path: Path,
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(str(theirs), 12345, -1)
+    (theirs / "record").symlink_to("/etc/passwd")
+
+    for act in (text_of, remove, lambda path: write_text(path, "text", 0o600)):
+        for path in (theirs / "record", theirs / "new" / "record"):
+            with pytest.raises(UnsafePath, match=r"user 12345 owns \S*/theirs"):
+                act(str(path))
+    assert os.listdir(str(theirs)) == ["record"]
