@@ -13,7 +13,7 @@ from foghorn_core.scheduled_events.masking import mask
 from foghorn_core.scheduled_events.text import plain
 from foghorn_core.scheduled_events.url import is_loopback, parse_url
 
-from .webhooks import LONG_PART, LONGEST_QUOTE, Delivery, Request, shown_url
+from .webhooks import LONGEST_QUOTE, Delivery, Request, shown_url
 
 _LONGEST_SECRET = 4096  # bytes
 _SHORTEST_SECRET = 6  # characters; a shorter secret may be part of an ordinary word
@@ -203,7 +203,7 @@ def _secrets_of(request: Request, secret: str) -> List[str]:
     parts = urlsplit(request.url)
     hidden = [parts.query, *(value for _name, value in request.headers)]
     hidden += [value for pair in parts.query.split("&") for value in pair.split("=")[1:]]
-    hidden += [part for part in parts.path.split("/") if len(part) >= LONG_PART]
+    hidden += parts.path.split("/")
     return [secret, *(word for word in hidden if len(word) >= _SHORTEST_SECRET)]
 
 

@@ -27,7 +27,6 @@ _LONGEST_BACKOFF = 60.0  # seconds
 _LONGEST_RETRY_AFTER = 3600.0  # seconds
 LONGEST_QUOTE = 200  # characters
 # A part of a path of this length is most likely a key, as in the URLs of Slack and Teams.
-LONG_PART = 20  # characters
 _TIME_TO_START = 5.0  # seconds that the sending process has besides the request's own
 
 
@@ -278,12 +277,12 @@ def _read_delivery(outcome: StepOutcome) -> Delivery:
 
 
 def shown_url(url: str) -> str:
-    """A URL as a log may show it: without its query, and without what in its path is most likely a key."""
+    """A URL as a log may show it: without its path and its query, which may be keys."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return "a URL that cannot be read"
-    path = "/".join("***" if len(part) >= LONG_PART else part for part in parts.path.split("/"))
+    path = "/…" if parts.path.strip("/") or parts.query else "/"
     host = "[%s]" % host if ":" in host else host
     return plain("%s://%s%s%s" % (parts.scheme, host, "" if port is None else ":%d" % port, path)[:LONGEST_QUOTE])
