@@ -14,7 +14,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -293,12 +292,3 @@ def test_given_a_scale_set_behind_a_gateway_when_an_instance_is_rebooted_then_no
         assert completed(fleet, events), run.output
         assert serves(fleet.hosts[1])
         assert not list((tmp_path / "kept").iterdir())
-
-
-def test_given_the_pages_when_read_then_nginx_is_told_to_quit_as_its_recipe_has_it() -> None:
-    page = (ROOT / "docs" / "fleets" / "nginx.md").read_text(encoding="utf-8")
-    recipe = (ROOT / "docs" / "recipes" / "nginx.md").read_text(encoding="utf-8")
-
-    (drop_in,) = re.findall(r"(?<=^```ini\n)# graceful.conf.*?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-
-    assert textwrap.indent(drop_in, " " * 10) in recipe

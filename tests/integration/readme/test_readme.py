@@ -64,10 +64,6 @@ def point_at(simulator: Simulator, vm: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("FOGHORN_IMDS_ENDPOINT", simulator.imds[vm])
 
 
-def test_given_both_pages_when_they_are_read_then_they_hold_these_playbooks() -> None:
-    assert sorted(PLAYBOOKS) == ["approve.yml", "install_agent.yml", "read_events.yml", "roll.yml"]
-
-
 def test_given_no_root_when_install_agent_is_checked_as_pasted_then_the_agent_itself_finds_no_mistake_in_it(
     simulator: Simulator, tmp_path: Path
 ) -> None:
@@ -146,7 +142,6 @@ def test_given_nothing_announced_when_roll_runs_as_pasted_then_it_changes_nothin
 class _Rolled(NamedTuple):
     """What became of a reboot, under roll.yml."""
 
-    result: "subprocess.CompletedProcess[str]"
     record: dict[str, Any]
     """The simulator's, of the reboot."""
     steps: list[list[str]]
@@ -185,7 +180,7 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Rolled]:
         assert result.returncode == 0, result.stdout
         records = {event["event_id"]: event for event in simulator.status()["events"]}
         steps = [line.split() for line in trace.read_text().splitlines()]
-        yield _Rolled(result, records[reboot["event_id"]], steps, marker)
+        yield _Rolled(records[reboot["event_id"]], steps, marker)
 
 
 def test_given_a_reboot_when_roll_runs_then_the_machine_is_out_before_it_begins_and_back_after_it(
@@ -196,24 +191,3 @@ def test_given_a_reboot_when_roll_runs_then_the_machine_is_out_before_it_begins_
     assert stopped < rolled.record["started"] < rolled.record["ended"] < started
     assert rolled.record["started"] < rolled.record["not_before"]
     assert not rolled.marker.exists()
-
-
-def shape(text: str) -> list[str]:
-    """Return the lines without what differs from run to run: ids, numbers, names of hosts, the ends of headlines."""
-    for pattern, name in [
-        (r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}", "ID"),
-        (r"\bweb\d\.example\.com|\bhost-\d+", "HOST"),
-        (r"\*{3,}", "***"),
-        (r"\b\d+ s\b", "N s"),
-    ]:
-        text = re.sub(pattern, name, text)
-    return text.splitlines()
-
-
-def test_given_a_reboot_when_roll_runs_then_it_prints_what_the_readme_shows(rolled: _Rolled) -> None:
-    sample = re.search(r"```text\n(TASK \[.*?)```", README, re.DOTALL)
-
-    assert sample
-    printed = iter(shape(rolled.result.stdout))
-    for line in shape(sample.group(1)):
-        assert line in ("…", "") or line in printed, "%r is not printed, or not there" % line

@@ -55,11 +55,6 @@ def test_given_a_page_when_its_links_are_followed_then_each_leads_to_a_file_and_
     assert dead == []
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
-def test_given_a_guide_when_the_readme_is_read_then_it_is_linked_there(name: str) -> None:
-    assert "(docs/%s)" % name in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_given_a_page_that_names_a_make_target_then_the_target_exists(name: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -67,28 +62,3 @@ def test_given_a_page_that_names_a_make_target_then_the_target_exists(name: str)
     told = set(re.findall(r"(?:^|`)make ([a-z][\w-]*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
 
     assert told <= targets
-
-
-def test_given_the_readme_when_its_first_commands_are_read_then_they_show_the_job_and_pass_the_tests() -> None:
-    first = re.search(r"```console\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-
-    assert first
-    assert first.group(1).splitlines() == ["make demo", "make test"]
-
-
-def test_given_what_make_helps_with_when_contributing_is_read_then_its_table_has_all_of_it() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    table = re.search(r"## Commands\n(.*?)\n## ", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert table
-
-    helped = set(re.findall(r"^([a-z][\w.-]*):.*## ", makefile, re.MULTILINE)) - {"help"}
-    assert set(re.findall(r"`make ([a-z-]+)`", table.group(1))) >= helped
-
-
-def test_given_the_readme_when_its_words_are_counted_then_it_can_be_read_in_five_minutes() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1100
-
-
-def test_given_the_readme_then_its_first_screen_has_the_picture_with_a_text_for_those_who_do_not_see_it() -> None:
-    first = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
-    assert re.search(r"!\[\w[^\]]{20,}\]\(docs/demo\.svg\)", first)

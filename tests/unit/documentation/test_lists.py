@@ -110,29 +110,3 @@ def test_given_the_methods_then_each_has_a_record_that_the_playbooks_know() -> N
 
     assert set(kept) == methods()
     assert [name for name in kept.values() if name not in known] == []
-
-
-def short_description(kind: str, name: str) -> str:
-    """What a module or a plugin says that it does."""
-    path = ROOT / "plugins" / kind / name
-    if path.with_suffix(".yml").exists():
-        documentation = load(f"plugins/{kind}/{name}.yml")["DOCUMENTATION"]
-    else:
-        source = path.with_suffix(".py").read_text(encoding="utf-8")
-        documentation = yaml.safe_load(source.split('DOCUMENTATION = r"""')[1].split('"""')[0])
-    described: str = documentation["short_description"]
-    return described
-
-
-def test_given_the_changelog_then_its_new_modules_and_plugins_say_what_their_documentation_says() -> None:
-    release = load("changelogs/changelog.yaml")["releases"][load("galaxy.yml")["version"]]
-    listed = {("modules", one["name"]): one["description"] for one in release.get("modules", ())}
-    for kind, plugins in release.get("plugins", {}).items():
-        listed.update({(kind, one["name"]): one["description"] for one in plugins})
-
-    assert listed
-    # antsibull-changelog writes a hyphen within a word with a backslash.
-    plain = {place: said.replace("\\-", "-") for place, said in listed.items()}
-    assert {place: said for place, said in plain.items() if said != short_description(*place)} == {}, (
-        "run make changelog"
-    )

@@ -14,18 +14,13 @@ import yaml
 from foghorn_agent.advice import advice_on_policies
 from foghorn_agent.config import parse_config
 
-from .recipes import RECIPES, ROOT, hook_of, role_of, run_as_the_agent_does
+from .recipes import RECIPES, hook_of, role_of, run_as_the_agent_does
 
 
 @pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.md")))
 def test_given_a_recipe_when_the_agent_reads_its_policies_then_they_are_valid_and_harmless(recipe: str) -> None:
     config = parse_config({"policies": role_of(recipe)["handler_agent_policies"]})
     assert advice_on_policies(config) == []
-
-
-@pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.md")))
-def test_given_a_recipe_when_the_guide_to_the_agent_is_read_then_it_is_linked_there(recipe: str) -> None:
-    assert "(recipes/%s)" % recipe in (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
 
 
 Ended = subprocess.CompletedProcess[str]

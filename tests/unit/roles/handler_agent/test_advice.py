@@ -5,12 +5,10 @@
 Runs on Python 3.6 and later.
 """
 
-import re
 from pathlib import Path
 from typing import Any, List
 
 import pytest
-from edge_helpers import ROOT
 from foghorn_agent.advice import advice_on_machine, advice_on_policies, fate_of_uncovered
 from foghorn_agent.config import parse_config
 
@@ -74,13 +72,6 @@ def test_given_members_when_nobody_else_can_ask_this_machine_then_it_is_reported
     said = "quorum: no other member can ask this machine, which listens on loopback only: set listen"
     assert policies(quorum=members) == [said]
     assert policies(quorum=members, listen=EVERYWHERE) == []
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/agent.md"])
-def test_given_the_examples_of_the_documentation_when_read_then_their_policies_say_what_they_are_for(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    example = text[text.index("handler_agent_policies:") :]
-    assert re.search(r"match:\n\s+event_types: \[Reboot, Redeploy, Terminate, Preempt\]", example[:400])
 
 
 def test_given_what_the_steps_need_when_this_machine_lacks_it_then_each_is_named(tmp_path: Path) -> None:
