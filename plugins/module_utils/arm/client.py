@@ -56,6 +56,8 @@ _UNKNOWN_VERSION_CODES = frozenset(
     ["noregisteredproviderfound", "invalidapiversionparameter", "invalidresourcetype", "unsupportedapiversion"]
 )
 _QUERY = re.compile(r"\?[^\s\"'()<>]+")
+_ASCII = "".join(map(chr, range(128)))
+_IN_PATHS = "/%:@!$&'()*+,;=~"
 _READING_METHODS = frozenset(["GET", "HEAD"])
 _View = TypeVar("_View")
 
@@ -573,9 +575,11 @@ class ArmClient:
 
     def _url(self, path: str, api_version: str, query: Mapping[str, str]) -> str:
         if not path.startswith("/"):
-            # An opaque link from ARM.
-            return path
-        return "%s%s?%s" % (self._cloud.arm, path, urlencode({"api-version": api_version, **query}, quote_via=quote))
+            # An opaque link from ARM. Names of resources may have letters that no URL has.
+            return quote(path, safe=_ASCII)
+        query = {"api-version": api_version, **query}
+        # The names that a user gave are escaped already.
+        return "%s%s?%s" % (self._cloud.arm, quote(path, safe=_IN_PATHS), urlencode(query, quote_via=quote))
 
     def _shown(self, path: str) -> str:
         # Without the query, which may hold a token in a link from ARM.
