@@ -15,8 +15,8 @@ from typing import Callable, Iterable, List, NamedTuple, Set, Tuple
 MASK = "********"
 
 _ESCAPE = re.compile(
-    r"%(?P<percent>[0-9A-Fa-f]{2})|\\(?:u(?P<u>[0-9A-Fa-f]{4})|x(?P<x>[0-9A-Fa-f]{2})|(?P<itself>[\"'/\\]))"
-    r"|&(?:#(?P<number>[0-9]{1,5})|#[xX](?P<hex>[0-9A-Fa-f]{1,5})|(?P<name>amp|lt|gt|quot|apos));"
+    r"%(?P<percent>[0-9A-Fa-f]{2})|\\(?:u(?P<u>[0-9A-Fa-f]{4})|x(?P<x>[0-9A-Fa-f]{2})|(?P<itself>[\"'/\\])|[nr])"
+    r"|&(?:#(?P<number>[0-9]{1,5})|#[xX](?P<hex>[0-9A-Fa-f]{1,5})|(?P<name>amp|lt|gt|quot|apos));|[\r\n]\s*"
 )
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 # JSON in JSON in a URL.
@@ -31,8 +31,8 @@ def mask(text: str, secrets: Iterable[str]) -> str:
     """Replace secrets in a text by `MASK`.
 
     Found are: each secret as it is; without the scheme before it, as in `Bearer`; the user and the password in one that
-    is `Basic`; and each of these as a URL, JSON, HTML or Python escapes it, or in base 64, also as a part of something
-    longer.
+    is `Basic`; and each of these as a URL, JSON, HTML or Python escapes it, in hexadecimal digits, or in base 64, also
+    as a part of something longer, and over several lines.
 
     :param secrets: empty ones are left out
     """
@@ -71,13 +71,14 @@ class _View(NamedTuple):
         ours, theirs = [0], [0]
         end = length = 0
         for match in _ESCAPE.finditer(self.text):
-            pieces += [self.text[end : match.start()], _character(match)]
+            character = _character(match)
+            pieces += [self.text[end : match.start()], character]
             length += match.start() - end
             # The character of the escape begins where the escape does, and what comes after it where it ends.
-            ours += [length, length + 1]
+            ours += [length, length + len(character)]
             theirs += [match.start(), match.end()]
             end = match.end()
-            length += 1
+            length += len(character)
         pieces.append(self.text[end:])
 
         def step(place: int) -> int:
@@ -95,7 +96,9 @@ def _character(match: "re.Match[str]") -> str:
         return _ENTITIES[found["name"]]
     if found["number"]:
         return chr(int(found["number"]))
-    return chr(int(found["percent"] or found["u"] or found["x"] or found["hex"], 16))
+    digits = found["percent"] or found["u"] or found["x"] or found["hex"]
+    # Else the end of a line, which programs put into long texts.
+    return chr(int(digits, 16)) if digits else ""
 
 
 def _needles(secrets: Iterable[str]) -> Set[str]:
@@ -112,6 +115,7 @@ def _needles(secrets: Iterable[str]) -> Set[str]:
             # In a URL, an escape stands for one byte, and a plus for a space.
             spelled = [view.text, content.decode("latin-1")]
             needles |= {*spelled, *(one.replace(" ", "+") for one in spelled), *_in_base64(content)}
+            needles |= {content.hex(), content.hex().upper()}
             view = view.unescaped()
     return needles - {""}
 

@@ -219,12 +219,13 @@ def events_of_status(body: bytes, vm_name: str) -> list[Event]:
     # An agent that IMDS has not answered yet knows neither its VM's name nor any event.
     if events and not same_name(str(status.get("vm_name")), vm_name):
         raise NoAnswer("it is the agent of %s" % harmless_line(str(status.get("vm_name")), 100))
-    if len(events) > _MOST_EVENTS:
-        raise NoAnswer("it lists %d events, and no VM has more than %d" % (len(events), _MOST_EVENTS))
     # The agent keeps an event for a while after its end.
     listed = [event_from_dict(one, "events") for one in events if not (isinstance(one, dict) and _is_over(one))]
     # It speaks for its own VM. Of others it may know as well, and their agents say so themselves.
-    return [event for event in listed if event.affects(vm_name)]
+    own = [event for event in listed if event.affects(vm_name)]
+    if len(own) > _MOST_EVENTS:
+        raise NoAnswer("it lists %d events, and no VM has more than %d" % (len(own), _MOST_EVENTS))
+    return own
 
 
 def _is_over(event: Mapping[str, Any]) -> bool:

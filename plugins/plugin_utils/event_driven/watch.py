@@ -29,6 +29,8 @@ _LONGEST_BACKOFF = 300.0  # seconds
 _MOST_TOLD = 20
 """The number of sources whose problems are reported one by one."""
 _LONGEST_PROBLEM = 500  # characters
+# Each agent of a shared event has an entry of its own for it. About 60 MB, if there are that many.
+_MOST_REMEMBERED = 200_000
 
 Tell = Callable[[str], None]
 
@@ -86,14 +88,14 @@ async def repeat(
         or not: whatever was not done about it last night is to be done tonight, and no restart can lose it
     :param remind: when an event that has not begun is told again; None: never
     """
-    memory = Deduplicator()
+    memory = Deduplicator(_MOST_REMEMBERED)
     reminders = None if remind is None else Reminders(remind)
     problems = Problems(tell)
     failures = 0
     while True:
         began = clock()
         if not is_open(announce_between, utc_now().timestamp()):
-            memory = Deduplicator()
+            memory = Deduplicator(_MOST_REMEMBERED)
             await sleep(interval)
             continue
         try:
@@ -127,9 +129,9 @@ def news(
         if one.is_finished and not memory.knows(*identity):
             continue
         # What is no news of this reporter is not announced, and must not count as announced by anybody.
-        is_news = memory.is_news(one.event.event_status, *identity) and memory.is_news(
-            one.event.event_status, *one.statement
-        )
+        is_news = memory.is_news(one.event.event_status, *identity)
+        if one.reporter:
+            is_news = is_news and memory.is_news(one.event.event_status, *one.statement)
         is_due = reminders is not None and memory.has_not_begun(*identity) and reminders.is_due(one, now, is_news)
         if is_news or is_due:
             fresh.setdefault(tuple(map(name_key, identity)), []).append(one)

@@ -5,6 +5,7 @@
 import base64
 import html
 import json
+import time
 from typing import Callable
 from urllib.parse import quote, quote_plus
 
@@ -39,6 +40,9 @@ SPELLINGS = {
     "in base 64": lambda text: base64.b64encode(text.encode()).decode(),
     "in base 64, after a byte": lambda text: base64.b64encode(b"a" + text.encode() + b"b").decode(),
     "in base 64, after two bytes": lambda text: base64.urlsafe_b64encode(b"ab" + text.encode() + b"cd").decode(),
+    "in base 64, in lines": lambda text: base64.encodebytes(text.encode() * 9).decode().strip(),
+    "in base 64, in lines in JSON": lambda text: in_json(base64.encodebytes(text.encode() * 9).decode()),
+    "in hexadecimal digits": lambda text: text.encode().hex(),
     "in base 64 in a URL": lambda text: quote(base64.b64encode(text.encode()).decode(), safe=""),
 }  # type: dict[str, Callable[[str], str]]
 
@@ -83,6 +87,14 @@ def test_given_a_secret_that_ends_in_a_backslash_when_it_is_in_json_then_it_is_h
 
 def test_given_secrets_that_overlap_when_masked_then_no_part_of_either_is_left() -> None:
     assert mask("xabcdefx", ["abcd", "cdef", ""]) == "x%sx" % MASK
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", "\\", "%", "%25", "\\\\", "&#", "\\u00", "secre"])
+def test_given_a_large_hostile_text_when_masked_then_it_takes_no_time_worth_mentioning(piece: str) -> None:
+    begun = time.process_time()
+    assert mask(piece * 20_000 + "secret", ["secret"]).endswith(MASK)
+    # A hundred times what it takes: what grows with the square of the text takes longer still.
+    assert time.process_time() - begun < 5
 
 
 def test_given_a_text_without_the_secret_when_masked_then_it_is_as_it_was() -> None:
