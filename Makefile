@@ -36,6 +36,8 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(CACHE)/pycache
 # Ansible insists on UTF-8.
 export LC_ALL := C.UTF-8
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Exhaustive tests, at each point or with many examples, take a sample without it.
+export TEST_ALL := $(ALL)
 # reuse needs no libmagic then.
 export REUSE_ENCODING_MODULE := charset_normalizer
 
@@ -68,7 +70,7 @@ picture: $(VENV)/.test collection ## the pictures in docs: drawn from two runs o
 	@$(BIN)/python $(DEMONSTRATION)/picture.py docs/demo.svg $(CACHE)/demo-off.json $(CACHE)/demo-on.json
 	@SCREENSHOTS=docs BROWSER_TESTS=required $(BIN)/python -m pytest tests/integration/browser
 
-test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these; ALL=1: with test-versions)
+test: $(VENV)/.gates ## lint, unit and integration tests, without root (TEST=tests/unit/…: only these; ALL=1: with test-versions, and exhaustive tests in full)
 	@$(BIN)/python $(if $(TEST),-m pytest $(TEST),tools/run_steps.py "$(MAKE)" $(STEPS))
 
 venv: $(VENV)/.gates collection ## what the tests and the lint need, in .cache/venv

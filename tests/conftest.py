@@ -25,9 +25,14 @@ runpy.run_path(str(ROOT / "tools" / "link_collection.py"))["link_collection"](st
 sys.path[:0] = [str(COLLECTIONS), str(ROOT / "roles" / "azure_simulator" / "files"), str(GUARD), str(ROOT)]
 
 import loopback_guard  # noqa: E402 - found on the path set above
+from ansible_collections.foghorn.azure_events.tests import sizes  # noqa: E402
 
 hypothesis.settings.register_profile(
-    "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "repeatable",
+    max_examples=sizes.examples(100),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("repeatable")
 
@@ -57,6 +62,11 @@ class _RefusalLog:
 
 
 _refusals = _RefusalLog()
+
+
+def pytest_report_header() -> str:
+    """Say how much of the exhaustive tests is run."""
+    return sizes.describe()
 
 
 def pytest_configure() -> None:

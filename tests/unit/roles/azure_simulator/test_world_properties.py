@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ansible_collections.foghorn.azure_events.tests.sizes import examples
 from azure_simulator.clock import ManualClock
 from azure_simulator.config import parse
 from azure_simulator.events import CANCELED, COMPLETED, LIVES, RECOMMENDATION, SCHEDULED, STARTED, EventSpec
@@ -206,5 +207,5 @@ class Life(RuleBasedStateMachine):
                 assert vm.state not in (RUNNING, DELETED)
 
 
-Life.TestCase.settings = settings(max_examples=80, stateful_step_count=40)
+Life.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=40)
 test_the_world_keeps_its_promises = Life.TestCase

@@ -12,6 +12,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, cast
 
+from ansible_collections.foghorn.azure_events.tests.sizes import sample
 from foghorn_agent.act.running import Running
 from foghorn_agent.act.steps import StepOutcome
 from foghorn_agent.agent import Agent, Ports
@@ -241,7 +242,7 @@ class Worker:
     def submit(self, job: Any) -> bool:
         if self.is_busy:
             return False
-        self._rehearsal.edge()
+        self._rehearsal.edge("before" + self._function.__name__)
         self.jobs.append(job)
         self.is_busy = True
         try:
@@ -250,7 +251,7 @@ class Worker:
             raise
         except Exception as error:  # noqa: BLE001 - as the real one does
             self._results.append(error)
-        self._rehearsal.edge()
+        self._rehearsal.edge("after" + self._function.__name__)
         return True
 
     def collect(self) -> List[Any]:
@@ -291,14 +292,14 @@ class Journal:
             return "the journal cannot be written: No space left on device"
         records, self.unwritten = tuple(self.unwritten), []
         for record in records:
-            self._rehearsal.edge()
+            self._rehearsal.edge("before the record " + record["kind"])
             written = json.loads(json.dumps(record))
             self._rehearsal.records.append(written)
             self._rehearsal.history.append(written)
             if record["kind"] == "step_begun" and record["stage"] != RESTORE:
                 # From here on nobody can know whether it had begun when the agent died.
                 self._rehearsal.touched = True
-        self._rehearsal.edge()
+        self._rehearsal.edge("after records")
         return None
 
     @property
@@ -307,9 +308,9 @@ class Journal:
         return longest is not None and len(self._rehearsal.records) > longest
 
     def begin_anew(self, summary: List[Any]) -> None:
-        self._rehearsal.edge()
+        self._rehearsal.edge("before a new journal")
         self._rehearsal.records = json.loads(json.dumps(summary))
-        self._rehearsal.edge()
+        self._rehearsal.edge("after a new journal")
 
 
 class Rehearsal:
@@ -341,7 +342,7 @@ class Rehearsal:
         self.wall_step = 0.0
         self.kill_at = kill_at
         self.back_after = back_after
-        self.edges = 0
+        self.edge_kinds: List[str] = []
         self.longest_journal: Optional[int] = None
         self.records: List[Dict[str, Any]] = []
         """What the journal holds."""
@@ -455,6 +456,16 @@ class Rehearsal:
         except Killed:
             self.kill()
 
+    @property
+    def edges(self) -> int:
+        """How many points there were at which the agent may be killed."""
+        return len(self.edge_kinds)
+
+    def kills(self, *back_after: float) -> List[Tuple[int, float]]:
+        """At which edge to kill the agent in a life like this one, and when it is back: everywhere, or a sample."""
+        points = [(edge, back) for edge in range(1, self.edges + 1) for back in back_after]
+        return sample(points, lambda point: self.edge_kinds[point[0] - 1])
+
     def ask(self, request: str, **more: Any) -> Optional[str]:
         """Ask the agent for something by hand. None: it was killed before it answered."""
         assert self.agent is not None
@@ -478,9 +489,9 @@ class Rehearsal:
         self._die(seconds)
         self._services_start()
 
-    def edge(self) -> None:
+    def edge(self, kind: str) -> None:
         """A point at which the agent may be killed."""
-        self.edges += 1
+        self.edge_kinds.append(kind)
         if self.edges == self.kill_at:
             raise Killed
 
@@ -549,7 +560,7 @@ class Rehearsal:
         for event_id in event_ids:
             self.azure.approve(event_id, self.vm_name)
             self.approvals.append((self.now, event_id))
-            self.edge()
+            self.edge("approved")
         return event_ids
 
     def _ask_members(self, job: Job) -> Dict[NameKey, Any]:

@@ -83,7 +83,7 @@ def test_given_a_drain_on_advice_that_failed_when_the_eviction_comes_then_it_is_
 def test_given_a_kill_at_any_point_when_advice_goes_by_then_the_machine_is_back_in_the_end() -> None:
     policy = dict(ADVISED, advice_holds_for=20)
 
-    for kill_at in range(1, machine([advice(30.0)], policy).run().edges + 1):
+    for kill_at, _back_after in machine([advice(30.0)], policy).run().kills(1.0):
         one = machine([advice(30.0)], policy, kill_at=kill_at).run()
         assert not one.touched, kill_at
         assert not one.state.is_out, kill_at

@@ -37,23 +37,22 @@ BACK_AFTER = (1.0, 150.0)
 @pytest.mark.parametrize("name", sorted(LIVES))
 def test_given_a_kill_at_any_point_when_the_agent_is_back_then_nothing_is_lost(name: str) -> None:
     life = LIVES[name]
-    edges = Rehearsal([life]).run().edges
-    assert edges > 40
-    for back_after in BACK_AFTER:
-        for kill_at in range(1, edges + 1):
-            where = "killed at edge %d of %d, back after %g s" % (kill_at, edges, back_after)
-            rehearsal = Rehearsal([life], kill_at, back_after)
-            try:
-                rehearsal.run()
-            except AssertionError as error:
-                raise AssertionError("%s: %s" % (where, error)) from error
-            if rehearsal.deleted:
-                assert not rehearsal.restored, where
-            else:
-                assert not rehearsal.touched, "left out of rotation: " + where
-                assert not rehearsal.state.is_out, where
-            if back_after < 2 and life.withdrawn_after is None:
-                assert rehearsal.approvals, "never approved: " + where
+    whole = Rehearsal([life]).run()
+    assert whole.edges > 40
+    for kill_at, back_after in whole.kills(*BACK_AFTER):
+        where = "killed at edge %d of %d, back after %g s" % (kill_at, whole.edges, back_after)
+        rehearsal = Rehearsal([life], kill_at, back_after)
+        try:
+            rehearsal.run()
+        except AssertionError as error:
+            raise AssertionError("%s: %s" % (where, error)) from error
+        if rehearsal.deleted:
+            assert not rehearsal.restored, where
+        else:
+            assert not rehearsal.touched, "left out of rotation: " + where
+            assert not rehearsal.state.is_out, where
+        if back_after < 2 and life.withdrawn_after is None:
+            assert rehearsal.approvals, "never approved: " + where
 
 
 @pytest.mark.parametrize("is_active", [True, False])
@@ -65,7 +64,7 @@ def test_given_a_kill_at_any_point_when_a_unit_ran_before_then_it_is_started_and
         one.unit_is_active = is_active
         return one.run()
 
-    for kill_at in range(1, machine().edges + 1):
+    for kill_at, _back_after in machine().kills(1.0):
         one = machine(kill_at)
         assert one.unit_is_active is is_active, "killed at edge %d" % kill_at
         assert ("start" in one.steps("restore")) is is_active, "killed at edge %d" % kill_at

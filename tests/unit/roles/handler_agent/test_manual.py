@@ -149,8 +149,7 @@ def test_given_a_kill_at_any_point_when_it_was_drained_by_hand_then_it_stays_out
         one.tick_until(lambda: one.agent is not None and not one.state.is_out)
         return one
 
-    edges = life(None).edges
-    for kill_at in range(1, edges + 1):
+    for kill_at, _back_after in life(None).kills(1.0):
         assert not life(kill_at).touched, kill_at
 
 

@@ -8,8 +8,7 @@ middle of maintenance, never a restore of what was not removed. In the end nothi
 Runs on Python 3.6 and later.
 """
 
-import os
-
+from ansible_collections.foghorn.azure_events.tests.sizes import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
@@ -131,6 +130,4 @@ class AnythingHappens(RuleBasedStateMachine):
 
 
 TestAnythingHappens = AnythingHappens.TestCase
-TestAnythingHappens.settings = settings(
-    max_examples=int(os.environ.get("FOGHORN_EXAMPLES", "40")), stateful_step_count=25, deadline=None
-)
+TestAnythingHappens.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)

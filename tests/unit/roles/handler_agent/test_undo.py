@@ -79,7 +79,7 @@ def test_given_a_kill_at_any_point_when_the_next_start_has_no_policies_then_what
                 one.kill()
         return one.run()
 
-    for kill_at in range(1, life(None).edges + 1):
+    for kill_at, _back_after in life(None).kills(1.0):
         one = life(kill_at)
         assert not one.touched, kill_at
         assert one.unit_is_active, kill_at
