@@ -3,7 +3,8 @@
 """Copy what belongs to the collection, which is what git knows or would add, to the directory given.
 
 The copy is what is built, and what ansible-test is run on: it wants a certain path, and lints whatever lies about.
-Run again, it copies what has changed and removes what is gone.
+Run again, it copies what has changed and removes what is gone, but for tests/output: ansible-test keeps what it has
+installed there, and no tarball has it.
 """
 
 import filecmp
@@ -13,15 +14,17 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+KEPT = Path("tests", "output")
 
 
 def main() -> None:
     target = Path(sys.argv[1])
     wanted = {path for path in _known_to_git() if (ROOT / path).is_file()}
-    present = {path.relative_to(target) for path in target.rglob("*") if not path.is_dir()}
-    for path in present - wanted:
-        (target / path).unlink()
-    for directory in sorted((path for path in target.rglob("*") if path.is_dir()), reverse=True):
+    present = [path for path in target.rglob("*") if target / KEPT not in (path, *path.parents)]
+    for path in present:
+        if not path.is_dir() and path.relative_to(target) not in wanted:
+            path.unlink()
+    for directory in sorted((path for path in present if path.is_dir()), reverse=True):
         if not any(directory.iterdir()):
             directory.rmdir()
     for path in wanted:
