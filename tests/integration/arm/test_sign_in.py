@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every way of signing in that can be had without Azure, with Microsoft's own libraries, against the simulator."""
+"""Each kind of credential that can be had without Azure, with Microsoft's own libraries, against the simulator.
+
+Where it is found, and what is refused before anything is sent: tests/unit/plugins/module_utils/arm/test_credentials.py.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +45,6 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         monkeypatch.delenv("AZURE_" + name)
 
 
-def test_given_the_variables_of_awx_then_they_sign_in(controller: Start) -> None:
-    result = read(controller())
-    assert result["auth_source_used"] == "env"
-    assert result["scale_sets"][0]["name"] == "web"
-
-
 def test_given_parameters_then_they_sign_in_and_the_secret_is_nowhere(
     controller: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,16 +52,6 @@ def test_given_parameters_then_they_sign_in_and_the_secret_is_nowhere(
     without(monkeypatch)
     result = read(here, client_id=CLIENT, secret=SECRET, tenant=TENANT, subscription_id=SUBSCRIPTION)
     assert result["auth_source_used"] == "parameters"
-
-
-def test_given_a_profile_then_it_signs_in(controller: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    here = controller()
-    without(monkeypatch)
-    (tmp_path / ".azure").mkdir()
-    (tmp_path / ".azure" / "credentials").write_text(
-        "[shop]\nsubscription_id=%s\nclient_id=%s\nsecret=%s\ntenant=%s\n" % (SUBSCRIPTION, CLIENT, SECRET, TENANT)
-    )
-    assert read(here, profile="shop")["auth_source_used"] == "credential_file"
 
 
 def test_given_a_managed_identity_then_it_signs_in_over_plain_http_on_this_machine(
@@ -149,16 +136,6 @@ def test_given_the_address_of_a_cloud_then_it_shows_where_to_sign_in(
     assert result["scale_sets"][0]["name"] == "web"
 
 
-def test_given_the_name_and_password_of_a_person_then_the_error_says_what_to_use_instead(
-    controller: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = controller()
-    without(monkeypatch, "CLIENT_ID", "SECRET", "TENANT")
-    monkeypatch.setenv("AZURE_AD_USER", "me@example")
-    monkeypatch.setenv("AZURE_PASSWORD", SECRET)
-    assert "signing in with a person's name and password is not supported" in read(here)["msg"]
-
-
 def test_given_a_wrong_secret_then_the_error_says_who_where_and_why_without_it(
     controller: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,11 +145,6 @@ def test_given_a_wrong_secret_then_the_error_says_who_where_and_why_without_it(
     assert "Signing in with a secret of client %s (auth_source env)" % CLIENT in result["msg"]
     assert "AADSTS7000215" in result["msg"]
     assert SECRET[::-1] not in json.dumps(result)
-
-
-def test_given_plain_http_to_another_machine_then_nothing_is_sent(controller: Start) -> None:
-    result = read(controller(), base_url="http://management.azure.com")
-    assert "Plain http is for a simulator on this machine only" in result["msg"]
 
 
 def test_given_no_credentials_then_the_cli_is_named(controller: Start, monkeypatch: pytest.MonkeyPatch) -> None:
