@@ -213,16 +213,6 @@ def test_given_hosts_named_in_the_inventory_when_drained_then_no_other_is_touche
     assert all(host.is_back() for host in fleet.hosts)
 
 
-@pytest.mark.parametrize("playbook", ["drain", "restore"])
-def test_given_hosts_that_are_not_there_when_drained_or_restored_then_the_run_fails_naming_them(
-    make_fleet: MakeFleet, playbook: str
-) -> None:
-    status, run = make_fleet(1).run(playbook, "-e", f"{playbook}_hosts=hots0")
-
-    assert status == 2, run.output
-    assert f"{playbook}_hosts: no host of the inventory matches hots0" in run.text
-
-
 @pytest.mark.parametrize("playbook", ["restore", "status"])
 def test_given_a_windows_host_when_it_is_asked_for_then_it_is_refused_by_name(
     make_fleet: MakeFleet, playbook: str
