@@ -524,6 +524,20 @@ def test_given_a_host_that_does_not_answer_then_it_is_asked_again_and_fails_the_
     assert ("h4", Step.ASK) in world.orders
 
 
+def test_given_an_event_shared_with_a_host_that_answers_late_then_both_are_prepared_and_it_is_approved(
+    event: MakeEvent, now: float
+) -> None:
+    world = World(now, 4, [event(resources=("vm_0", "vm_1"), event_id="shared", notice=1500)])
+    world.machines["h1"].unplugged = True
+    world.happens["h1", Step.ASK] = lambda: setattr(world.machines["h1"], "unplugged", False)
+
+    play(world)
+
+    assert list(world.approvals) == ["shared"]
+    assert world.hit_in_service == []
+    assert world.is_as_before()
+
+
 def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would_stop_the_others(
     make_world: Callable[[], World],
 ) -> None:
