@@ -45,17 +45,6 @@ def test_given_a_scale_set_when_its_policy_is_set_then_it_is_written_back_whole_
     assert body["sku"]["capacity"] == 3
 
 
-def test_given_a_vm_when_its_policy_is_set_then_only_that_is_patched(controller: Start) -> None:
-    here = controller()
-    result = here.module(
-        "scheduled_events_policy", resource_group="rg", virtual_machine="db", approve_user_initiated_reboot=True
-    )
-    assert result["changed"], result
-    assert body_of(here.written()[0]) == {
-        "properties": {"scheduledEventsPolicy": {"userInitiatedReboot": {"automaticallyApprove": True}}}
-    }
-
-
 def test_given_a_published_event_when_it_is_acknowledged_then_it_starts_on_the_vm(controller: Start) -> None:
     here = controller()
     publish(here, virtual_machine="db")
@@ -102,10 +91,3 @@ def test_given_a_spot_instance_when_it_is_evicted_then_a_preempt_is_announced_to
     assert evicted["changed"], evicted
     (record,) = here.azure.status()["events"]
     assert (record["event_type"], record["resources"]) == ("Preempt", ["spot_0"])
-
-
-def test_given_a_machine_that_is_not_spot_then_it_is_not_evicted(controller: Start) -> None:
-    here = controller()
-    result = here.module("simulate_eviction", resource_group="rg", scale_set="web", instance_id="0", confirm=True)
-    assert "is not a Spot VM" in result["msg"]
-    assert here.azure.status()["events"] == []
