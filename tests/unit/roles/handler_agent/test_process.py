@@ -333,9 +333,9 @@ def test_given_webhooks_when_they_went_one_way_or_another_then_it_is_counted_and
         (("result", "given up"),): 1.0,
     }
     assert said[-3:] == [
-        (levels.WARNING, "webhook to http://127.0.0.1:9/: tried again: 503 Busy"),
-        (levels.WARNING, "webhook to http://127.0.0.1:9/: given up: 404 Not Found"),
-        (levels.WARNING, "webhook to http://127.0.0.1:9/: delivered: AWX dropped limit"),
+        (levels.WARNING, "webhook to http://127.0.0.1:9/…: tried again: 503 Busy"),
+        (levels.WARNING, "webhook to http://127.0.0.1:9/…: given up: 404 Not Found"),
+        (levels.WARNING, "webhook to http://127.0.0.1:9/…: delivered: AWX dropped limit"),
     ]
 
 

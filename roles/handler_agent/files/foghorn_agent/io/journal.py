@@ -243,6 +243,8 @@ def _make_private(directory: str) -> None:
     """Make a directory for the agent alone. Those above it are for others, too: they may hold the probe file."""
     umask = os.umask(0o022)
     try:
+        # Before Python 3.7 these would have its mode.
+        os.makedirs(os.path.dirname(directory), exist_ok=True)
         os.makedirs(directory, mode=0o700, exist_ok=True)
     finally:
         os.umask(umask)

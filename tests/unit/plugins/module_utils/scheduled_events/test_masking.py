@@ -100,3 +100,10 @@ def test_given_a_large_hostile_text_when_masked_then_it_takes_no_time_worth_ment
 def test_given_a_text_without_the_secret_when_masked_then_it_is_as_it_was() -> None:
     text = 'a %zz "b\\u00e9" &amp; \\\\ %41'
     assert mask(text, ["secret", "Bearer other"]) == text
+
+
+def test_given_escapes_that_never_end_when_masked_then_the_work_does() -> None:
+    nested = SECRET
+    for _level in range(12):
+        nested = quote(nested, safe="") + "%2525252525"
+    assert mask("%s and %s" % (SECRET, nested), [SECRET]).startswith("%s and " % MASK)

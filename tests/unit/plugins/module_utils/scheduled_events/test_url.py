@@ -6,6 +6,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.url import (
     Url,
     hide_password,
+    is_loopback,
     parse_url,
 )
 
@@ -86,3 +87,21 @@ def test_given_any_other_url_then_its_parts_are_there(url: str, parts: "tuple[st
 @pytest.mark.parametrize("password", ["secret", "se@cret", "se/cret", "se\ncret"])
 def test_given_a_password_in_a_url_that_is_refused_when_quoted_then_it_is_hidden(password: str) -> None:
     assert hide_password("https://me:%s@example/x" % password) == "https://…@example/x"
+
+
+@pytest.mark.parametrize(
+    ("host", "is_here"),
+    [
+        ("localhost", True),
+        ("LOCALHOST", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("10.0.0.4", False),
+        ("localhost.example", False),
+        ("127.0.0.1.example", False),
+    ],
+)
+def test_given_a_host_when_judged_then_only_this_machine_by_its_own_name_or_address_is_loopback(
+    host: str, is_here: bool
+) -> None:
+    assert is_loopback(host) is is_here
