@@ -79,13 +79,9 @@ class Directory:
 
     def rename(self, old: str, new: str) -> None:
         """Rename a file, in place of another one perhaps."""
-        self.hand_over(old, self, new)
-
-    def hand_over(self, old: str, to: "Directory", new: str) -> None:
-        """Move a file to another directory of the same file system, in place of another one perhaps."""
-        with to._naming(new):
-            os.rename(old, new, src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
-        to.sync()
+        with self._naming(new):
+            os.rename(old, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        self.sync()
 
     def remove(self, name: str) -> None:
         """Remove what is there under a name: a file, a link itself, and nothing that is a directory."""
