@@ -61,7 +61,8 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
         "a machine that was away": wait(
             "command",
             "result.rc | default(1) == 0",
-            poll_timeout=2,
+            timeout=60,
+            poll_timeout=8,
             may_be_away=True,
             **shell(f"[ -e {looks}.away ] || {{ touch {looks}.away; sleep 20; }}"),
         ),
@@ -166,7 +167,7 @@ def test_given_an_invalid_time_then_it_is_refused(scene: Scene, task: str, shown
 
 
 def test_long_waits_are_reported_and_short_ones_are_not(scene: Scene) -> None:
-    told = [line for line in scene.results.output.splitlines() if "s of at most" in line]
+    told = re.findall(r"^\[localhost\]: (.+): \d+ s of at most", scene.results.output, re.MULTILINE)
 
-    assert len(told) == 1
-    assert re.fullmatch(r"\[localhost\]: a long time: 1\d s of at most 300 s", told[0])
+    assert told.count("a long time") == 1
+    assert "something" not in told

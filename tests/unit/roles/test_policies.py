@@ -89,7 +89,7 @@ REFUSED = {
     "approve: maybe": "approve: expected one of never, when_ready",
     "approve: no": "approve: expected one of never, when_ready",
     "approve: []": "approve: expected one of never, when_ready",
-    "approve_between: {from: '22:00'}": 'approve_between: expected a list, got an object',
+    "approve_between: {from: '22:00'}": "approve_between: expected a list, got an object",
     "approve_between: [at night]": 'approve_between[0]: expected an object, got "at night"',
     "approve_between: [{days: 5}]": "approve_between[0].days: expected a list of mon, tue, wed, thu, fri, sat, sun",
     "approve_between: [{days: mon}]": "approve_between[0].days: expected a list of mon, tue, wed, thu, fri, sat, sun",
