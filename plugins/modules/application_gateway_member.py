@@ -200,19 +200,23 @@ def main() -> None:
         required_one_of=[("remove", "restore")],
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_change)
 
 
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     order = gateway.read_order(module.params)
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        outcome = gateway.carry_out(client, order, module.check_mode)
-        warn(module, outcome.warnings)
-        return {"changed": outcome.changed, "remaining": outcome.remaining}
+    def work(client: ArmClient) -> gateway.GatewayChange:
+        return gateway.carry_out(client, order, module.check_mode)
 
     return work
+
+
+def report_change(module: AnsibleModule, outcome: gateway.GatewayChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    warn(module, outcome.warnings)
+    return {"changed": outcome.changed, "remaining": outcome.remaining}
 
 
 if __name__ == "__main__":

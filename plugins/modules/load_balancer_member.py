@@ -130,7 +130,7 @@ before:
   description:
     - The records of the removed members, or in check mode of the members to remove, for O(restore).
     - Empty with O(restore), and if the VM was in none of the pools.
-  returned: success
+  returned: success, and when it failed after a change
   type: list
   elements: dict
   sample:
@@ -195,19 +195,23 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_membership)
 
 
 def prepare(module: AnsibleModule) -> Work:
     """Check the options. Nothing is asked of Azure before the work that is returned."""
     order = membership.read_order(module.params)
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        outcome = membership.carry_out(client, order, module.check_mode)
-        warn(module, outcome.warnings)
-        return {"changed": outcome.changed, "before": outcome.before}
+    def work(client: ArmClient) -> membership.MembershipChange:
+        return membership.carry_out(client, order, module.check_mode)
 
     return work
+
+
+def report_membership(module: AnsibleModule, outcome: membership.MembershipChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    warn(module, outcome.warnings)
+    return {"changed": outcome.changed, "before": outcome.before}
 
 
 if __name__ == "__main__":

@@ -165,13 +165,11 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import acknowledgement
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.errors import Unfinished
 from ..module_utils.arm.machines import read_references
 from ..module_utils.arm.options import places_arguments, read_optional_name, read_places
 from ..module_utils.arm.resource_graph import subscriptions_of
-from ..module_utils.arm.task import Work, doubt, run_task, sign_in_arguments, sign_in_of, warn
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments, warn
 from ..module_utils.scheduled_events.approval import OWN, SCOPES
-from ..module_utils.scheduled_events.errors import StillScheduled
 from ..module_utils.scheduled_events.selection import read_selection, warnings_for
 
 
@@ -194,7 +192,7 @@ def main() -> None:
         required_one_of=[("event_ids", "vm_names")],
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_approval)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -207,28 +205,23 @@ def prepare(module: AnsibleModule) -> Work:
     group = read_optional_name(options, "resource_group")
     places = read_places(options)
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        try:
-            result = acknowledgement.acknowledge(
-                client,
-                subscriptions_of(client, places),
-                selection,
-                vms,
-                options["scope"],
-                options["wait"],
-                module.check_mode,
-                group,
-            )
-        except (StillScheduled, Unfinished) as error:
-            # What was approved is approved: the failure reports it like a success.
-            report = _report_approval(module, error.result if isinstance(error, StillScheduled) else error.outcome)
-            module.fail_json(msg=str(error), **sign_in_of(client), **report, **doubt(error.__cause__))
-        return _report_approval(module, result)
+    def work(client: ArmClient) -> acknowledgement.Acknowledgement:
+        return acknowledgement.acknowledge(
+            client,
+            subscriptions_of(client, places),
+            selection,
+            vms,
+            options["scope"],
+            options["wait"],
+            module.check_mode,
+            group,
+        )
 
     return work
 
 
-def _report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:
+def report_approval(module: AnsibleModule, result: acknowledgement.Acknowledgement) -> dict[str, Any]:
+    """Put what was done into the result."""
     warn(module, tuple(result.warnings))
     report: dict[str, Any] = {
         "changed": result.changed,

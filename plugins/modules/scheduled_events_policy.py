@@ -98,7 +98,7 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The resource's id.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
@@ -107,7 +107,7 @@ before:
     - The policy before the task, by the names of the options.
     - Values that Azure does not return have their defaults. O(approve_all_instances_down) is V(true), all others are
       V(false).
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     approve_user_initiated_reboot: false
@@ -117,7 +117,7 @@ before:
     publish_api_version: null
 after:
   description: The policy after the task; in check mode and with O(wait=false), the expected one.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     approve_user_initiated_reboot: true
@@ -171,7 +171,7 @@ def main() -> None:
         required_one_of=one_of,
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_policy)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -181,17 +181,21 @@ def prepare(module: AnsibleModule) -> Work:
     option = next(kind for kind in policy.KINDS if options[kind] is not None)
     group, name = read_name(options, "resource_group"), read_name(options, option)
 
-    def work(client: ArmClient) -> dict[str, Any]:
+    def work(client: ArmClient) -> policy.PolicyChange:
         kind = policy.KINDS[option]
-        outcome = policy.set_policy(client, kind, group, name, desired, options["wait"], module.check_mode)
-        warn(module, outcome.warnings)
-        return {
-            "changed": outcome.changed,
-            "id": outcome.resource.get("id"),
-            **before_and_after(module, outcome.before, outcome.after),
-        }
+        return policy.set_policy(client, kind, group, name, desired, options["wait"], module.check_mode)
 
     return work
+
+
+def report_policy(module: AnsibleModule, outcome: policy.PolicyChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    warn(module, outcome.warnings)
+    return {
+        "changed": outcome.changed,
+        "id": outcome.resource.get("id"),
+        **before_and_after(module, outcome.before, outcome.after),
+    }
 
 
 if __name__ == "__main__":

@@ -51,52 +51,52 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The VM's id.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/database
 name:
   description: The VM's name.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: database
 resource_group:
   description: The resource group.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: shop
 location:
   description: The region.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: westeurope
 priority:
   description: V(Spot) or V(Regular).
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: Spot
 eviction_policy:
   description: Its eviction policy, V(Delete) or V(Deallocate); V(none) if it is not Spot.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: Delete
 can_announce:
   description: Whether it supports terminate notifications. Spot VMs do not.
-  returned: success
+  returned: success, and when it failed after a change
   type: bool
   sample: false
 before:
   description: >-
     The VM's notifications before the task, with the keys of
     RV(foghorn.azure_events.vmss_terminate_notification#module:before).
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     terminate_notification: {enabled: false, not_before_timeout: null}
     os_image_notification: {enabled: false, not_before_timeout: null}
 after:
   description: The VM's notifications after the task; in check mode and with O(wait=false), the expected ones.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     terminate_notification: {enabled: true, not_before_timeout: PT5M}
@@ -140,7 +140,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_machine)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -149,20 +149,24 @@ def prepare(module: AnsibleModule) -> Work:
     desired = read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        outcome = virtual_machine.notify(client, group, name, desired, options["wait"], module.check_mode)
-        warn(module, outcome.warnings)
-        return {
-            "changed": outcome.changed,
-            "id": outcome.resource.get("id"),
-            "name": outcome.resource.get("name"),
-            "resource_group": group,
-            "location": outcome.resource.get("location"),
-            **virtual_machine.describe(outcome.resource),
-            **before_and_after(module, as_dict(outcome.before), as_dict(outcome.after)),
-        }
+    def work(client: ArmClient) -> virtual_machine.MachineChange:
+        return virtual_machine.notify(client, group, name, desired, options["wait"], module.check_mode)
 
     return work
+
+
+def report_machine(module: AnsibleModule, outcome: virtual_machine.MachineChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    warn(module, outcome.warnings)
+    return {
+        "changed": outcome.changed,
+        "id": outcome.resource.get("id"),
+        "name": outcome.resource.get("name"),
+        "resource_group": read_name(module.params, "resource_group"),
+        "location": outcome.resource.get("location"),
+        **virtual_machine.describe(outcome.resource),
+        **before_and_after(module, as_dict(outcome.before), as_dict(outcome.after)),
+    }
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The id of the scale set.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
@@ -76,12 +76,12 @@ before:
   description:
     - The state before the task. C(state) is V(running), V(suspended), V(off) if the model has no repairs, or V(unknown)
       if Azure does not show it, as for flexible scale sets.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample: {state: running}
 after:
   description: The state after the task, or in check mode the expected one, in the same form.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample: {state: suspended}
 may_still_happen:
@@ -124,7 +124,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_repairs)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -132,16 +132,20 @@ def prepare(module: AnsibleModule) -> Work:
     options = module.params
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        outcome = repairs.set_state(client, group, name, options["state"], module.check_mode)
-        warn(module, outcome.warnings)
-        return {
-            "changed": outcome.changed,
-            "id": outcome.scale_set_id,
-            **before_and_after(module, {"state": outcome.before}, {"state": outcome.after}),
-        }
+    def work(client: ArmClient) -> repairs.RepairsChange:
+        return repairs.set_state(client, group, name, options["state"], module.check_mode)
 
     return work
+
+
+def report_repairs(module: AnsibleModule, outcome: repairs.RepairsChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    warn(module, outcome.warnings)
+    return {
+        "changed": outcome.changed,
+        "id": outcome.scale_set_id,
+        **before_and_after(module, {"state": outcome.before}, {"state": outcome.after}),
+    }
 
 
 if __name__ == "__main__":

@@ -134,9 +134,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import protection
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.errors import Unfinished
 from ..module_utils.arm.options import read_name
-from ..module_utils.arm.task import Work, run_task, sign_in_arguments, sign_in_of
+from ..module_utils.arm.task import Work, run_task, sign_in_arguments
 
 
 def main() -> None:
@@ -151,7 +150,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_protection)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -161,17 +160,14 @@ def prepare(module: AnsibleModule) -> Work:
     group, name = read_name(options, "resource_group"), read_name(options, "scale_set")
     instances = protection.read_instances(name, options["instances"])
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        try:
-            outcome = protection.protect(client, group, name, instances, desired, module.check_mode)
-        except Unfinished as error:
-            module.fail_json(msg=str(error), **sign_in_of(client), **_report_protection(module, error.outcome))
-        return _report_protection(module, outcome)
+    def work(client: ArmClient) -> protection.ProtectionChange:
+        return protection.protect(client, group, name, instances, desired, module.check_mode)
 
     return work
 
 
-def _report_protection(module: AnsibleModule, outcome: protection.ProtectionChange) -> dict[str, Any]:
+def report_protection(module: AnsibleModule, outcome: protection.ProtectionChange) -> dict[str, Any]:
+    """Put what was done into the result."""
     report: dict[str, Any] = {
         "changed": outcome.changed,
         "id": outcome.scale_set_id,

@@ -107,12 +107,12 @@ EXAMPLES = r"""
 RETURN = r"""
 reason:
   description: Why nothing was done. V(none) if something was done.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: no event is active
 answered:
   description: The ids of the answered instances or of the scale set.
-  returned: success
+  returned: success, and when it failed after a change
   type: list
   elements: str
   sample:
@@ -122,7 +122,7 @@ event:
   description:
     - The event after the task, or in check mode the expected one, as
       M(foghorn.azure_events.vmss_lifecycle_hook_event_info) returns it. V(none) if there is none.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     name: 445c0a08-cfc5-4ef6-bb89-fe77c5178628
@@ -183,7 +183,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_answer)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -193,19 +193,23 @@ def prepare(module: AnsibleModule) -> Work:
     group, scale_set = read_name(options, "resource_group"), read_name(options, "scale_set")
     name = read_optional_name(options, "name")
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        outcome = lifecycle_hook_events.answer_event(client, group, scale_set, name, answer, module.check_mode)
-        report: dict[str, Any] = {
-            "changed": outcome.changed,
-            "reason": outcome.reason,
-            "answered": list(outcome.answered),
-            "event": outcome.after,
-        }
-        if module._diff:
-            report["diff"] = {"before": outcome.before or {}, "after": outcome.after or {}}
-        return report
+    def work(client: ArmClient) -> lifecycle_hook_events.EventChange:
+        return lifecycle_hook_events.answer_event(client, group, scale_set, name, answer, module.check_mode)
 
     return work
+
+
+def report_answer(module: AnsibleModule, outcome: lifecycle_hook_events.EventChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    report: dict[str, Any] = {
+        "changed": outcome.changed,
+        "reason": outcome.reason,
+        "answered": list(outcome.answered),
+        "event": outcome.after,
+    }
+    if module._diff:
+        report["diff"] = {"before": outcome.before or {}, "after": outcome.after or {}}
+    return report
 
 
 if __name__ == "__main__":

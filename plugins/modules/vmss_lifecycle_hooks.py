@@ -121,7 +121,7 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The id of the scale set.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
@@ -129,18 +129,18 @@ before:
   description:
     - The hooks before the task, in C(hooks), each with C(type), C(wait_duration) and C(default_action) as Azure writes
       them.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample: {hooks: []}
 after:
   description: The hooks after the task, or in check mode the expected ones, in the same form.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     hooks: [{type: UpgradeAutoOSRollingBatchStarting, wait_duration: PT1H, default_action: Approve}]
 obstacles:
   description: Reasons why no hook of this scale set will ever trigger. Empty if there are none.
-  returned: success
+  returned: success, and when it failed after a change
   type: list
   elements: str
   sample: []
@@ -195,7 +195,7 @@ def main() -> None:
         required_if=[("state", "present", ("hooks",))],
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_hooks)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -204,18 +204,23 @@ def prepare(module: AnsibleModule) -> Work:
     desired = lifecycle_hooks.read_desired_state(options)
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        outcome = lifecycle_hooks.set_hooks(client, group, name, desired, module.check_mode)
-        if outcome.obstacles and outcome.after:
-            module.warn("No hook of %s will ever trigger: %s" % (name, "; ".join(outcome.obstacles)))
-        return {
-            "changed": outcome.changed,
-            "id": outcome.resource.get("id"),
-            "obstacles": list(outcome.obstacles),
-            **before_and_after(module, {"hooks": outcome.before}, {"hooks": outcome.after}),
-        }
+    def work(client: ArmClient) -> lifecycle_hooks.HooksChange:
+        return lifecycle_hooks.set_hooks(client, group, name, desired, module.check_mode)
 
     return work
+
+
+def report_hooks(module: AnsibleModule, outcome: lifecycle_hooks.HooksChange) -> dict[str, Any]:
+    """Put what was done into the result."""
+    if outcome.obstacles and outcome.after:
+        name = read_name(module.params, "name")
+        module.warn("No hook of %s will ever trigger: %s" % (name, "; ".join(outcome.obstacles)))
+    return {
+        "changed": outcome.changed,
+        "id": outcome.resource.get("id"),
+        "obstacles": list(outcome.obstacles),
+        **before_and_after(module, {"hooks": outcome.before}, {"hooks": outcome.after}),
+    }
 
 
 if __name__ == "__main__":

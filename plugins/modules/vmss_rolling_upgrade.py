@@ -172,9 +172,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import rolling_upgrade
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.errors import Unfinished
 from ..module_utils.arm.options import read_name
-from ..module_utils.arm.task import Work, progress_arguments, run_task, sign_in_arguments, sign_in_of, warn
+from ..module_utils.arm.task import Work, progress_arguments, run_task, sign_in_arguments, warn
 from ..module_utils.scheduled_events.errors import OptionError
 
 
@@ -192,7 +191,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_rolling_upgrade)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -205,17 +204,14 @@ def prepare(module: AnsibleModule) -> Work:
             "wait: false is not valid with state: %s, which waits. To only read, use vmss_rolling_upgrade_info" % state
         )
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        try:
-            outcome = rolling_upgrade.bring_to(client, group, name, state, what, wait, module.check_mode)
-        except Unfinished as error:
-            module.fail_json(msg=str(error), **sign_in_of(client), **_report_rolling_upgrade(module, error.outcome))
-        return _report_rolling_upgrade(module, outcome)
+    def work(client: ArmClient) -> rolling_upgrade.UpgradeChange:
+        return rolling_upgrade.bring_to(client, group, name, state, what, wait, module.check_mode)
 
     return work
 
 
-def _report_rolling_upgrade(module: AnsibleModule, outcome: rolling_upgrade.UpgradeChange) -> dict[str, Any]:
+def report_rolling_upgrade(module: AnsibleModule, outcome: rolling_upgrade.UpgradeChange) -> dict[str, Any]:
+    """Put what was done into the result."""
     warn(module, outcome.warnings)
     return {
         "changed": outcome.changed,

@@ -108,38 +108,38 @@ EXAMPLES = r"""
 RETURN = r"""
 id:
   description: The scale set's id.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: >-
     /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachineScaleSets/web
 name:
   description: The scale set's name.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: web
 resource_group:
   description: The resource group.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: shop
 location:
   description: The region.
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: westeurope
 orchestration_mode:
   description: V(Uniform) or V(Flexible).
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: Uniform
 upgrade_mode:
   description: The upgrade policy, V(Manual), V(Automatic) or V(Rolling).
-  returned: success
+  returned: success, and when it failed after a change
   type: str
   sample: Manual
 before:
   description: The notifications of the scale set's model before the task.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     terminate_notification: {enabled: false, not_before_timeout: PT5M}
@@ -161,7 +161,7 @@ before:
       contains: *notification
 after:
   description: The notifications after the task; in check mode and with O(wait=false), the expected ones.
-  returned: success
+  returned: success, and when it failed after a change
   type: dict
   sample:
     terminate_notification: {enabled: true, not_before_timeout: PT10M}
@@ -220,7 +220,6 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.arm import scale_set
 from ..module_utils.arm.client import ArmClient
-from ..module_utils.arm.errors import Unfinished
 from ..module_utils.arm.notification import as_dict, notification_arguments, read_desired_state
 from ..module_utils.arm.options import read_name
 from ..module_utils.arm.rollout import NONE, UPDATES, read_limits
@@ -230,7 +229,6 @@ from ..module_utils.arm.task import (
     progress_arguments,
     run_task,
     sign_in_arguments,
-    sign_in_of,
     warn,
 )
 from ..module_utils.scheduled_events.errors import OptionError
@@ -250,7 +248,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_task(module, prepare)
+    run_task(module, prepare, report_scale_set)
 
 
 def prepare(module: AnsibleModule) -> Work:
@@ -265,24 +263,21 @@ def prepare(module: AnsibleModule) -> Work:
         )
     group, name = read_name(options, "resource_group"), read_name(options, "name")
 
-    def work(client: ArmClient) -> dict[str, Any]:
-        try:
-            outcome = scale_set.notify(client, group, name, desired, rollout, options["wait"], module.check_mode)
-        except Unfinished as error:
-            module.fail_json(msg=str(error), **sign_in_of(client), **_report_scale_set(module, group, error.outcome))
-        return _report_scale_set(module, group, outcome)
+    def work(client: ArmClient) -> scale_set.ScaleSetChange:
+        return scale_set.notify(client, group, name, desired, rollout, options["wait"], module.check_mode)
 
     return work
 
 
-def _report_scale_set(module: AnsibleModule, group: str, outcome: scale_set.ScaleSetChange) -> dict[str, Any]:
+def report_scale_set(module: AnsibleModule, outcome: scale_set.ScaleSetChange) -> dict[str, Any]:
+    """Put what was done into the result."""
     warn(module, outcome.warnings)
     found = outcome.scale_set
     return {
         "changed": outcome.changed,
         "id": found.resource_id,
         "name": found.name,
-        "resource_group": group,
+        "resource_group": read_name(module.params, "resource_group"),
         "location": found.location,
         "orchestration_mode": found.orchestration_mode,
         "upgrade_mode": found.upgrade_mode,

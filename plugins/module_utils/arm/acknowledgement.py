@@ -27,7 +27,6 @@ from ..scheduled_events.approval import (
     waiting_terminates,
 )
 from ..scheduled_events.document import event_as_dict
-from ..scheduled_events.errors import StillScheduled
 from ..scheduled_events.selection import Selection
 from .answers import Json
 from .client import POLL_INTERVAL, ArmClient
@@ -72,8 +71,8 @@ def acknowledge(
     :param scope: see `approval`
     :param wait: until each approved event has started or is over, within the client's time limit
     :param dry_run: decide, but approve nothing
-    :raises StillScheduled: if the wait ran out
-    :raises Unfinished: if Azure took the approval of some of the events, and not that of others
+    :raises Unfinished: if Azure took the approval of some of the events, and not that of others, or if they have not
+        started when the wait is over
     :raises OptionError: if one of the VMs may be any of several, or is not known; nothing was approved then
     :raises ArmError: if that fails, or the scope refuses one; nothing was approved then
     """
@@ -138,7 +137,7 @@ def acknowledge(
             errors, key=lambda error: error.may_have_begun
         )
     if late:
-        raise StillScheduled(explain_late(late, client.deadline.seconds, problem, "wait longer with timeout"), result)
+        raise Unfinished(explain_late(late, client.deadline.seconds, problem, "wait longer with timeout"), result)
     return result
 
 

@@ -28,6 +28,8 @@ _BUSY_CODES = frozenset(
 )
 # These codes also stand for permanent causes: here the message decides.
 _PERHAPS_BUSY_CODES = frozenset(["conflict", "operationnotallowed"])
+# A later operation took the place of this one: what is there now has to be read.
+_SUPERSEDED_CODES = frozenset(["canceledandsupersededduetoanotheroperation", "operationpreempted"])
 _BUSY_MESSAGE = re.compile(
     r"concurrent request|another operation|operation[^.]* in progress|operation[^.]* (?:currently|still) running",
     re.IGNORECASE,
@@ -105,11 +107,22 @@ def versions_in(content: Any) -> tuple[str, ...]:
     return tuple(_STABLE_VERSION.findall(message.partition("supported")[2]))
 
 
-def is_busy(code: str | None, message: str, content: Any) -> bool:
-    error = content.get("error") if isinstance(content, dict) else None
-    details = _details_of(error if isinstance(error, dict) else {})
-    codes = {str(one).lower() for one in (code, *(detail.get("code") for detail in details))}
+def is_busy(message: str, content: Any) -> bool:
+    codes = _codes_in(content)
     return bool(codes & _BUSY_CODES or (codes & _PERHAPS_BUSY_CODES and _BUSY_MESSAGE.search(message)))
+
+
+def is_superseded(content: Any) -> bool:
+    return bool(_codes_in(content) & _SUPERSEDED_CODES)
+
+
+def _codes_in(content: Any) -> set[str]:
+    """The codes of an error and of its details, in lower case."""
+    if not isinstance(content, dict):
+        return set()
+    error = content.get("error")
+    error = error if isinstance(error, dict) else content
+    return {str(one.get("code")).lower() for one in (error, *_details_of(error))}
 
 
 def shorten(value: Any, longest: int = _LONGEST_QUOTE) -> str:

@@ -30,13 +30,24 @@ from .answers import (
     encode,
     error_of,
     is_busy,
+    is_superseded,
     is_updating,
     shorten,
     versions_in,
 )
 from .cloud import Cloud, complete
 from .credentials import MSI, SignIn, describe, make_credential
-from .errors import ArmError, Busy, Changed, NotFound, OperationFailed, OutOfTime, UnknownVersion
+from .errors import (
+    ArmError,
+    Busy,
+    Changed,
+    NotFound,
+    OperationFailed,
+    OutOfTime,
+    Superseded,
+    Unfinished,
+    UnknownVersion,
+)
 from .pipeline import Transport, anywhere, only_in_secret, only_to, open_pipeline, open_transport
 
 COMPUTE_API_VERSION = "2026-04-01"
@@ -223,14 +234,17 @@ class ArmClient:
         wait: bool = True,
         repeatable: bool = False,
     ) -> Answer:
-        """The same, once the operations of others that hold the resource are over.
+        """The same, once the operations of others that hold the resource are over; again, if one of them took the place
+        of this one and it is repeatable.
 
         :raises ArmError: if that fails; `OutOfTime` if they are not over within the time limit
         """
         while True:
             try:
                 return self.post(path, body, needs, api_version, wait, repeatable)
-            except Busy as error:
+            except (Busy, Superseded) as error:
+                if isinstance(error, Superseded) and not repeatable:
+                    raise
                 self.wait(POLL_INTERVAL, str(error).rstrip("."))
 
     def write(
@@ -263,7 +277,8 @@ class ArmClient:
         """Read a resource and change it; when somebody else was faster, from reading on again.
 
         Somebody else may have been this client: a change whose answer is lost is sent again, and refused because it
-        has happened. It counts as what it is, a change that was made here.
+        has happened. It counts as what it is, a change that was made here. So does one that a later operation took the
+        place of, if the resource shows it: the later operation began with it.
 
         :param plan: given the resource and its etag, None if Azure shows none: what it found, and what writes the
             change, None if nothing is to be written
@@ -285,10 +300,10 @@ class ArmClient:
                 continue
             try:
                 return found, write()
-            except (Changed, Busy) as error:
-                if error.may_have_begun:
+            except (Changed, Busy, Superseded) as error:
+                if error.may_have_begun or isinstance(error, Superseded):
                     unanswered.append(found)
-                overtaken += isinstance(error, Changed)
+                overtaken += not isinstance(error, Busy)
                 if overtaken == MOST_EDITS:
                     raise
                 # Operations on a large set take long: only the task's time limit applies.
@@ -484,6 +499,8 @@ class ArmClient:
                     self._may_have_begun = False
                 try:
                     self._check("%s was accepted, but later" % asked, answer, needs)
+                except Superseded:
+                    raise
                 except ArmError as refusal:
                     # This is not a refusal of the request itself: it must not be sent again.
                     raise ArmError(str(refusal), refusal.status, refusal.code) from None
@@ -496,7 +513,7 @@ class ArmClient:
             self._may_have_begun = False
             status = str(polling.status())
             code, message = error_of(answer.content)
-            raise OperationFailed(
+            raise (Superseded if is_superseded(answer.content) else OperationFailed)(
                 "%s was accepted, but the operation ended as %s: %s"
                 % (asked, status, self._redact(": ".join(filter(None, [code, message])) or "Azure gave no reason")),
                 answer.status,
@@ -537,7 +554,9 @@ class ArmClient:
         elif answer.status == 404:
             kind = NotFound
             said += ". Check the names, resource_group and subscription_id"
-        elif answer.status == 409 and is_busy(code, message, answer.content):
+        elif is_superseded(answer.content):
+            kind = Superseded
+        elif answer.status == 409 and is_busy(message, answer.content):
             kind = Busy
         elif answer.status == 412:
             kind = Changed
@@ -587,6 +606,22 @@ class ArmClient:
 
     def _redact(self, text: str) -> str:
         return shorten(mask(text, [self.sign_in.secret or ""]), LONGEST_MESSAGE)
+
+
+@contextmanager
+def reporting(client: ArmClient, so_far: Callable[[], Any]) -> Iterator[None]:
+    """Report what was done, where an error or somebody ends work that has several parts.
+
+    :param so_far: the outcome so far; None: nothing was done, and the error stays as it is
+    :raises Unfinished: with the outcome so far
+    """
+    try:
+        yield
+    except (ArmError, KeyboardInterrupt) as error:
+        outcome = so_far()
+        if outcome is None:
+            raise
+        raise Unfinished(str(error) if isinstance(error, ArmError) else interrupted(client), outcome) from error
 
 
 def interrupted(client: ArmClient, done: str = "") -> str:

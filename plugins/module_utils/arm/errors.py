@@ -12,6 +12,7 @@ ControlPlaneError
 │   ├── Busy            another operation holds it (409)
 │   ├── UnknownVersion  this cloud does not have the api-version
 │   ├── OperationFailed a long-running operation was accepted, and then failed
+│   │   └── Superseded  because a later one took its place
 │   └── OutOfTime       the time limit ended before Azure was done
 └── Unfinished          a part of what was wanted is done
 ```
@@ -72,6 +73,10 @@ class UnknownVersion(ArmError):
 
 class OperationFailed(ArmError):
     """A long-running operation was accepted, and then failed or was cancelled."""
+
+
+class Superseded(OperationFailed):
+    """A later operation took the place of this one. Its change may be there nevertheless: that has to be read."""
 
 
 class OutOfTime(ArmError):

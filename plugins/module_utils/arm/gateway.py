@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 from ..scheduled_events.deadline import Deadline
 from ..scheduled_events.errors import OptionError
 from .answers import Answer, Json, is_updating
-from .client import MOST_EDITS, POLL_INTERVAL, ArmClient, Permission, Write
-from .errors import ArmError, Busy, NotFound, OperationFailed, UnknownVersion
+from .client import POLL_INTERVAL, ArmClient, Permission, Write, reporting
+from .errors import ArmError, Busy, NotFound, UnknownVersion
 from .ip_configurations import (
     ADDRESS,
     GROUP,
@@ -65,7 +65,6 @@ _READ = Permission("Microsoft.Network/applicationGateways/read", "Reader")
 _WRITE = Permission("Microsoft.Network/applicationGateways/write", _ROLE)
 _HEALTH = Permission("Microsoft.Network/applicationGateways/backendhealth/action", _ROLE)
 
-_SUPERSEDED = "CanceledAndSuperseded"
 # The specification says Up. The service says Healthy.
 _UP = "Up"
 _UP_AS_WELL = "healthy"
@@ -162,8 +161,9 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
 
     :param dry_run: decide, but change nothing, and wait for nothing
     :raises OptionError: if a record belongs to another machine than the one that was named
-    :raises ArmError: if Azure refuses or fails, or if the gateway does not report a restored member as healthy in time.
-        Changes that were made before stay: the same order may be carried out again
+    :raises ArmError: if Azure refuses or fails, or if the gateway does not report a restored member as healthy in time
+    :raises Unfinished: in the same cases, after a change was made. Changes that were made before stay: the same order
+        may be carried out again
     """
     gateways = _Gateways(client)
     if order.machine.vm_id is not None or order.machine.addresses:
@@ -171,14 +171,19 @@ def carry_out(client: ArmClient, order: GatewayOrder, dry_run: bool = False) -> 
     warnings: list[str] = []
     change = take_out if order.out else functools.partial(put_back, warnings)
     changed = False
-    for kind, resource, ours in by_resource(record for record in order.records if record["kind"] != ADDRESS):
-        changed |= edit(client, kind, resource, [functools.partial(change, record) for record in ours], dry_run)
-    for gateway, ours in _by_gateway(record for record in order.records if record["kind"] == ADDRESS):
-        changed |= gateways.edit(gateway, ours, order.out, dry_run)
     remaining: list[str] = []
-    if order.wait and not dry_run:
-        remaining = _wait(gateways, order.records, order.out, order.wait_timeout)
-    return GatewayChange(changed, remaining, tuple(dict.fromkeys(warnings)))
+
+    def so_far() -> GatewayChange:
+        return GatewayChange(changed, remaining, tuple(dict.fromkeys(warnings)))
+
+    with reporting(client, lambda: so_far() if changed else None):
+        for kind, resource, ours in by_resource(record for record in order.records if record["kind"] != ADDRESS):
+            changed |= edit(client, kind, resource, [functools.partial(change, record) for record in ours], dry_run)
+        for gateway, ours in _by_gateway(record for record in order.records if record["kind"] == ADDRESS):
+            changed |= gateways.edit(gateway, ours, order.out, dry_run)
+        if order.wait and not dry_run:
+            remaining = _wait(gateways, order.records, order.out, order.wait_timeout)
+    return so_far()
 
 
 def _read_machine(options: Mapping[str, Any]) -> GatewaySearch:
@@ -295,29 +300,15 @@ class _Gateways:
 
     def edit(self, gateway: str, records: list[Json], out: bool, dry_run: bool) -> bool:
         """Take out or restore these, in one PUT; False if all was as it should be."""
-        has_changed = False
 
-        def plan(document: Json, etag: str | None) -> tuple[None, Write]:
-            nonlocal has_changed
+        def plan(document: Json, etag: str | None) -> tuple[bool, Write]:
             outcomes = [_change_pool(document, record, out) for record in records]
-            if not any(outcomes):
-                return None, None
-            has_changed = True
-            if dry_run:
-                return None, None
-            return None, lambda: self._write(gateway, document, etag)
+            if not any(outcomes) or dry_run:
+                return any(outcomes), None
+            return True, lambda: self._write(gateway, document, etag)
 
-        superseded = 0
-        while True:
-            try:
-                self._in_version(lambda: self.client.edit(gateway, _READ, plan, self._version))
-            except OperationFailed as error:
-                superseded += 1
-                if _SUPERSEDED not in str(error) or superseded == MOST_EDITS:
-                    raise
-                self.client.wait(POLL_INTERVAL, str(error).rstrip("."))
-            else:
-                return has_changed
+        is_changed, _answer = self._in_version(lambda: self.client.edit(gateway, _READ, plan, self._version))
+        return bool(is_changed)
 
     def _write(self, gateway: str, document: Json, etag: str | None) -> Answer:
         properties = document.get("properties") or {}

@@ -22,7 +22,7 @@ from ..scheduled_events.dates import format_date, parse_date
 from ..scheduled_events.errors import OptionError
 from ..scheduled_events.event import same_name
 from .answers import Json
-from .client import POLL_INTERVAL, ArmClient, Permission
+from .client import POLL_INTERVAL, ArmClient, Permission, reporting
 from .errors import ArmError
 from .lifecycle_hooks import KIND, SINCE, read_duration
 
@@ -157,13 +157,16 @@ def answer_event(
         if not error.may_have_begun:
             raise
         lost = error
-    while True:
-        after = describe(client.get(path, READ), _now())
-        if work.is_done(after):
-            return EventChange(True, None, event, after, work.answered)
-        if lost is not None:
-            raise lost
-        client.wait(POLL_INTERVAL, "Azure accepted the answer to the event %s, but does not show it" % event["name"])
+    after = work.predicted
+    with reporting(client, lambda: None if lost else EventChange(True, None, event, after, work.answered)):
+        while True:
+            after = describe(client.get(path, READ), _now())
+            if work.is_done(after):
+                return EventChange(True, None, event, after, work.answered)
+            if lost is not None:
+                raise lost
+            said = "Azure accepted the answer to the event %s, but does not show it" % event["name"]
+            client.wait(POLL_INTERVAL, said)
 
 
 def describe(event: Mapping[str, Any], now: datetime) -> Json:

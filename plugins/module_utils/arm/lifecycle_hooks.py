@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .answers import Json
-from .client import ArmClient, Permission, Write
+from .client import ArmClient, Permission, Write, reporting
 from .errors import ArmError, not_as_written
 from .permissions import READ_SCALE_SETS
 
@@ -102,6 +102,7 @@ def set_hooks(
     """Set the lifecycle hooks of a scale set.
 
     :param dry_run: decide, but change nothing
+    :raises Unfinished: if they were changed, and Azure does not show it
     :raises ArmError: if that fails
     """
     client.need_compute(SINCE, "lifecycle hooks of scale sets")
@@ -130,12 +131,14 @@ def set_hooks(
             error.code,
         ) from None
     before = hooks_of(resource)
-    after = wanted
+    outcome = HooksChange(wanted != before, resource, describe(before), describe(wanted), obstacles_of(resource))
     if answer is not None:
-        after = hooks_of(client.read_after(answer, path, READ_SCALE_SETS))
-        if settle(desired, after) != after:
-            raise not_as_written(name, describe(after), describe(wanted))
-    return HooksChange(wanted != before, resource, describe(before), describe(after), obstacles_of(resource))
+        with reporting(client, lambda: outcome):
+            after = hooks_of(client.read_after(answer, path, READ_SCALE_SETS))
+            outcome = outcome._replace(changed=after != before, after=describe(after))
+            if settle(desired, after) != after:
+                raise not_as_written(name, describe(after), describe(wanted))
+    return outcome
 
 
 def read_hooks(client: ArmClient, resource_group: str, name: str) -> Json:

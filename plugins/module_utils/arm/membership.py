@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .answers import Json
-from .client import ArmClient
+from .client import ArmClient, reporting
 from .errors import ArmError
 from .ip_configurations import (
     ADDRESS,
@@ -80,7 +80,8 @@ class MembershipChange(NamedTuple):
 
     changed: bool
     before: list[Json]
-    """The records of the removed memberships, or in check mode of those to remove, for `restore`."""
+    """The records of the removed memberships, or in check mode of those to remove, for `restore`. After a failure with
+    those that Azure may have removed."""
     warnings: tuple[str, ...] = ()
 
 
@@ -124,8 +125,9 @@ def carry_out(client: ArmClient, order: Order, dry_run: bool = False) -> Members
 
     :param dry_run: decide, but change nothing
     :raises OptionError: if a record to be restored belongs to another VM than the one that was named
-    :raises ArmError: if Azure refuses or fails. Changes that were made before stay: the same order may be carried out
-        again. If one record cannot be restored, the others are
+    :raises Unfinished: if Azure refuses or fails after a change was made. Changes that were made before stay: the same
+        order may be carried out again. If one record cannot be restored, the others are
+    :raises ArmError: if Azure refuses or fails before that
     """
     if order.remove is None:
         return _restore(client, order, dry_run)
@@ -226,8 +228,17 @@ def _entries_in_service(
 
 
 def _remove(client: ArmClient, records: Iterable[Json]) -> None:
-    for kind, resource, ours in by_resource(records):
-        edit(client, kind, resource, [functools.partial(take_out, record) for record in ours])
+    removed: list[Json] = []
+    ours: list[Json] = []
+
+    def so_far() -> MembershipChange | None:
+        before = [*removed, *(ours if client.may_have_begun else [])]
+        return MembershipChange(bool(removed), before) if before else None
+
+    with reporting(client, so_far):
+        for kind, resource, ours in by_resource(records):
+            edit(client, kind, resource, [functools.partial(take_out, record) for record in ours])
+            removed += ours
 
 
 def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange:
@@ -244,15 +255,22 @@ def _restore(client: ArmClient, order: Order, dry_run: bool) -> MembershipChange
     changed = False
     warnings: list[str] = []
     failures: list[ArmError] = []
-    for kind, resource, ours in by_resource(records):
-        changes = [functools.partial(put_back, warnings, record) for record in ours]
-        try:
-            changed |= edit(client, kind, resource, changes, dry_run)
-        except ArmError as error:
-            # A failure in one pool does not keep the machine from the others.
-            failures.append(error)
-    if len(failures) > 1:
-        raise ArmError("; ".join(dict.fromkeys(map(str, failures)))) from failures[0]
-    if failures:
-        raise failures[0]
-    return MembershipChange(changed, [], tuple(dict.fromkeys(warnings)))
+
+    def so_far() -> MembershipChange:
+        return MembershipChange(changed, [], tuple(dict.fromkeys(warnings)))
+
+    with reporting(client, lambda: so_far() if changed else None):
+        for kind, resource, ours in by_resource(records):
+            changes = [functools.partial(put_back, warnings, record) for record in ours]
+            try:
+                changed |= edit(client, kind, resource, changes, dry_run)
+            except ArmError as error:
+                # A failure in one pool does not keep the machine from the others.
+                failures.append(error)
+        if failures:
+            failure = failures[0]
+            if len(failures) > 1:
+                failure = ArmError("; ".join(dict.fromkeys(map(str, failures))))
+                failure.may_have_begun = any(error.may_have_begun for error in failures)
+            raise failure
+    return so_far()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.errors import OptionError
 from .answers import Json
-from .client import ArmClient, Permission, Write
+from .client import ArmClient, Permission, Write, reporting
 from .errors import ArmError
 
 VIRTUAL_MACHINE = "virtual_machine"
@@ -122,6 +122,7 @@ def set_policy(
 
     :param wait: until the operation has ended
     :param dry_run: decide, but change nothing
+    :raises Unfinished: if it was changed, and Azure does not show it
     :raises ArmError: if that fails
     """
     if desired.publish is None:
@@ -163,15 +164,17 @@ def set_policy(
             error.status,
             error.code,
         ) from None
-    after = wanted
+    outcome = PolicyChange(wanted != before, resource, before, wanted, _warnings(kind, resource))
     if answer is not None and wait:
-        after = as_dict(policy_of(client.read_after(answer, path, kind.read)))
-        if after != wanted:
-            raise ArmError(
-                "Azure accepted the change of %s, but then shows %s in place of %s. Are the preview features"
-                " SendScheduledEventsPolicy and ScheduledEventsActivity registered?" % (name, after, wanted)
-            )
-    return PolicyChange(wanted != before, resource, before, after, _warnings(kind, resource))
+        with reporting(client, lambda: outcome):
+            after = as_dict(policy_of(client.read_after(answer, path, kind.read)))
+            outcome = outcome._replace(changed=after != before, after=after)
+            if after != wanted:
+                raise ArmError(
+                    "Azure accepted the change of %s, but then shows %s in place of %s. Are the preview features"
+                    " SendScheduledEventsPolicy and ScheduledEventsActivity registered?" % (name, after, wanted)
+                )
+    return outcome
 
 
 def describe_all(

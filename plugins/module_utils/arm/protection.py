@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..scheduled_events.errors import OptionError
-from .answers import Json
-from .client import ArmClient, Permission, Write
-from .errors import ArmError, Unfinished, not_as_written
+from .answers import Answer, Json
+from .client import ArmClient, Permission, Write, reporting
+from .errors import ArmError, not_as_written
 from .permissions import READ_INSTANCES
 
 KIND = "virtualMachineScaleSets"
@@ -98,19 +98,29 @@ def protect(
     client.need_compute(SINCE, "the protection of instances")
     set_id = client.compute_id(resource_group, KIND, scale_set)
     done: list[Json] = []
-    for key in instances:
-        path = "%s/virtualMachines/%s" % (set_id, quote(key, safe=""))
-        try:
-            done.append({"instance_id": key, **_protect_one(client, path, desired, dry_run)})
-        except ArmError as error:
-            so_far = ProtectionChange(set_id, tuple(done))
-            if so_far.changed:
-                raise Unfinished("instance %s: %s" % (key, error), so_far) from error
-            raise
+
+    def so_far() -> ProtectionChange | None:
+        outcome = ProtectionChange(set_id, tuple(done))
+        return outcome if outcome.changed else None
+
+    with reporting(client, so_far):
+        for key in instances:
+            path = "%s/virtualMachines/%s" % (set_id, quote(key, safe=""))
+            before, after, answer = _protect_one(client, path, desired, dry_run)
+            done.append({"instance_id": key, "changed": after != before, "before": before, "after": after})
+            if answer is not None:
+                done[-1]["after"] = now = _protection_of(client.read_after(answer, path, READ_INSTANCES))
+                done[-1]["changed"] = now != before
+                if any(now[option] != value for option, value in desired.items()):
+                    raise not_as_written("instance %s" % key, now, after)
     return ProtectionChange(set_id, tuple(done))
 
 
-def _protect_one(client: ArmClient, path: str, desired: Mapping[str, bool], dry_run: bool) -> Json:
+def _protect_one(
+    client: ArmClient, path: str, desired: Mapping[str, bool], dry_run: bool
+) -> tuple[Json, Json, Answer | None]:
+    """Protection before and after, and the answer to the change, None if nothing was written."""
+
     def plan(resource: Json, etag: str | None) -> tuple[tuple[Json, Json], Write]:
         if "properties" not in resource:
             raise ArmError("%s has no properties of its own. %s" % (path.rsplit("/", 1)[-1], _FLEXIBLE))
@@ -126,11 +136,7 @@ def _protect_one(client: ArmClient, path: str, desired: Mapping[str, bool], dry_
         return (before, after), lambda: client.write("PUT", path, body, etag, WRITE)
 
     (before, after), answer = client.edit(path, READ_INSTANCES, plan)
-    if answer is not None:
-        now = _protection_of(client.read_after(answer, path, READ_INSTANCES))
-        if any(now[option] != value for option, value in desired.items()):
-            raise not_as_written("instance %s" % path.rsplit("/", 1)[-1], now, after)
-    return {"changed": after != before, "before": before, "after": after}
+    return before, after, answer
 
 
 def _protection_of(resource: Mapping[str, Any]) -> dict[str, bool]:

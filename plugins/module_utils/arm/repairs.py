@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .answers import Json
-from .client import POLL_INTERVAL, ArmClient, Permission
+from .client import POLL_INTERVAL, ArmClient, Permission, reporting
 from .errors import ArmError
 from .permissions import READ_SCALE_SETS
 
@@ -56,19 +56,22 @@ def set_state(client: ArmClient, resource_group: str, name: str, state: str, dry
 
     :param state: one of `STATES`
     :param dry_run: look, but change nothing
-    :raises ArmError: if that fails; `OutOfTime` if Azure does not show the new state within the time limit
+    :raises Unfinished: if it was set, and Azure does not show it within the time limit
+    :raises ArmError: if that fails
     """
     client.need_compute(SINCE, "suspending and resuming automatic repairs")
     path = client.compute_id(resource_group, KIND, name)
     before = _find_state(client, path)
     if before in (state, OFF):
         return RepairsChange(False, path, before, before, _warnings(name, state, before))
+    outcome = RepairsChange(True, path, before, state, _warnings(name, state, before))
     if not dry_run:
         body = {"serviceName": SERVICE, "action": _ACTIONS[state]}
         client.post_when_free(path + "/setOrchestrationServiceState", body, SET_STATE, repeatable=True)
-        while before != UNKNOWN and read_state(client, path) != state:
-            client.wait(POLL_INTERVAL, "Azure did not show the automatic repairs of %s as %s" % (name, state))
-    return RepairsChange(True, path, before, state, _warnings(name, state, before))
+        with reporting(client, lambda: outcome):
+            while before != UNKNOWN and read_state(client, path) != state:
+                client.wait(POLL_INTERVAL, "Azure did not show the automatic repairs of %s as %s" % (name, state))
+    return outcome
 
 
 def _find_state(client: ArmClient, path: str) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .answers import Json
-from .client import POLL_INTERVAL, ArmClient, Permission
+from .client import POLL_INTERVAL, ArmClient, Permission, reporting
 from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished
 
 KIND = "virtualMachineScaleSets"
@@ -217,7 +217,8 @@ def _start(client: ArmClient, found: UpgradeChange, what: str, wait: bool) -> Up
             if not isinstance(error, Busy):
                 raise _explain_health(error, _name(found)) from error
             client.wait(POLL_INTERVAL, str(error).rstrip("."))
-    upgrade = read_latest(client, found.scale_set_id)
+    with reporting(client, lambda: found):
+        upgrade = read_latest(client, found.scale_set_id)
     if not wait:
         return found._replace(upgrade=upgrade)
     if not _is_new(found, upgrade):
@@ -250,18 +251,21 @@ def _cancel(client: ArmClient, found: UpgradeChange, wait: bool, dry_run: bool) 
             if not isinstance(error, Busy):
                 raise
             client.wait(POLL_INTERVAL, str(error).rstrip("."))
-    while True:
-        found = found._replace(changed=True, upgrade=read_latest(client, found.scale_set_id))
-        if not wait or found.upgrade is None or not found.upgrade.is_under_way:
-            return found
-        _pause(client, found, "was not cancelled")
+    found = found._replace(changed=True)
+    with reporting(client, lambda: found):
+        while True:
+            found = found._replace(upgrade=read_latest(client, found.scale_set_id))
+            if not wait or found.upgrade is None or not found.upgrade.is_under_way:
+                return found
+            _pause(client, found, "was not cancelled")
 
 
 def _follow(client: ArmClient, found: UpgradeChange) -> UpgradeChange:
     """Wait until the upgrade that was read is over, and look how it ended."""
-    while found.upgrade is not None and found.upgrade.is_under_way:
-        _pause(client, found, "was not over")
-        found = found._replace(upgrade=read_latest(client, found.scale_set_id))
+    with reporting(client, lambda: found):
+        while found.upgrade is not None and found.upgrade.is_under_way:
+            _pause(client, found, "was not over")
+            found = found._replace(upgrade=read_latest(client, found.scale_set_id))
     upgrade = found.upgrade
     if upgrade is not None and upgrade.is_broken_off:
         raise Unfinished(

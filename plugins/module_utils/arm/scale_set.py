@@ -20,9 +20,18 @@ from typing import Any, NamedTuple
 
 from ..scheduled_events.event import same_name
 from . import repairs, rolling_upgrade, virtual_machine
-from .answers import Answer, Json
-from .client import POLL_INTERVAL, ArmClient, Permission, Write, interrupted
-from .errors import ArmError, Busy, NotFound, OperationFailed, OutOfTime, Unfinished, not_as_written
+from .answers import Json
+from .client import POLL_INTERVAL, ArmClient, Permission, Write, interrupted, reporting
+from .errors import (
+    ArmError,
+    Busy,
+    NotFound,
+    OperationFailed,
+    OutOfTime,
+    Superseded,
+    Unfinished,
+    not_as_written,
+)
 from .notification import (
     DesiredState,
     Notifications,
@@ -127,8 +136,8 @@ def notify(
 
     :param wait: until the operation has ended; must be True for a rollout
     :param dry_run: decide, but change nothing
-    :raises Unfinished: if the rollout did not come to its end
-    :raises ArmError: if anything before that failed
+    :raises Unfinished: if the set was changed, and Azure does not show it, or the rollout did not come to its end
+    :raises ArmError: if that fails before anything was changed
     """
     client.need_compute(SINCE, "terminate notifications of scale sets")
     path = client.compute_id(resource_group, KIND, name)
@@ -148,17 +157,20 @@ def notify(
 
     (scale_set, wanted), answer = client.edit(path, READ_SCALE_SETS, plan)
     model_changes = wanted != scale_set.notifications
-    after = wanted
+    before = scale_set.notifications
+    outcome = ScaleSetChange(model_changes, scale_set, before, wanted, (), (), (), (), _warnings(scale_set, desired))
     if answer is not None and wait:
-        after = _read_back(client, path, answer, wanted)
-    outcome = ScaleSetChange(
-        model_changes, scale_set, scale_set.notifications, after, (), (), (), (), _warnings(scale_set, desired)
-    )
+        with reporting(client, lambda: outcome):
+            after = parse_scale_set(client.read_after(answer, path, READ_SCALE_SETS)).notifications
+            outcome = outcome._replace(changed=after != before, after=after)
+            if differ(after, wanted):
+                raise not_as_written(name, as_dict(after), as_dict(wanted))
     if rollout.which == NONE:
         return outcome
     if dry_run:
         return _predict(client, outcome, rollout, model_changes)
-    work = _Work(client, path, scale_set._replace(notifications=after), rollout, model_changes, upgrade_before)
+    there = scale_set._replace(notifications=outcome.after)
+    work = _Work(client, path, there, rollout, model_changes, upgrade_before)
     try:
         work.run()
     except OperationFailed as error:
@@ -369,7 +381,7 @@ class _Work:
         self._attempts.update(keys)
         try:
             self._client.post(self._path + "/manualupgrade", {"instanceIds": keys}, UPGRADE)
-        except Busy as error:
+        except (Busy, Superseded) as error:
             self._attempts -= Counter(keys)
             self._client.wait(POLL_INTERVAL, str(error).rstrip("."))
         except ArmError as error:
@@ -435,13 +447,6 @@ def _check_has_model(scale_set: ScaleSet) -> None:
             "The scale set %s has no model (virtualMachineProfile) to set a notification on. Set it on its VMs, with"
             " vm_terminate_notification" % scale_set.name
         )
-
-
-def _read_back(client: ArmClient, path: str, answer: Answer, wanted: Notifications) -> Notifications:
-    after = parse_scale_set(client.read_after(answer, path, READ_SCALE_SETS)).notifications
-    if differ(after, wanted):
-        raise not_as_written(path.rsplit("/", 1)[-1], as_dict(after), as_dict(wanted))
-    return after
 
 
 def _predict(client: ArmClient, outcome: ScaleSetChange, rollout: Rollout, model_changes: bool) -> ScaleSetChange:

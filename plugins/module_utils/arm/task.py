@@ -21,11 +21,13 @@ from ..scheduled_events.errors import DocumentError, OptionError
 from .client import ArmClient, interrupted
 from .cloud import CERT_VALIDATION_MODES
 from .credentials import AUTH_SOURCES, choose
-from .errors import ArmError, MissingLibrary
+from .errors import ArmError, MissingLibrary, Unfinished
 from .options import ArgumentSpec
 
-Work = Callable[[ArmClient], dict[str, Any]]
-"""What a module does once it has signed in, and returns."""
+Work = Callable[[ArmClient], Any]
+"""What a module does once it has signed in. Returns its outcome."""
+Report = Callable[[AnsibleModule, Any], dict[str, Any]]
+"""Puts an outcome into a module's result."""
 
 DEFAULT_TIMEOUT = 1800.0  # seconds
 REQUIRED_LIBRARIES = "azure-identity, azure-mgmt-core and requests"
@@ -62,10 +64,13 @@ def progress_arguments() -> ArgumentSpec:
     return {"progress_file": {"type": "path"}}
 
 
-def run_task(module: AnsibleModule, prepare: Callable[[AnsibleModule], Work]) -> None:
+def run_task(
+    module: AnsibleModule, prepare: Callable[[AnsibleModule], Work], report: Report = lambda _module, outcome: outcome
+) -> None:
     """Check the options, sign in, do the work, and end the module: with the result, or with one clear error.
 
     :param prepare: checks the options, and returns the work
+    :param report: of work that failed after it had changed something, too
     """
     with _clear_errors(module):
         work = prepare(module)
@@ -78,10 +83,14 @@ def run_task(module: AnsibleModule, prepare: Callable[[AnsibleModule], Work]) ->
             client.tell = _writer(module.params.get("progress_file"))
             try:
                 with _heard_out():
-                    result = {**work(client), **sign_in_of(client)}
+                    outcome = work(client)
             except KeyboardInterrupt:
-                in_doubt = {"may_still_happen": True} if client.may_have_begun else {}
-                module.fail_json(msg=interrupted(client), **sign_in_of(client), **in_doubt)
+                module.fail_json(msg=interrupted(client), **_sign_in_of(client), **_doubt(client))
+            except Unfinished as error:
+                cause = client if isinstance(error.__cause__, KeyboardInterrupt) else error.__cause__
+                done = {**report(module, error.outcome), **_sign_in_of(client)}
+                module.fail_json(msg=str(error), **done, **_doubt(cause))
+            result = {**report(module, outcome), **_sign_in_of(client)}
     module.exit_json(**result)
 
 
@@ -101,14 +110,16 @@ def warn(module: AnsibleModule, warnings: tuple[str, ...]) -> None:
         module.warn(warning)
 
 
-def sign_in_of(client: ArmClient) -> dict[str, Any]:
-    """The part of each result that describes the sign-in."""
+def _sign_in_of(client: ArmClient) -> dict[str, Any]:
     return {"auth_source_used": client.sign_in.source, "subscription_id": client.known_subscription_id}
 
 
-def doubt(error: BaseException | None) -> dict[str, bool]:
-    """The part of a failure for requests that Azure may carry out nevertheless."""
-    return {"may_still_happen": True} if isinstance(error, ArmError) and error.may_have_begun else {}
+def _doubt(asked: object) -> dict[str, bool]:
+    """The part of a failure for requests that Azure may carry out nevertheless.
+
+    :param asked: the client, or an error of its
+    """
+    return {"may_still_happen": True} if getattr(asked, "may_have_begun", False) else {}
 
 
 def _writer(path: str | None) -> Callable[[str], None]:
@@ -146,6 +157,6 @@ def _clear_errors(module: AnsibleModule) -> Iterator[None]:
     except MissingLibrary as error:
         module.fail_json(msg="%s (%s)" % (missing_required_lib(REQUIRED_LIBRARIES), error))
     except ArmError as error:
-        module.fail_json(msg=str(error), **doubt(error))
+        module.fail_json(msg=str(error), **_doubt(error))
     except (OptionError, DocumentError) as error:
         module.fail_json(msg=str(error))

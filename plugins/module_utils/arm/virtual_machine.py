@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .answers import Json
-from .client import ArmClient, Permission, Write
+from .client import ArmClient, Permission, Write, reporting
 from .errors import NotFound, not_as_written
 from .notification import DesiredState, Notifications, as_dict, differ, parse_profile, profile_to_send, settle
 from .permissions import READ_MACHINES
@@ -43,6 +43,7 @@ def notify(
 
     :param wait: until the operation has ended
     :param dry_run: decide, but change nothing
+    :raises Unfinished: if it was changed, and Azure does not show it
     :raises ArmError: if that fails
     """
     client.need_compute(SINCE, "terminate notifications of VMs")
@@ -65,12 +66,14 @@ def notify(
             error.status,
             error.code,
         ) from None
-    after = wanted
+    outcome = MachineChange(wanted != before, resource, before, wanted, _warnings(resource, desired))
     if answer is not None and wait:
-        after = _parse(client.read_after(answer, path, READ_MACHINES))
-        if differ(after, wanted):
-            raise not_as_written(name, as_dict(after), as_dict(wanted))
-    return MachineChange(wanted != before, resource, before, after, _warnings(resource, desired))
+        with reporting(client, lambda: outcome):
+            after = _parse(client.read_after(answer, path, READ_MACHINES))
+            outcome = outcome._replace(changed=after != before, after=after)
+            if differ(after, wanted):
+                raise not_as_written(name, as_dict(after), as_dict(wanted))
+    return outcome
 
 
 def describe(resource: Json) -> Json:

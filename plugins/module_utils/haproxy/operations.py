@@ -9,6 +9,7 @@ goes wrong is in the outcome, together with what was found before, so that it ca
 
 import difflib
 import time
+from contextlib import suppress
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..scheduled_events.deadline import Deadline
@@ -218,6 +219,7 @@ class _Work:
                 " socket of each" % process.processes
             )
         self._failure = None  # type: Optional[str]
+        self._is_in_doubt = False
 
     def find_recorded(
         self, records: Sequence[Record], everything: Sequence[ServerState]
@@ -282,16 +284,19 @@ class _Work:
                 raise Refused(not_admin(self._api.address, self._told[0]), level)
 
     def guarded(self, act: Callable[[], None]) -> None:
-        """Act; what goes wrong once something was changed is a part of the outcome.
+        """Act; what goes wrong once something was changed, or may have been, is a part of the outcome.
 
         :raises HaproxyError: if nothing was changed
         """
         try:
             act()
         except HaproxyError as error:
-            if not self._told:
+            if not self._told and not self._is_in_doubt:
                 raise
             self._failure = str(error)
+            if not isinstance(error, Unreachable):
+                with suppress(HaproxyError):
+                    self._refresh()
 
     def change(self, goals: Sequence[Goal], order: Order) -> None:
         """Set what is ordered, waiting for sessions to end where that is ordered."""
@@ -388,9 +393,17 @@ class _Work:
             if found is not None:
                 commands += commands_for(goal, found)
         for command in commands:
-            self._api.do(command)
-            self._told.append(command)
+            self._tell(command)
         return bool(commands)
+
+    def _tell(self, command: str) -> None:
+        try:
+            self._api.do(command)
+        except Unreachable:
+            # HAProxy may have done it before its answer was lost.
+            self._is_in_doubt = True
+            raise
+        self._told.append(command)
 
     def _wait(self, deadline: Deadline) -> bool:
         """Wait until no session is left; False if some are at the deadline."""
@@ -442,8 +455,7 @@ class _Work:
     def _shut_down_sessions(self) -> None:
         for place, seen in sorted(self._last.sessions.items()):
             if seen.current + seen.queued:
-                self._api.do("shutdown sessions server %s/%s" % place)
-                self._told.append("shutdown sessions server %s/%s" % place)
+                self._tell("shutdown sessions server %s/%s" % place)
                 self._shut_down += seen.current + seen.queued
 
     def _still_busy(self, order: Order) -> str:

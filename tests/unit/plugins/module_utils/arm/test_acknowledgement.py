@@ -21,7 +21,6 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.machines 
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.resource_graph import list_events
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.errors import (
     OptionError,
-    StillScheduled,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.selection import Selection
 from ansible_collections.foghorn.azure_events.tests import recorded
@@ -333,9 +332,9 @@ def test_given_a_read_fails_while_it_waits_then_the_next_one_may_work() -> None:
 
 
 def test_given_it_does_not_start_in_time_then_the_failure_reports_what_was_approved() -> None:
-    with pytest.raises(StillScheduled, match="Approved, but not started within 9 s: %s" % A) as error:
+    with pytest.raises(Unfinished, match="Approved, but not started within 9 s: %s" % A) as error:
         run(page(row(A)), approved(), page(row(A)), wait=True, timeout=9)
-    assert error.value.result.changed
+    assert error.value.outcome.changed
 
 
 def test_given_terminates_that_wait_for_others_then_it_warns() -> None:

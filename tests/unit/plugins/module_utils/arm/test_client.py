@@ -22,7 +22,12 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client im
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC, read_cloud
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, MissingLibrary, OutOfTime
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import (
+    ArmError,
+    MissingLibrary,
+    OperationFailed,
+    OutOfTime,
+)
 from ansible_collections.foghorn.azure_events.plugins.module_utils.scheduled_events.deadline import Deadline
 from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.arm.scripted_arm import (
     SECRET,
@@ -500,6 +505,60 @@ class TestAnAnswerThatIsLost:
         unavailable = refused(503, "ServiceUnavailable")
         with ScriptedArm(unavailable, ok({"it": "works"})) as arm, client_of(arm, FakeTime()) as client:
             assert client.post("/thing/act", None, NEEDS).content == {"it": "works"}
+
+
+SUPERSEDED = {
+    "code": "Canceled",
+    "message": "Operation was canceled.",
+    "details": [{"code": "CanceledAndSupersededDueToAnotherOperation", "message": "superseded by operation Put (2)."}],
+}
+PREEMPTED = {
+    "code": "OperationPreempted",
+    "message": "Operation execution has been preempted by a more recent operation.",
+}
+
+
+@pytest.mark.parametrize("error", [SUPERSEDED, PREEMPTED], ids=["superseded", "preempted"])
+class TestAnOperationThatALaterOneTookThePlaceOf:
+    def test_given_an_edit_that_is_there_nevertheless_then_it_is_a_change(self, error: Json) -> None:
+        for end in (
+            [Step(202, None, {"Azure-AsyncOperation": "{base}/op"}), ok({"status": "Canceled", "error": error})],
+            [Step(202, None, {"Location": "{base}/op"}), Step(409, {"error": error})],
+            [Step(409, {"error": error})],
+        ):
+            with ScriptedArm(ok({}), *end, ok({"touched": True})) as arm, client_of(arm, FakeTime()) as client:
+                found, answer = client.edit("/thing", NEEDS, touching(client))
+            assert found == {}
+            assert answer is not None
+
+    def test_given_an_edit_that_is_not_there_then_it_is_made_again(self, error: Json) -> None:
+        begun = Step(202, None, {"Azure-AsyncOperation": "{base}/op"})
+        script = [ok({}), begun, ok({"status": "Failed", "error": error}), ok({}), ok({"touched": True})]
+        with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
+            _found, answer = client.edit("/thing", NEEDS, touching(client))
+        assert answer is not None
+        assert len(arm.sent("PATCH")) == 2
+
+    def test_given_it_happens_each_time_then_it_is_an_error_in_the_end(self, error: Json) -> None:
+        script = [ok({}), Step(409, {"error": error})] * MOST_EDITS
+        with (
+            ScriptedArm(*script) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(OperationFailed, match=error["message"]),
+        ):
+            client.edit("/thing", NEEDS, touching(client))
+
+    def test_given_an_action_then_it_is_repeated_if_it_may_be(self, error: Json) -> None:
+        begun = Step(202, None, {"Azure-AsyncOperation": "{base}/op"})
+        ended = ok({"status": "Failed", "error": error})
+        with ScriptedArm(begun, ended, ok({})) as arm, client_of(arm, FakeTime()) as client:
+            client.post_when_free("/thing/act", None, NEEDS, repeatable=True)
+        with (
+            ScriptedArm(begun, ended) as arm,
+            client_of(arm, FakeTime()) as client,
+            pytest.raises(OperationFailed, match=error["message"]),
+        ):
+            client.post_when_free("/thing/act", None, NEEDS)
 
 
 @contextmanager

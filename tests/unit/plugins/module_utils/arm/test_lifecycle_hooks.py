@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, Unfinished
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.lifecycle_hooks import (
     DesiredHooks,
     HooksChange,
@@ -137,8 +137,9 @@ class TestPresent:
             run(web(etag=None), wanted=desired({"type": BATCH}))
 
     def test_given_azure_then_shows_another_hook_then_that_is_an_error(self) -> None:
-        with pytest.raises(ArmError, match=r"then shows .*PT30M"):
+        with pytest.raises(Unfinished, match=r"then shows .*PT30M") as error:
             run(web(), web(hook()), wanted=desired({"type": BATCH, "wait_duration": "PT1H"}))
+        assert error.value.outcome.changed
 
     def test_given_a_cloud_that_takes_no_reject_then_the_error_names_the_option(self) -> None:
         refusal = refused(400, "InvalidParameter", "The value 'Reject' of parameter 'defaultAction' is invalid.")

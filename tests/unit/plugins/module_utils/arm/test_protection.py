@@ -95,6 +95,9 @@ def test_given_another_client_was_faster_then_it_is_read_again() -> None:
 def test_given_azure_then_shows_another_protection_then_that_is_an_error() -> None:
     with pytest.raises(ArmError, match="Azure accepted the change of instance 1, but then shows"):
         run(instance(), instance())
+    with pytest.raises(Unfinished, match="Azure accepted the change of instance 1, but then shows") as error:
+        run(instance(), instance(True))
+    assert error.value.outcome.changed
 
 
 def test_given_a_bare_row_then_the_error_says_that_members_of_flexible_sets_cannot_be_protected() -> None:
@@ -103,7 +106,7 @@ def test_given_a_bare_row_then_the_error_says_that_members_of_flexible_sets_cann
 
 
 def test_given_the_second_fails_then_the_first_is_reported() -> None:
-    with pytest.raises(Unfinished, match=r"instance 9: .*404 NotFound") as failure:
+    with pytest.raises(Unfinished, match=r"/9 was refused: 404 NotFound") as failure:
         run(instance(), instance(False, True), refused(404, "NotFound"), instances=["1", "9"])
     assert [one["instance_id"] for one in failure.value.outcome.instances] == ["1"]
 

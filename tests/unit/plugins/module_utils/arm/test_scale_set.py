@@ -276,10 +276,10 @@ def test_given_polling_has_a_retry_after_then_it_is_honoured() -> None:
 
 @pytest.mark.parametrize("status", ["Failed", "Canceled"])
 def test_given_the_operation_fails_then_the_error_has_the_reason(status: str) -> None:
-    script = [ok(scale_set()), accepted(), ended(status, code="OperationPreempted", message="a newer one came")]
+    script = [ok(scale_set()), accepted(), ended(status, code="InternalExecutionError", message="so it is")]
     with dialogue(*script) as (_unused, client, _time), pytest.raises(OperationFailed) as error:
         notify(client, "shop", "web", TEN_MINUTES)
-    assert "ended as %s: OperationPreempted: a newer one came" % status in str(error.value)
+    assert "ended as %s: InternalExecutionError: so it is" % status in str(error.value)
 
 
 def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
@@ -302,9 +302,10 @@ def test_given_wait_is_false_then_the_operation_is_not_followed() -> None:
 def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
     with (
         dialogue(ok(scale_set()), accepted(), ended(), ok(scale_set(False))) as (_unused, client, _time),
-        pytest.raises(ArmError, match="accepted the change of web, but then shows"),
+        pytest.raises(Unfinished, match="accepted the change of web, but then shows") as error,
     ):
         notify(client, "shop", "web", TEN_MINUTES)
+    assert error.value.outcome.changed
 
 
 def test_given_there_is_no_such_scale_set_then_the_error_says_what_to_check() -> None:

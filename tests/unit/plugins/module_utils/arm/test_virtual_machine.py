@@ -12,6 +12,7 @@ from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors im
     NotFound,
     OperationFailed,
     OutOfTime,
+    Unfinished,
 )
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.notification import DesiredState, Notification
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.virtual_machine import (
@@ -161,8 +162,9 @@ def test_given_the_operation_never_ends_then_the_time_limit_does() -> None:
 
 
 def test_given_azure_shows_something_else_afterwards_then_that_is_an_error() -> None:
-    with pytest.raises(ArmError, match="accepted the change of db, but then shows"):
+    with pytest.raises(Unfinished, match="accepted the change of db, but then shows") as error:
         run(ok(vm()), ok(vm(True, "PT9M")))
+    assert error.value.outcome.changed
 
 
 @pytest.mark.parametrize(

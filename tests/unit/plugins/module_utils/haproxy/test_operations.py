@@ -301,6 +301,20 @@ class TestSetting:
         assert "refused 'set server api/web_0 state drain': Out of luck." in str(outcome.failure)
         assert outcome.changed is True
         assert [record.state for record in outcome.before] == ["ready", "ready"]
+        assert [(seen.found.backend, seen.found.state) for seen in outcome.servers] == [
+            ("web", "drain"),
+            ("api", "ready"),
+        ]
+
+    def test_given_a_first_answer_that_is_lost_when_it_is_drained_then_the_failure_holds_what_to_restore(
+        self, haproxy: ScriptedHaproxy, run: Run
+    ) -> None:
+        haproxy.answers["set server web/web_0 state drain"] = Answer(b"")
+
+        outcome = run(server="web_0", state="drain")
+
+        assert "did not answer 'set server web/web_0 state drain'" in str(outcome.failure)
+        assert [record.state for record in outcome.before] == ["ready", "ready"]
 
     def test_given_a_first_backend_that_refuses_when_it_is_drained_then_nothing_was_changed(
         self, haproxy: ScriptedHaproxy, run: Run

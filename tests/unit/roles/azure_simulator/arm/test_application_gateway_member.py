@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, Unfinished
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.gateway import (
     GatewayChange,
     carry_out,
@@ -250,8 +250,9 @@ def test_given_a_member_that_does_not_serve_when_it_is_restored_then_that_is_an_
     member(azure, remove=records)
     azure.azure.event("Reboot", "app_0", status="Started", impact=3600, linger=3600)
 
-    with pytest.raises(ArmError, match=r"within 0 s: 127\.0\.78\.129 \(Unhealthy\)"):
+    with pytest.raises(Unfinished, match=r"within 0 s: 127\.0\.78\.129 \(Unhealthy\)") as error:
         member(azure, restore=records, wait=True, wait_timeout=0.0)
+    assert error.value.outcome.changed
     assert addresses(azure) == set(ADDRESSES.values())
 
 

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.client import ArmClient
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.cloud import PUBLIC
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.credentials import SignIn
-from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound
+from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.errors import ArmError, NotFound, Unfinished
 from ansible_collections.foghorn.azure_events.plugins.module_utils.arm.membership import (
     MembershipChange,
     carry_out,
@@ -206,6 +206,20 @@ def test_given_another_client_that_is_faster_when_a_vm_is_removed_then_it_reads_
     assert [entry["status"] for entry in azure.sent("PUT")].count(412) == 2
 
 
+def test_given_a_second_balancer_that_refuses_when_a_vm_is_removed_then_what_was_removed_is_reported(
+    cloud: Start,
+) -> None:
+    azure = cloud(arm={"load_balancers": [{"name": name, "pools": {"apps": ["app_0"]}} for name in ("front", "back")]})
+    apps = POOL + "apps"
+    pools = [apps, apps.replace("/front/", "/back/")]
+    azure.azure.arm_fault("error", error="locked", methods=["PUT"], paths=["*/back/*"])
+
+    with pytest.raises(Unfinished, match="ScopeLocked") as error:
+        member(azure, vm_id=VM + "app_0", pools=pools, method="admin_state", remove=True)
+    assert error.value.outcome.changed
+    assert [record["pool"] for record in error.value.outcome.before] == pools[:1]
+
+
 def test_given_a_missing_vm_when_it_is_removed_then_that_is_reported(cloud: Start) -> None:
     with pytest.raises(NotFound):
         member(cloud(arm=POOLS), vm_id=VM + "nobody", remove=True)
@@ -229,8 +243,9 @@ def test_given_pools_that_no_longer_exist_when_a_vm_is_restored_then_it_is_back_
     (record,) = member(azure, vm_id=VM + "app_0", pools=[POOL + "empty"], remove=True).before
     gone = [{**record, "pool": POOL + "gone"}, {**record, "pool": POOL + "lost"}]
 
-    with pytest.raises(ArmError, match=r"gone.*; .*lost"):
+    with pytest.raises(Unfinished, match=r"gone.*; .*lost") as error:
         member(azure, restore=[*gone, record])
+    assert error.value.outcome.changed
     assert list(pool(azure, "empty")) == ["at-127.0.78.129"]
 
     with pytest.raises(NotFound, match="gone"):
