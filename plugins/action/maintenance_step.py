@@ -53,6 +53,7 @@ ARGUMENTS = {
     "arguments": {"type": "dict", "default": {}},
     "prefixes": {"type": "list", "elements": "str", "default": []},
     "roles": {"type": "list", "elements": "str", "default": []},
+    "in_step": {"type": "bool", "default": False},
     "alike": {"type": "list", "elements": "str", "default": []},
     "playbook": {"type": "str", "default": ""},
     "job": {"type": "dict", "default": {}},
@@ -90,6 +91,8 @@ class ActionModule(ActionBase):
             def is_known(pattern: str) -> bool:
                 return pattern in groups or bool(find.run([pattern], variables={"groups": groups}))
 
+            if arguments["in_step"] and len(variables["ansible_play_batch"]) > 1:
+                _refuse_strategy(self._task)
             return {**result, **checked(arguments, variables["hostvars"], of_play, is_known)}
         # Of the types of ansible-core, nothing is wanted but what they say.
         arguments = json.loads(json.dumps(arguments, default=str))
@@ -129,6 +132,20 @@ class ActionModule(ActionBase):
                     values[key] = hostvars[name][key]
             found[name] = {"refused": refused, "variables": json.loads(json.dumps(values, default=str))}
         return found
+
+
+def _refuse_strategy(task: Any) -> None:
+    """Fail if the hosts of the play do not go through each task together, which no variable tells."""
+    parent = task._parent
+    while parent is not None and getattr(parent, "_play", None) is None:
+        parent = parent._parent
+    strategy = str(parent._play.strategy) if parent is not None else ""
+    # Those of other collections are called after the one that they derive from, as mitogen_free.
+    if strategy.endswith(("free", "host_pinned")):
+        raise AnsibleActionFail(
+            "strategy: is %s, in which each host does for itself what is to be done once for all of them, like choosing"
+            " their secret. Set strategy: linear in the play" % strategy
+        )
 
 
 def _warn(text: str) -> None:

@@ -105,6 +105,12 @@ options:
     type: list
     elements: str
     default: []
+  in_step:
+    description:
+      - Whether to refuse a play of several hosts whose strategy does not take them through each task together. For
+        O(state=checked).
+    type: bool
+    default: false
   alike:
     description: The variables that must be equal for all hosts.
     type: list

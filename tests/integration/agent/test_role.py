@@ -79,8 +79,15 @@ class Machine:
             ANSIBLE_PIPELINING="true",
         )
 
-    def play(self, *arguments: str, booted: bool = True, **variables: Any) -> int:
-        """Run the playbook; return its exit status."""
+    def play(
+        self,
+        *arguments: str,
+        booted: bool = True,
+        playbook: str = "foghorn.azure_events.install_agent",
+        inventory: str = "machine,",
+        **variables: Any,
+    ) -> int:
+        """Run a playbook; return its exit status."""
         internal = {
             "ansible_python_interpreter": sys.executable,
             "__handler_agent_program": str(self.program),
@@ -99,9 +106,9 @@ class Machine:
         run = subprocess.run(
             [
                 *AS_ROOT,
-                *("ansible-playbook", "--inventory", "machine,", "--connection", "machine"),
+                *("ansible-playbook", "--inventory", inventory, "--connection", "machine"),
                 *("--extra-vars", json.dumps(dict(internal, **variables)), *arguments),
-                "foghorn.azure_events.install_agent",
+                playbook,
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -310,6 +317,26 @@ def test_given_a_machine_for_an_image_when_told_to_start_nothing_then_it_is_only
 
     assert machine.play(handler_agent_state="absent") == 0, machine.output
     assert not machine.config.parent.exists()
+
+
+@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
+def test_given_hosts_that_do_not_go_in_step_when_played_then_they_are_refused_before_anything_is_touched(
+    machine: Machine, tmp_path: Path, strategy: str
+) -> None:
+    play = {
+        "hosts": "all",
+        "gather_facts": False,
+        "strategy": strategy,
+        "roles": ["foghorn.azure_events.handler_agent"],
+    }
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+
+    assert machine.play(
+        playbook=str(tmp_path / "play.yml"),
+        inventory="machine,other",
+    )
+    assert f"strategy: is {strategy}, in which" in " ".join(machine.output.split())
+    assert machine.files() == []
 
 
 @pytest.mark.parametrize(
