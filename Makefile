@@ -143,7 +143,7 @@ unit-rest: $(VENV)/.test
 # which take longest and run nothing that the others do not.
 unit-other-pythons: export TEST_ALL :=
 unit-other-pythons: $(VENV)/.run
-	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) $(addprefix tests/unit/plugins/module_utils/,files haproxy)" \
+	@tools/test_core_on_other_pythons.sh $(CACHE) "tests/unit/$(CORE) tests/unit/$(POLICY) $(addprefix tests/unit/plugins/module_utils/,connections files haproxy)" \
 	  "$(addprefix --ignore ,$(KILLED)) -k not(kill) tests/unit/$(AGENT)"
 
 integration: $(VENV)/.test ## integration tests

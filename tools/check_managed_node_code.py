@@ -19,6 +19,7 @@ MANAGED_NODE_CODE = ("plugins/module_utils", "plugins/modules", AGENT)
 STANDARD_LIBRARY_ONLY = (
     "plugins/module_utils/scheduled_events",
     "plugins/module_utils/maintenance_policy",
+    "plugins/module_utils/connections",
     "plugins/module_utils/files",
     "plugins/module_utils/haproxy",
     AGENT,

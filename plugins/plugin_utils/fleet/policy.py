@@ -12,6 +12,7 @@ from ...module_utils.maintenance_policy.window import Window, read_windows
 from ...module_utils.scheduled_events.event import EVENT_TYPES, Event
 from ...module_utils.scheduled_events.words import warning_of
 from ..approval_times import is_open, zone_directories
+from ..typed import typed
 
 _LARGEST_SHARE_OF_MARGIN = 0.1
 # Seconds between a recommendation and the eviction that may follow: half a minute to minutes, according to Azure.
@@ -24,6 +25,7 @@ WHEN_READY = "when_ready"
 
 
 PREFIX = "handle_events_"
+_LISTS = ("policies", "approve_between")
 
 
 class PolicyError(ValueError):
@@ -86,7 +88,7 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
     default = Policy()
     mistakes: list[str] = []
     given = {
-        PREFIX + name: value
+        PREFIX + name: typed(value, "list") if isinstance(value, str) and name in _LISTS else value
         for name, value in values.items()
         if name in Policy._fields and not (isinstance(value, str) and not value.strip())
     }

@@ -13,6 +13,7 @@ from typing import Any
 from ...module_utils.scheduled_events.document import event_from_dict
 from ...module_utils.scheduled_events.event import Event
 from ...module_utils.scheduled_events.text import plain
+from ..typed import typed
 from .agent import is_at_work_on
 from .balancers import pool_group
 from .clocks import ClockReading
@@ -31,6 +32,9 @@ REMOVAL: Mapping[str, Any] = {
     "gateway_pools": [],
 }
 """The values of load_balancer_removal that hold where no others are given."""
+
+_LISTS = ("methods", "ports", "haproxy_hosts", "haproxy_backends", "azure_pools", "gateway_pools", "services")
+"""The variables that are lists, and that may be given as text."""
 
 _BALANCERS = ("haproxy", "azure_load_balancer", "application_gateway", "command")
 """The ways out of rotation that need a balancer's answer, and fail if it refuses."""
@@ -107,6 +111,7 @@ def describe_reading(
         load_balancer_removal without that prefix; None if not given
     :param found: what rotation_claim_info returned
     """
+    variables = {**variables, **{one: typed(variables.get(one), "list") for one in _LISTS}}
     was_left = bool(lease_view.get("was_left"))
     by_others = bool(lease_view.get("by_others")) or bool(traces)
     removal = {name: default if variables.get(name) is None else variables[name] for name, default in REMOVAL.items()}

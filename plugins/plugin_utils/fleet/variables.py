@@ -13,8 +13,11 @@ from ansible.errors import AnsibleError
 from ansible.inventory.manager import split_host_pattern
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ...module_utils.connections_module import check_networks
+from ...module_utils.scheduled_events.errors import OptionError
 from ..approval_times import read_times
 from ..services import mistakes_in, read_services
+from ..typed import typed
 from .groups import read_minimum
 from .host import PlanError
 from .own_tasks import why_no_tasks
@@ -26,6 +29,12 @@ MINIMUM = PREFIX + "minimum_in_service"
 SERVICES = "graceful_shutdown_services"
 WINDOWS = ("redeploy_early_between", "handle_os_upgrades_approve_between")
 """The variables that are lists of times of the week, and no part of the policy."""
+LISTS = (PREFIX + "policies", PREFIX + "approve_between")
+"""The variables of the policy that are lists."""
+NETWORKS = ("load_balancer_removal_addresses", "load_balancer_removal_excluded_addresses")
+"""The variables that are lists of addresses and networks."""
+PORTS = "load_balancer_removal_ports"
+"""Its entries are of any type for Ansible itself, which would not take a list that is given as text."""
 
 # Variables of others may begin like these, too: only what is nearly one of ours is told.
 _COMMON_PREFIXES = ("drain_", "restore_", "status_", "doctor_", "notify_")
@@ -105,8 +114,14 @@ def _mistakes_of(
             continue
         is_empty = isinstance(value, str) and not value.strip()
         # A survey hands over an empty text where nothing was answered.
-        if value is not None and not (is_empty and name in own):
-            values[name] = value
+        if value is None or (is_empty and name in own):
+            continue
+        kind = "list" if name in LISTS else specs[name].get("type")
+        try:
+            values[name] = typed(value, kind) if isinstance(value, str) and kind in ("list", "dict") else value
+        except ValueError as error:
+            told.append("%s: %s" % (name, error))
+            failed.add(name)
     # What a role misses is its own business: a variable that it requires may be set when it is called.
     chosen = {
         name: dict(specs[name], required=name in own and specs[name].get("required", False))
@@ -118,6 +133,8 @@ def _mistakes_of(
     wrong = _wrong_policy(values) + _wrong_minimum(values) + _wrong_services(values.get(SERVICES))
     wrong += [line for name in WINDOWS if name in own for line in _wrong_windows(name, values.get(name))]
     wrong += [line for name in own if name.endswith("_tasks") for line in _wrong_tasks(name, values.get(name))]
+    wrong += [line for name in NETWORKS for line in _wrong_networks(name, values.get(name))]
+    wrong += _wrong_ports(values.get(PORTS))
     specified = _Values({name: value for name, value in values.items() if name in chosen})
     told += ArgumentSpecValidator(chosen).validate(specified).error_messages
     return told + wrong
@@ -190,6 +207,22 @@ def _wrong_windows(name: str, entries: Any) -> list[str]:
     except ValueError as error:
         return [str(error)]
     return []
+
+
+def _wrong_networks(name: str, entries: Any) -> list[str]:
+    try:
+        check_networks(name, entries or ())
+    except OptionError as error:
+        return [str(error)]
+    return []
+
+
+def _wrong_ports(entries: Any) -> list[str]:
+    try:
+        wrong = [port for port in typed(entries or [], "list", "int") if not 0 < port < 65536]
+    except ValueError as error:
+        return ["%s: %s" % (PORTS, error)]
+    return ["%s: %d is no port. Give numbers from 1 to 65535" % (PORTS, port) for port in wrong[:1]]
 
 
 def _wrong_services(entries: Any) -> list[str]:

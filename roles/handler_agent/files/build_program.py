@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 CORE = HERE.parents[2] / "plugins" / "module_utils"
 PACKAGES = {
     "foghorn_agent": HERE / "foghorn_agent",
+    "foghorn_core/connections": CORE / "connections",
     "foghorn_core/files": CORE / "files",
     "foghorn_core/maintenance_policy": CORE / "maintenance_policy",
     "foghorn_core/scheduled_events": CORE / "scheduled_events",

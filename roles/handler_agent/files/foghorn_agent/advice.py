@@ -6,11 +6,11 @@ import ipaddress
 import os
 from typing import List, Sequence, Set, Tuple
 
+from foghorn_core.connections.established import problem_with_containers
 from foghorn_core.files.ownership import UnsafePath, check_path, problem_with
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
-from .act.connections import problem_with_containers
 from .act.steps import has_hooks, hook_commands, is_executable
 from .config import KNOWN_TYPES, Config, Webhook
 from .decide.policy import (

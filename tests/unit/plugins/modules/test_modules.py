@@ -54,6 +54,7 @@ GROUPS = {
 }
 # Their options mean one thing each time they are used: a default for all of them would be no help.
 UNGROUPED = [
+    "connections_drained",
     "haproxy_server",
     "haproxy_server_info",
     "health_probe_file",

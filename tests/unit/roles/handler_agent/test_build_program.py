@@ -43,7 +43,7 @@ def test_given_a_program_when_looked_into_then_agent_and_core_are_in_it_and_noth
     assert all(name.endswith(".py") for name in names)
     assert {"foghorn_agent/agent.py", "foghorn_core/scheduled_events/client.py"} <= set(names)
     parts = {name.split("/")[1] for name in names if name.startswith("foghorn_core/")}
-    assert parts == {"__init__.py", "files", "maintenance_policy", "scheduled_events"}
+    assert parts == {"__init__.py", "connections", "files", "maintenance_policy", "scheduled_events"}
     assert len(names) == len(set(names))
 
 
@@ -83,7 +83,7 @@ import foghorn_agent.service as service, foghorn_core.scheduled_events.client as
 forget()
 print(type(service.__loader__).__name__, service.__file__, service.program())
 print(linecache.getline(service.__file__, 3, service.__dict__).strip())
-import foghorn_agent.act.connections
+import foghorn_agent.act.checks
 print(len(sys.meta_path), "zipfile" in sys.modules)
 """
 

@@ -513,13 +513,13 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Dict[str, Any]:
     """What the count of connections gives, and how often it was asked for."""
     found: Dict[str, Any] = {"left": 2, "asked": 0, "with": None}
 
-    def count(ports: Any, ignored: Any, _proc_net: Any) -> int:
+    def count(ports: Any, ignored: Any, _proc_net: Any) -> Dict[int, int]:
         found["asked"] += 1
         found["with"] = (ports, ignored)
         left: Any = found.get("left")
         if isinstance(left, Exception):
             raise left
-        return int(left)
+        return {443: int(left)} if left else {}
 
     monkeypatch.setattr(module, "count_established", count)
     return found

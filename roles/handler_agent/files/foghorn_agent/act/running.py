@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from foghorn_core.connections.established import count_established, problem_with_containers
 from foghorn_core.files.ownership import UnsafePath, problem_with
 from foghorn_core.scheduled_events.dates import format_date
 from foghorn_core.scheduled_events.document import event_as_azure
@@ -14,7 +15,6 @@ from ..decide.decisions import Work, is_too_short
 from ..decide.policy import CHECK, COMMAND, HOOKS, PAUSE, SYSTEMCTL, WAIT_CONNECTIONS
 from ..io import log as levels
 from ..io.log import Log
-from .connections import count_established, problem_with_containers
 from .steps import Child, StepOutcome, hook_commands, is_executable, path_of_systemctl
 
 _CUT_OFF = "cut off at the deadline"
@@ -228,7 +228,7 @@ class Running:
         if now < self._next_count:
             return None
         try:
-            left = count_established(step.ports, step.ignored, self._around.proc_net)
+            left = sum(count_established(step.ports, step.ignored, self._around.proc_net).values())
         except (OSError, ValueError) as error:
             return self._failed("connections cannot be counted: %s" % error)
         counted = self._around.clock()

@@ -117,8 +117,8 @@ def test_given_facts_that_set_our_variables_then_the_host_is_asked_and_they_do_n
 @pytest.mark.parametrize(
     "variables",
     [
-        {"load_balancer_removal_methods": 5},
-        {"load_balancer_removal_haproxy_hosts": 5, "load_balancer_removal_methods": ["haproxy"]},
+        {"load_balancer_removal_methods": {"haproxy": 5}},
+        {"load_balancer_removal_haproxy_hosts": {"lb": 5}, "load_balancer_removal_methods": ["haproxy"]},
         {"handle_events_expected_hosts": "many"},
     ],
 )

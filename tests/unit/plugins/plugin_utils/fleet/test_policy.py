@@ -54,7 +54,7 @@ def test_given_answers_of_a_survey_as_text_then_they_are_what_they_say() -> None
         ({"margin": -1}, "handle_events_margin: expected a number, 0 or more, got -1"),
         ({"margin": "inf"}, 'handle_events_margin: expected a number, 0 or more, got "inf"'),
         ({"approve": "maybe"}, 'handle_events_approve: expected true or false, got "maybe"'),
-        ({"approve_between": "at night"}, 'handle_events_approve_between: expected a list, got "at night"'),
+        ({"approve_between": "at night"}, r'handle_events_approve_between\[0\]: expected an object, got "at night"'),
         ({"approve_between": {"from": "22:00"}}, "handle_events_approve_between: expected a list"),
         ({"approve_between": ["x"]}, r"handle_events_approve_between\[0\]: expected an object"),
         ({"policies": ["x"]}, r"handle_events_policies\[0\]: expected an object"),

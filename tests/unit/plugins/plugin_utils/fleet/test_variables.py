@@ -301,7 +301,7 @@ def test_given_several_mistakes_then_all_are_reported_each_once() -> None:
 
 
 def test_given_services_that_are_no_list_then_the_option_is_named() -> None:
-    for given in ("nginx", {"name": "nginx"}):
+    for given in (5, {"name": "nginx"}):
         assert mistakes([host(graceful_shutdown_services=given)], OWN) == [
             f"graceful_shutdown_services: {given!r} is not a list. Write [nginx], or one entry a line (web1)"
         ]
@@ -314,3 +314,31 @@ def test_given_an_invalid_time_of_the_week_then_it_is_refused_with_its_place(
     (told,) = mistakes([host(redeploy_early_between=[window])], EARLY, ("redeploy_early_",), roles=())
 
     assert told.startswith(f"redeploy_early_between[0].{next(iter(window))}: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "mistake"),
+    [
+        ({"load_balancer_removal_excluded_addresses": "['10.0.9.4', '10.1.0.0/24']"}, None),
+        ({"load_balancer_removal_excluded_addresses": "10.0.9.4, gateway"}, "load_balancer_removal_excluded_addresses"),
+        ({"load_balancer_removal_addresses": ["10.0.0.999"]}, "load_balancer_removal_addresses"),
+        ({"load_balancer_removal_ports": "[443, 8080]"}, None),
+        ({"load_balancer_removal_ports": "443, https"}, "load_balancer_removal_ports"),
+        ({"load_balancer_removal_ports": [70000]}, "load_balancer_removal_ports"),
+        ({"load_balancer_removal_methods": "['health_probe']"}, None),
+        ({"load_balancer_removal_methods": "['health_probe'"}, "load_balancer_removal_methods"),
+        ({"load_balancer_removal_machine_is_away": "perhaps"}, "load_balancer_removal_machine_is_away"),
+        ({"graceful_shutdown_services": '["nginx", {"name": "app"}]'}, None),
+        ({"graceful_shutdown_services": "[nginx"}, "graceful_shutdown_services"),
+        ({"handle_events_policies": '[{"name": "a", "match": {"event_types": ["Freeze"]}, "ignore": true}]'}, None),
+        ({"handle_events_policies": "[{"}, "handle_events_policies"),
+        ({"handle_events_approve_between": '[{"from": "22:00", "to": "05:00"}]'}, None),
+    ],
+)
+def test_given_a_list_as_text_then_it_is_read_or_named(given: dict[str, Any], mistake: str | None) -> None:
+    found = mistakes(
+        [host(**given)], {**OWN, **{name: {"type": "raw"} for name in given if name.startswith("handle_")}}
+    )
+
+    assert bool(found) == bool(mistake), found
+    assert all(str(mistake) in line for line in found)

