@@ -73,12 +73,19 @@ pools:
         - The ids of the VMs in it, including VMs in the same resource groups and scale sets that are not in O(vm_ids).
       type: list
       elements: str
+    out_of_service:
+      description:
+        - Those of RV(pools[].members) that are not in O(vm_ids) and get no new connections, because they are stopped or
+          deallocated, or because C(adminState) is V(Down) in the pool.
+      type: list
+      elements: str
   sample:
     - id: >-
         /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Network/loadBalancers/lb/backendAddressPools/web
       members:
         - >-
           /subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/shop/providers/Microsoft.Compute/virtualMachines/web_3
+      out_of_service: []
 auth_source_used:
   description: Where the credentials came from, V(parameters), V(env), V(credential_file), V(cli) or V(msi).
   returned: success
@@ -117,11 +124,14 @@ def prepare(module: AnsibleModule) -> Work:
     vm_ids = pools.read_vm_ids(module.params)
 
     def work(client: ArmClient) -> dict[str, Any]:
-        found, members = pools.find_pools(client, vm_ids)
+        found = pools.find_pools(client, vm_ids)
         return {
             "changed": False,
-            "pools": [{"id": pool, "members": of_pool} for pool, of_pool in members.items()],
-            "vms": [{"vm_id": vm_id, "pools": of_vm} for vm_id, of_vm in zip(vm_ids, found, strict=True)],
+            "pools": [
+                {"id": pool, "members": of_pool, "out_of_service": found.out_of_service.get(pool, [])}
+                for pool, of_pool in found.members.items()
+            ],
+            "vms": [{"vm_id": vm_id, "pools": of_vm} for vm_id, of_vm in zip(vm_ids, found.of_vms, strict=True)],
         }
 
     return work

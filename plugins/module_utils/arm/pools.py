@@ -12,10 +12,11 @@ Source: https://learn.microsoft.com/rest/api/virtualnetwork/network-interfaces/l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .answers import Json
 from .client import ArmClient
+from .errors import ArmError
 from .ip_configurations import (
     INSTANCE_ID,
     INSTANCE_INTERFACES_API_VERSION,
@@ -26,8 +27,25 @@ from .ip_configurations import (
     check_vm_id,
     configurations_of,
     find_ip_configurations,
+    lower,
     pools_of,
 )
+from .members import DOWN, READ_POOL, admin_state_of, entries_of, interface_of
+from .permissions import READ_INSTANCES, READ_MACHINES
+
+_OFF = frozenset("PowerState/" + state for state in ("stopping", "stopped", "deallocating", "deallocated"))
+
+
+class Pools(NamedTuple):
+    """The pools of VMs."""
+
+    of_vms: list[list[str]]
+    """The ids of the pools of each VM that was asked for, in their order."""
+    members: dict[str, list[str]]
+    """By the id of a pool, the ids of the VMs that are known to be in it."""
+    out_of_service: dict[str, list[str]]
+    """By the id of a pool, those of its members that were not asked for, and get no connections: they are stopped or
+    deallocated, or their `adminState` is `DOWN`."""
 
 
 def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
@@ -40,21 +58,23 @@ def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
     return list(options["vm_ids"])
 
 
-def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> tuple[list[list[str]], dict[str, list[str]]]:
-    """The ids of the pools that each VM is in, and of the VMs in each of these pools.
+def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> Pools:
+    """Find the pools that each VM is in, and the VMs in each of these pools.
 
-    :returns: one list for each of the VMs, in their order; and by the id of a pool the ids of the VMs that are known to
-        be in it: those of the resource groups and scale sets of `vm_ids`
+    Members are known if they are of the resource groups and scale sets of `vm_ids`.
+
     :raises ArmError: if Azure does not say
     """
     found: dict[str, list[str]] = {}
     spelled = {vm_id.lower(): vm_id for vm_id in vm_ids}
+    owners: dict[str, str] = {}
     for path, version in _lists(vm_ids):
         for interface in client.list_all(path, READ_INTERFACE, version):
             owner = ((interface.get("properties") or {}).get("virtualMachine") or {}).get("id")
             if owner:
                 spelled.setdefault(str(owner).lower(), str(owner))
                 found.setdefault(str(owner).lower(), []).extend(_pools_of(interface))
+                owners[str(interface.get("id")).lower()] = str(owner).lower()
     for vm_id in vm_ids:
         # Its interfaces may be in another resource group.
         if vm_id.lower() not in found:
@@ -67,7 +87,50 @@ def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> tuple[list[list[str]
         for pool in of_owner:
             if pool.lower() in keys:
                 members[keys[pool.lower()]][spelled[owner]] = None
-    return of_vms, {pool: list(of_pool) for pool, of_pool in members.items()}
+    of_pools = {pool: list(of_pool) for pool, of_pool in members.items()}
+    return Pools(of_vms, of_pools, _out_of_service(client, lower(vm_ids), of_pools, owners))
+
+
+def _out_of_service(
+    client: ArmClient, known: set[str], members: Mapping[str, Sequence[str]], owners: Mapping[str, str]
+) -> dict[str, list[str]]:
+    strangers = {pool: [one for one in of_pool if one.lower() not in known] for pool, of_pool in members.items()}
+    off = {
+        one for one in dict.fromkeys(one for of_pool in strangers.values() for one in of_pool) if _is_off(client, one)
+    }
+    found = {}
+    for pool, of_pool in strangers.items():
+        down = _down_in(client, pool, owners) if set(of_pool) - off else set()
+        absent = [one for one in of_pool if one in off or one.lower() in down]
+        if absent:
+            found[pool] = absent
+    return found
+
+
+def _is_off(client: ArmClient, vm_id: str) -> bool:
+    """Whether a VM is known not to run."""
+    needs = READ_INSTANCES if INSTANCE_ID.match(vm_id) else READ_MACHINES
+    try:
+        statuses = client.get(vm_id + "/instanceView", needs).get("statuses") or []
+    except ArmError:
+        return False
+    return any(status.get("code") in _OFF for status in statuses)
+
+
+def _down_in(client: ArmClient, pool: str, owners: Mapping[str, str]) -> set[str]:
+    """The ids, in lower case, of the VMs that a pool of a load balancer is known to give no new connections."""
+    if "/loadbalancers/" not in pool.lower():
+        return set()
+    try:
+        entries = entries_of(client.get(pool, READ_POOL, NETWORK_API_VERSION))
+    except ArmError:
+        return set()
+    interfaces = [interface_of(entry).lower().partition("/ipconfigurations/")[0] for entry in entries]
+    states: dict[str, set[str]] = {}
+    for interface, entry in zip(interfaces, entries, strict=True):
+        if interface in owners:
+            states.setdefault(owners[interface], set()).add(admin_state_of(entry))
+    return {owner for owner, of_owner in states.items() if of_owner == {DOWN}}
 
 
 def _lists(vm_ids: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -83,8 +83,9 @@ def read_balancers(
         try:
             pools = {str(one["vm_id"]): [pool_group(str(pool)) for pool in one["pools"]] for one in azure["vms"]}
             members = {pool_group(str(one["id"])): list(map(str, one["members"])) for one in azure["pools"]}
+            idle = {pool_group(str(one["id"])): {*map(str, one.get("out_of_service") or ())} for one in azure["pools"]}
         except (AttributeError, LookupError, TypeError):
-            pools, members = {}, {}
+            pools, members, idle = {}, {}, {}
             remarks.append("Azure was not asked which pools hosts are in: %s" % plain(azure.get("msg") or "no answer"))
         of_members: dict[str, list[str]] = {}
         for pool, of_pool in members.items():
@@ -96,8 +97,16 @@ def read_balancers(
             # A host that Azure was not asked about may be in the pools of others.
             of_vm = pools[vm_id] if vm_id in pools else of_members.get(vm_id.lower(), [])
             groups.setdefault(host["name"], []).extend(of_vm)
-            of_pools = [vm_id for pool in of_vm for vm_id in members.get(pool, ()) if vm_id.lower() not in ours]
+            of_pools = [
+                vm_id
+                for pool in of_vm
+                for vm_id in members.get(pool, ())
+                if vm_id.lower() not in ours and vm_id not in idle.get(pool, ())
+            ]
             beside.setdefault(host["name"], []).extend(map(_short, of_pools))
+        absent = sorted({_short(vm_id) for of_pool in idle.values() for vm_id in of_pool if vm_id.lower() not in ours})
+        if absent:
+            remarks.append("%s: not in this run, and not in service: it does not count in its pool" % few(absent))
     for host in hosts:
         if not groups.get(host["name"]):
             of_group = [name for name, group in (beyond or {}).items() if group == (host.get("group") or "")]

@@ -16,6 +16,7 @@ from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.ar
     ScriptedArm,
     client_of,
     ok,
+    refused,
 )
 
 WEB = [f"{COMPUTE}/virtualMachines/web-{number}" for number in range(3)]
@@ -24,14 +25,28 @@ BALANCER = f"{GROUP}/providers/Microsoft.Network/loadBalancers/lb/backendAddress
 GATEWAY = f"{GROUP}/providers/Microsoft.Network/applicationGateways/gw/backendAddressPools/"
 
 
-def interface(owner: str | None, *pools: str, gateway: tuple[str, ...] = ()) -> dict[str, Any]:
+NICS = f"{GROUP}/providers/Microsoft.Network/networkInterfaces/nic-"
+
+
+def entry(number: int, state: str = "None") -> dict[str, Any]:
+    """A member of a pool, as the pool shows it."""
+    reference = {"id": f"{NICS}{number}/ipConfigurations/one"}
+    return {"properties": {"networkInterfaceIPConfiguration": reference, "adminState": state}}
+
+
+def interface(
+    owner: str | None, *pools: str, gateway: tuple[str, ...] = (), number: int | None = None
+) -> dict[str, Any]:
     """An interface of a VM, which names pools."""
     properties = {
         "loadBalancerBackendAddressPools": [{"id": pool} for pool in pools],
         "applicationGatewayBackendAddressPools": [{"id": pool} for pool in gateway],
     }
     owned = {} if owner is None else {"virtualMachine": {"id": owner}}
-    return {"properties": {"ipConfigurations": [{"name": "one", "properties": properties}], **owned}}
+    return {
+        "id": f"{NICS}{number}",
+        "properties": {"ipConfigurations": [{"name": "one", "properties": properties}], **owned},
+    }
 
 
 def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_list_is_read_once() -> None:
@@ -47,10 +62,10 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
     of_set = {"value": [interface(INSTANCE, BALANCER + "app")]}
 
     with ScriptedArm(ok(listed), ok(of_set)) as arm, client_of(arm, FakeTime()) as client:
-        found, members = find_pools(client, [*WEB, INSTANCE])
+        found = find_pools(client, [*WEB, INSTANCE])
 
-    assert found == [[BALANCER + "web", BALANCER + "all"], [GATEWAY + "web"], [], [BALANCER + "app"]]
-    assert members == {
+    assert found.of_vms == [[BALANCER + "web", BALANCER + "all"], [GATEWAY + "web"], [], [BALANCER + "app"]]
+    assert found.members == {
         BALANCER + "web": [WEB[0]],
         BALANCER + "all": [WEB[0]],
         GATEWAY + "web": [WEB[1]],
@@ -61,8 +76,44 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
 def test_given_a_vm_that_was_not_asked_for_when_it_is_in_a_pool_of_one_that_was_then_it_is_among_its_members() -> None:
     listed = {"value": [interface(WEB[0], BALANCER + "web"), interface(WEB[1], BALANCER + "WEB", BALANCER + "other")]}
 
-    with ScriptedArm(ok(listed)) as arm, client_of(arm, FakeTime()) as client:
-        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:2]})
+    running = ok({"statuses": [{"code": "ProvisioningState/succeeded"}, {"code": "PowerState/running"}]})
+    pool = {"properties": {"loadBalancerBackendAddresses": [entry(0, "Down"), entry(1)]}}
+    with ScriptedArm(ok(listed), running, ok(pool)) as arm, client_of(arm, FakeTime()) as client:
+        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:2]}, {})
+
+
+@pytest.mark.parametrize(
+    ("power", "state", "is_out"),
+    [
+        ("deallocated", "None", True),
+        ("stopped", "None", True),
+        ("deallocating", "None", True),
+        ("running", "Down", True),
+        ("running", "Up", False),
+        ("starting", "None", False),
+        (None, "None", False),
+    ],
+)
+def test_given_a_member_that_was_not_asked_for_when_it_gets_no_connections_then_it_is_out_of_service(
+    power: str | None, state: str, is_out: bool
+) -> None:
+    listed = {"value": [interface(WEB[0], BALANCER + "web", number=0), interface(WEB[1], BALANCER + "web", number=1)]}
+    view = ok({"statuses": [{"code": f"PowerState/{power}"}]}) if power else refused(403, "AuthorizationFailed")
+    pool = {"properties": {"loadBalancerBackendAddresses": [entry(0, "Down"), entry(1, state)]}}
+    is_off = power in ("deallocated", "stopped", "deallocating")
+    with (
+        ScriptedArm(ok(listed), view, *([] if is_off else [ok(pool)])) as arm,
+        client_of(arm, FakeTime()) as client,
+    ):
+        assert find_pools(client, WEB[:1]).out_of_service == ({BALANCER + "web": [WEB[1]]} if is_out else {})
+
+
+def test_given_a_gateways_pool_and_a_pool_that_is_not_shown_then_their_members_count() -> None:
+    gateway = {"value": [interface(one, gateway=(GATEWAY + "web",)) for one in WEB[:2]]}
+    balancer = {"value": [interface(one, BALANCER + "web") for one in WEB[:2]]}
+    for listed, answers in ((gateway, [refused(404, "NotFound")]), (balancer, [ok({}), refused(403, "Forbidden")])):
+        with ScriptedArm(ok(listed), *answers) as arm, client_of(arm, FakeTime()) as client:
+            assert find_pools(client, WEB[:1]).out_of_service == {}
 
 
 def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_asked_for_itself() -> None:
@@ -71,7 +122,7 @@ def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_as
 
     script = (ok({"value": []}), ok(machine), ok(interface(WEB[0], BALANCER + "web")))
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
-        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:1]})
+        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:1]}, {})
 
 
 def test_given_input_that_is_no_id_of_a_vm_when_read_then_it_is_named() -> None:

@@ -276,6 +276,11 @@ def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_besi
 
     assert beside(hosts, azure=azure) == {"a": ["vm2", "7 of set"], "b": []}
 
+    # Azure keeps the interface of a VM that was stopped in the pool.
+    azure["pools"][0]["out_of_service"] = [ids[2]]
+    assert beside(hosts, azure=azure) == {"a": ["7 of set"], "b": []}
+    assert "vm2" in read_balancers(hosts, [], azure).remarks[0]
+
 
 def test_given_hosts_beyond_a_limit_then_they_count_in_a_group_that_no_balancer_reports() -> None:
     hosts = [{"name": "a"}, {"name": "b", "group": "web"}, web("c", ("lb1",))]
