@@ -190,6 +190,7 @@ def make_plan(
         remarks=(
             *remarks_on(policy),
             *("%s: %s" % (host.name, host.held or host.left_alone) for host in hosts if host.held or host.left_alone),
+            *("%s: %s" % (host.name, remark) for host in hosts for remark in host.remarks),
         ),
         groups=tuple(group.summarize() for group in groups.values()),
         why_waiting=waiting,

@@ -148,6 +148,7 @@ def describe_reading(
         "expected": policy.get("expected_hosts"),
         "policy": policy,
         "would_fail": [*_unknown_units(found or {}), *_wrong_identity(variables, removal, answer)],
+        "remarks": _triggered_units(found or {}),
         "has_more": bool(variables.get("after_batch_tasks")),
         "refused": "",
         "resource_id": answer.get("resource_id"),
@@ -163,6 +164,14 @@ def _unknown_units(found: Mapping[str, Any]) -> list[str]:
     return [
         "graceful_shutdown_services: %s: systemd has no such unit here. Correct the name, or install it" % plain(name)
         for name in found.get("unknown_units") or ()
+    ]
+
+
+def _triggered_units(found: Mapping[str, Any]) -> list[str]:
+    return [
+        "%s is started again by %s, even after the run has stopped it: name that before it in"
+        " graceful_shutdown_services" % (plain(name), plain(" and ".join(map(str, triggers))))
+        for name, triggers in (found.get("triggered_units") or {}).items()
     ]
 
 
@@ -288,6 +297,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         rests_on_probe=bool(content.get("rests_on_probe")),
         idle_agent=bool(content.get("idle_agent")),
         would_fail=tuple(map(str, content.get("would_fail") or ())),
+        remarks=tuple(map(str, content.get("remarks") or ())),
     )
 
 
