@@ -10,6 +10,8 @@ do here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
+
 from ...module_utils.scheduled_events.document import event_from_dict
 from ...module_utils.scheduled_events.event import Event
 from ...module_utils.scheduled_events.text import plain
@@ -151,6 +153,7 @@ def describe_reading(
         "remarks": _triggered_units(found or {}),
         "has_more": bool(variables.get("after_batch_tasks")),
         "refused": "",
+        "is_off": is_off(variables),
         "resource_id": answer.get("resource_id"),
         "clock": {"asked_at": found["asked_at"], "answered_at": found["answered_at"], "said": found["now"]}
         if found and "asked_at" in found and "now" in found
@@ -165,6 +168,14 @@ def _unknown_units(found: Mapping[str, Any]) -> list[str]:
         "graceful_shutdown_services: %s: systemd has no such unit here. Correct the name, or install it" % plain(name)
         for name in found.get("unknown_units") or ()
     ]
+
+
+def is_off(variables: Mapping[str, Any]) -> bool:
+    """Whether a host is off on purpose: the operator says so, or the inventory plugin azure_rm."""
+    said = variables.get("is_off")
+    if said not in (None, ""):
+        return bool(boolean(said, strict=False))
+    return str(variables.get("powerstate") or "").lower() in ("stopped", "deallocated")
 
 
 def _triggered_units(found: Mapping[str, Any]) -> list[str]:
@@ -313,7 +324,9 @@ def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:
 
     :raises PlanError: if it is not
     """
-    decided = [(content["name"], content["policy"]) for content in contents if content.get("policy")]
+    # A host that did not answer decides nothing.
+    answered = [content for content in contents if content.get("vm_name")] or contents
+    decided = [(content["name"], content["policy"]) for content in answered if content.get("policy")]
     for name, values in decided[1:]:
         for key, value in values.items():
             first, expected = decided[0][0], decided[0][1].get(key)

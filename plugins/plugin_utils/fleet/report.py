@@ -77,6 +77,7 @@ class Report(NamedTuple):
     """The report for programs: the result of each host, by its name."""
 
 
+_OFF = "off on purpose"
 _CUT_SHORT = (
     "its batch did not run, or was interrupted, for example by meta: end_play in your own tasks: it "
     "may still be out of rotation, and its event approved. Run again"
@@ -114,6 +115,8 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
         for name, why in plan.why_waiting.items()
     ]
     lines += ["Hit while in service: %s: %s" % (name, what) for name, what in plan.missed.items()]
+    if plan.off:
+        lines.append("%s, and not asked: %s" % (_OFF, ", ".join(plan.off)))
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
     return [*(lines or ["Nothing is announced for these hosts."]), *plan.groups, *plan.remarks]
@@ -174,6 +177,9 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         if wrong:
             by_host[name] = wrong
         hosts[name] = _as_record(events, result._replace(approved=approved), wrong)
+    for name in plan.off:
+        lines.append("%s: %s" % (name, _OFF))
+        hosts[name] = _as_record((), Result((_OFF,)), ())
     return Report(
         lines=lines or ["Nothing had to be done."],
         failures=["%s: %s" % (name, text) for name, wrong in by_host.items() for text in wrong],

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.event import Event
-from .completeness import check_complete
+from .completeness import hold_unsound
 from .demand import DemandKind
 from .host import Host
 from .plan import HostPlan, Plan, approvals, attempts, make_plan
@@ -351,6 +351,7 @@ def begin(
     predicts: bool = False,
     demand: DemandKind | None = None,
     remarks: Sequence[str] = (),
+    off: Sequence[str] = (),
 ) -> Run:
     """Plan for all hosts that were asked.
 
@@ -359,11 +360,12 @@ def begin(
     :param predicts: whether nothing is to be changed
     :param demand: what is demanded of the run; None if it is about events
     :param remarks: what balancers have not answered, in words
-    :raises PlanError: see `check_complete` and `make_plan`
+    :param off: the hosts that are off on purpose, which are not among `hosts`
+    :raises PlanError: see `hold_unsound` and `make_plan`
     """
-    check_complete(hosts, remarks)
+    hosts = hold_unsound(hosts, policy, remarks)
     plan = make_plan(hosts, policy, now)
-    plan = plan._replace(remarks=(*plan.remarks, *remarks))
+    plan = plan._replace(remarks=(*plan.remarks, *remarks), off=tuple(off))
     first = set(plan.turns[0]) if plan.turns else set()
     # Hosts that have not answered are asked again, with more time.
     at = {
@@ -534,7 +536,8 @@ def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
     """A host that could not be asked has failed at no step, and does not stop the others."""
     known = report.reading or host.reading._replace(vm_name=None)
     result = host.result._replace(failures=(report.failure,) if report.failure else ())
-    return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed), result=result)
+    reading = known._replace(failed=host.reading.failed, held=host.reading.held)
+    return host.at(Step.ASKED)._replace(reading=reading, result=result)
 
 
 def _after_wait(host: HostRun, report: OrderReport) -> HostRun:

@@ -16,7 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand 
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result, describe_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Order,
     OrderReport,
@@ -624,6 +624,20 @@ def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would
     play(world)
 
     assert sorted(world.approvals) == ["freeze", "own", "shared"]
+
+
+def test_given_hosts_that_are_off_on_purpose_then_they_are_named_and_fail_nothing(event: MakeEvent, now: float) -> None:
+    hosts = [Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),) if n == 0 else ()) for n in range(2)]
+
+    run = begin(hosts, Policy(minimum_in_service="1"), now, off=("h2", "h3"))
+
+    assert run.plan.batches == [["h0"]]
+    assert run.plan.groups == ("all: 2 of 2 in service, 1 must stay",)
+    assert "off on purpose, and not asked: h2, h3" in describe_plan(run.plan, now)
+    report = run.report()
+    assert "h2: off on purpose" in report.lines
+    assert report.hosts["h3"]["steps"] == ["off on purpose"]
+    assert "h2" not in report.by_host
 
 
 def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
