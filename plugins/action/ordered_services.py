@@ -54,6 +54,9 @@ class ActionModule(ActionBase):
         if not answer.stretch.get("next") and answer.stretch["ignored"]:
             ignored = ", ".join(map(str, answer.stretch["ignored"]))
             Display().warning(plain("These services did not stop, and on_failure is ignore: %s" % ignored))
+        if not answer.stretch.get("next"):
+            for warning in answer.stretch["warnings"]:
+                Display().warning(plain(warning))
         found = untrusted(_as_result)(answer, deadline)
         result = {**begun, **found, "diff": said.get("diff"), "changed": answer.changed}
         return {**result, "failed": True, "msg": plain(wrong)} if wrong else result

@@ -14,7 +14,7 @@ from ansible.module_utils.basic import AnsibleModule
 from . import claims
 from .agent_status import agent_status
 from .claims import ClaimError, ClaimRequest, Leased, Run, State
-from .units import unknown_units
+from .units import look_at_units
 
 LEASED = "leased"
 RENEWED = "renewed"
@@ -91,9 +91,11 @@ def run_claim_info(module: AnsibleModule) -> None:
     params = module.params
     now = time.time()
     try:
+        units = look_at_units(module, params["units"])
         module.exit_json(
             present=claims.present(params["paths"]),
-            unknown_units=unknown_units(module, params["units"]),
+            unknown_units=units.unknown,
+            triggered_units=units.triggered,
             agent=agent_status(module, params["agent"]),
             **_as_result(claims.read(params["directory"]), now),
         )

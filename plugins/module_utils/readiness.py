@@ -21,6 +21,7 @@ from .scheduled_events.http_connection import HttpConnection
 from .scheduled_events.options import ConnectionOptions, read_connection
 from .scheduled_events.text import harmless_line
 from .scheduled_events.url import hide_password
+from .units import look_at_units
 
 OK = "ok"
 NOTE = "note"
@@ -138,6 +139,12 @@ def run_readiness_info(module: AnsibleModule) -> None:
     findings.append(_proxies(os.environ, split_endpoint(connection.endpoint)[0]))
     findings.append(look_at_agent(options["agent_command"], module.run_command))
     findings += [look_at_probe(url) for url in options["probes"]]
+    units = look_at_units(module, options["units"])
+    findings += [Finding("unit %s" % name, ERROR, "systemd does not know it") for name in units.unknown]
+    findings += [
+        Finding("unit %s" % name, NOTE, "%s would start it again: stop that before it" % " and ".join(triggers))
+        for name, triggers in units.triggered.items()
+    ]
     module.exit_json(
         changed=False,
         ready=not any(finding.severity == ERROR for finding in findings),

@@ -95,7 +95,11 @@ def _has_tasks(own: Dict[str, Dict[str, Any]], recorded: Dict[str, Any]) -> bool
 
 
 def _before(after: Any) -> Stretch:
-    return Stretch((), next="") if not after else Stretch(**{**after, "failures": tuple(after["failures"])})
+    return (
+        Stretch((), next="")
+        if not after
+        else Stretch(**{**after, **{name: tuple(after[name]) for name in ("failures", "warnings") if name in after}})
+    )
 
 
 def _states(module: AnsibleModule, services: Services) -> Dict[str, str]:
@@ -132,7 +136,7 @@ def _diff(services: Services, before: str, after: str) -> Dict[str, str]:
 def _world(module: AnsibleModule) -> World:
     # Whatever is there: nothing is stopped or started.
     run = (lambda _command: (0, "", "")) if module.check_mode else module.run_command
-    return World(run, status_of, time.monotonic, time.sleep)
+    return World(run, status_of, time.monotonic, time.sleep, bool(module.check_mode))
 
 
 def _result(

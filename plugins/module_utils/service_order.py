@@ -7,11 +7,12 @@ A service that tasks of the controller stop or start ends a stretch: they run, a
 it. Services are mappings with every key of `graceful_shutdown_services`.
 """
 
+import os
 import socket
-from typing import Any, Callable, Collection, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Collection, Container, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from .looking import TIMEOUT, look_until, other_status
-from .service_states import Runner
+from .service_states import ENDED, RUNNING, STOPPED, UNKNOWN, Runner, ServiceStateError, is_asked, state_of
 
 ABORT, IGNORE = "abort", "ignore"
 
@@ -22,6 +23,8 @@ _OUT_OF_TIME = (124, 137)
 # Seconds. What timeout takes to end what does not end by itself.
 _FOR_KILLING = 1
 _CHECK_TIMEOUT = 10
+_DOWN = (STOPPED, ENDED, UNKNOWN)
+_UP = (RUNNING, ENDED)
 
 
 class World(NamedTuple):
@@ -33,6 +36,8 @@ class World(NamedTuple):
     clock: Callable[[], float]
     """Seconds, from any beginning."""
     sleep: Callable[[float], None]
+    is_dry: bool = False
+    """Whether nothing is stopped or started, so that no state changes."""
 
 
 class Stretch(NamedTuple):
@@ -50,6 +55,8 @@ class Stretch(NamedTuple):
     """How long these may take."""
     tried: bool = False
     """Whether any command was run to stop or start a service."""
+    warnings: Tuple[str, ...] = ()
+    """What systemctl has said of stops that succeeded: that a socket would start the unit again."""
 
 
 def share(ahead: Sequence[Service], left: float) -> int:
@@ -80,26 +87,29 @@ def stop(services: Sequence[Service], before: Stretch, why: str, seconds: float,
     """
     ends = world.clock() + seconds
     failures, ignored, tried = list(before.failures), list(before.ignored), before.tried
+    warnings = list(before.warnings)
     for index, service in enumerate(services):
         if before.next:
             # What came before it was dealt with.
             if service["name"] != before.next:
                 continue
             before = Stretch(())
+            limit = share(services[index:], ends - world.clock() - _FOR_KILLING)
+            why = why or _await(service, _DOWN, world.clock() + limit, world)
         else:
             limit = share(services[index:], ends - world.clock() - _FOR_KILLING)
             if limit > 0 and service["stop_tasks"]:
-                return Stretch(tuple(failures), tuple(ignored), "", service["name"], limit, tried)
+                return Stretch(tuple(failures), tuple(ignored), "", service["name"], limit, tried, tuple(warnings))
             tried = tried or limit > 0
-            why = _stop(service, limit, world.run)
+            why = _stop(service, limit, world, warnings)
         if why and service["on_failure"] == IGNORE:
             ignored.append("%s (%s)" % (service["name"], why))
         elif why:
             failures.append("%s (%s)" % (service["name"], why))
             if service["on_failure"] == ABORT:
-                return Stretch(tuple(failures), tuple(ignored), service["name"], tried=tried)
+                return Stretch(tuple(failures), tuple(ignored), service["name"], tried=tried, warnings=tuple(warnings))
     failures += _lost(before)
-    return Stretch(tuple(failures), tuple(ignored), tried=tried)
+    return Stretch(tuple(failures), tuple(ignored), tried=tried, warnings=tuple(warnings))
 
 
 def start(services: Sequence[Service], up: Collection[str], before: Stretch, why: str, world: World) -> Stretch:
@@ -117,13 +127,14 @@ def start(services: Sequence[Service], up: Collection[str], before: Stretch, why
             if name != before.next:
                 continue
             before = Stretch(())
+            why = why or _await(service, _UP, world.clock() + service["timeout"], world)
         elif name in up:
             why = ""
         elif service["start_tasks"]:
             return Stretch(tuple(failures), next=name, seconds=int(service["timeout"]), tried=tried)
         else:
             tried = True
-            why = _start(service, world.run)
+            why = _start(service, world)
         why = why or unhealthy(service["healthy"], world)
         if why:
             failures.append("%s (%s)" % (name, why))
@@ -155,16 +166,52 @@ def unhealthy(healthy: Mapping[str, Any], world: World) -> str:
     return ""
 
 
-def _stop(service: Service, limit: int, run: Runner) -> str:
+def _stop(service: Service, limit: int, world: World, warnings: List[str]) -> str:
     if limit <= 0:
         return "no time was left"
-    return _run(limit, service["stop"] or ["systemctl", "stop", "--", service["name"]], run)
+    ends = world.clock() + limit
+    command = service["stop"] or ["systemctl", "stop", "--", service["name"]]
+
+    def run(command: List[str]) -> Sequence[Any]:
+        answer = world.run(command)
+        said = " ".join(str(answer[2] or "").split())
+        if answer[0] == 0 and said and is_systemctl:
+            warnings.append("%s: %s" % (service["name"], said))
+        return answer
+
+    is_systemctl = os.path.basename(command[0]) == "systemctl"
+    why = _run(limit, command, run)
+    return why or _await(service, _DOWN, ends, world)
 
 
-def _start(service: Service, run: Runner) -> str:
+def _start(service: Service, world: World) -> str:
+    ends = world.clock() + service["timeout"]
     command = service["start"] or ["systemctl", "start", "--", service["name"]]
-    why = _run(int(service["timeout"]), command, run)
-    return "Start the service: %s" % why if why else ""
+    why = _run(int(service["timeout"]), command, world.run)
+    return "Start the service: %s" % why if why else _await(service, _UP, ends, world)
+
+
+def _await(service: Service, wanted: Container[str], ends: float, world: World) -> str:
+    """Wait until a service has a state: many commands return before they have their effect. Say why it has not if it
+    has not in time.
+
+    :param ends: when the time is up, by the world's clock
+    """
+    act = "stop" if wanted is _DOWN else "start"
+    if world.is_dry or not is_asked(service) or not (service["status"] or service[act] or service[act + "_tasks"]):
+        # systemctl itself waits.
+        return ""
+
+    def look() -> str:
+        command = ["timeout", "-k", "1", str(max(1, int(ends - world.clock())))]
+        try:
+            state = state_of(service["name"], service["status"], lambda status: world.run([*command, *status]))
+        except ServiceStateError as error:
+            return str(error)
+        return "" if state in wanted else "it is %s" % state
+
+    why = look_until(look, max(0.0, ends - world.clock()), world.clock, world.sleep)
+    return why and "Wait until the service is %s: %s" % ("down" if wanted is _DOWN else "up", why)
 
 
 def _run(seconds: int, command: List[str], run: Runner) -> str:
@@ -187,7 +234,15 @@ def _refused(host: str, port: int) -> str:
 
 def filled(entry: Mapping[str, Any]) -> Dict[str, Any]:
     """Fill in what the record of an earlier version, or of a person, may not say of a service."""
-    default = {"status": [], "start": [], "start_tasks": "", "stop_tasks": "", "timeout": 90.0, "healthy": {}}
+    default = {
+        "status": [],
+        "stop": [],
+        "start": [],
+        "start_tasks": "",
+        "stop_tasks": "",
+        "timeout": 90.0,
+        "healthy": {},
+    }
     looked_at = {"port": 0, "host": "127.0.0.1", "url": "", "command": [], "within": 60.0}
     service = {**default, **entry}
     return {**service, "healthy": {**looked_at, **service["healthy"]} if service["healthy"] else {}}

@@ -42,6 +42,13 @@ options:
     type: list
     elements: str
     default: []
+  units:
+    description:
+      - Names of systemd units that are stopped for maintenance. A unit that systemd does not know is a problem. A unit
+        that another active unit would start again, such as a socket or a timer that is not in this list, is a note.
+    type: list
+    elements: str
+    default: []
 notes:
   - The request for events enables scheduled events on the VM, if nobody has polled for a day. This may take two
     minutes.
@@ -106,6 +113,7 @@ def main() -> None:
                 **{option: reached[option] for option in ("endpoint", "timeout", "connect_timeout")},
                 "agent_command": {"type": "path", "default": "/usr/local/bin/foghorn-agent"},
                 "probes": {"type": "list", "elements": "str", "default": []},
+                "units": {"type": "list", "elements": "str", "default": []},
             },
             supports_check_mode=True,
         )

@@ -105,6 +105,13 @@ unknown_units:
   type: list
   elements: str
   sample: [ngnix]
+triggered_units:
+  description:
+    - For those of the O(units) that another unit would start again while they are stopped, such as a socket or a timer,
+      the active ones of these units that are not among O(units).
+  returned: success
+  type: dict
+  sample: {cups: [cups.socket]}
 agent:
   description:
     - What the machine's handler agent has said of itself, empty if there is none. Of one that runs and does not answer,

@@ -121,7 +121,7 @@ def read_answer(said: Mapping[str, Any], own: Sequence[Mapping[str, Any]], is_st
 def _read_stretch(given: Mapping[str, Any]) -> dict[str, Any]:
     seconds = given.get("seconds")
     return {
-        **{name: [str(one) for one in given.get(name) or ()] for name in ("failures", "ignored")},
+        **{name: [str(one) for one in given.get(name) or ()] for name in ("failures", "ignored", "warnings")},
         **{name: str(given.get(name) or "") for name in ("aborted", "next")},
         "seconds": int(seconds) if isinstance(seconds, (int, float)) else 0,
         "tried": bool(given.get("tried")),

@@ -23,6 +23,7 @@ VARIABLES = (
     "handle_events_group",
     "handle_events_minimum_in_service",
     "handle_events_expected_hosts",
+    "handle_events_is_off",
     "handle_events_vm_id",
     "load_balancer_removal_methods",
     "load_balancer_removal_haproxy_hosts",
@@ -34,6 +35,7 @@ VARIABLES = (
     "load_balancer_removal_azure_vm_id",
     "load_balancer_removal_gateway_pools",
     "id",
+    "powerstate",
 )
 """What must be known of a host that is not asked."""
 
@@ -122,6 +124,8 @@ def choose_contacts(
     why: dict[str, str] = {}
     for host in hosts:
         name, vm_id = host["name"], host["resource_id"] or ""
+        if host["is_off"]:
+            continue
         reason = (
             host["why_asked"]
             or (_NO_ID if not vm_id else "")
@@ -139,7 +143,7 @@ def choose_contacts(
             "handle_events_ask: Azure lists the events of no host of the run: %s. The playbook doctor names "
             "the cause. %s" % (first, remedy)
         )
-    uncounted = [host for host in hosts if not places.get(host["name"]) and not host["azure"]]
+    uncounted = [host for host in hosts if not host["is_off"] and not places.get(host["name"]) and not host["azure"]]
     if uncounted and not keeps_list:
         raise PlanError(
             "handle_events_out_directory is not set: the jobs of a controller run in containers that are "
@@ -167,8 +171,11 @@ def others_to_ask(resting: Sequence[Raw], asked: Sequence[Raw], answers: Sequenc
     return [
         host["name"]
         for host in resting
-        if name_key(host["vm_name"]) in hit
-        or (not (places.get(host["name"]) or host["azure"]) and groups.intersection(_groups(host, places)))
+        if not host["is_off"]
+        and (
+            name_key(host["vm_name"]) in hit
+            or (not (places.get(host["name"]) or host["azure"]) and groups.intersection(_groups(host, places)))
+        )
     ]
 
 

@@ -44,8 +44,9 @@ class GroupState(NamedTuple):
 
 
 def members_of_groups(hosts: Sequence[Host]) -> dict[str, list[Host]]:
-    """Say which hosts each group has, by its name. A host that did not answer may be of any group, and counts in
-    each.
+    """Say which hosts each group has, by its name.
+
+    A host that did not answer, and whose group is unknown, counts in those groups that miss a host: it may be that one.
     """
     members: dict[str, list[Host]] = {}
     for host in hosts:
@@ -53,11 +54,20 @@ def members_of_groups(hosts: Sequence[Host]) -> dict[str, list[Host]]:
             members.setdefault(group, []).append(host)
     if len(members) > 1:
         lost = [host for host in members.get("", ()) if is_of_unknown_group(host)]
-        answered = [host for host in members.pop("", ()) if not is_of_unknown_group(host)]
-        members = {name: [*of_group, *lost] for name, of_group in members.items()}
-        if answered:
-            members[""] = [*answered, *lost]
+        if len(lost) == len(members.get("", ())):
+            members.pop("", None)
+        for name, of_group in members.items():
+            expected = max((host.expected or 0 for host in of_group), default=0)
+            if name and (any(host.beside for host in of_group) or expected > len(of_group)):
+                of_group += lost
     return members
+
+
+def voters(of_group: Sequence[Host]) -> Sequence[Host]:
+    """The hosts whose variables decide about their group: a host that did not answer decides nothing, unless all are
+    lost.
+    """
+    return [host for host in of_group if host.vm_name is not None] or of_group
 
 
 def count_groups(hosts: Sequence[Host], policy: Policy) -> dict[str, GroupState]:
@@ -65,19 +75,17 @@ def count_groups(hosts: Sequence[Host], policy: Policy) -> dict[str, GroupState]
     groups = {}
     names = {name: {host.name for host in of_group} for name, of_group in members.items()}
     for name, of_group in members.items():
-        texts = {str(policy.minimum_in_service if host.minimum is None else host.minimum): host for host in of_group}
-        if len(texts) > 1:
-            (one, first), (other, second) = list(texts.items())[:2]
-            raise PlanError(
-                "handle_events_minimum_in_service: %s on %s, %s on %s, which are in one group: %r. Give hosts of a"
-                " group the same, or hosts that do other work another handle_events_group"
-                % (one, first.name, other, second.name, name)
-            )
+        texts = minimums(of_group, policy)
         away = frozenset(host.name for host in of_group if not host.is_in_service)
         is_part = any(len(other) > len(of_group) and names[name] <= names[of] for of, other in members.items())
-        minimum = _minimum_in_service(next(iter(texts)), len(of_group), is_part)
+        minimum = max(_minimum_in_service(text, len(of_group), is_part) for text in texts)
         groups[name] = GroupState(name, len(of_group), minimum, len(of_group) - len(away), away)
     return groups
+
+
+def minimums(of_group: Sequence[Host], policy: Policy) -> dict[str, Host]:
+    """The minimums that the hosts of a group have, each with one of them: more than one is a mistake."""
+    return {str(policy.minimum_in_service if host.minimum is None else host.minimum): host for host in voters(of_group)}
 
 
 def is_of_unknown_group(host: Host) -> bool:
@@ -132,9 +140,9 @@ class Capacity:
     def take(self, names: Iterable[str]) -> None:
         """Count these hosts as out."""
         for name in names:
-            host = self._by_name[name]
-            for out in self._out.values() if is_of_unknown_group(host) else [self._out[one] for one in host.groups]:
-                out.add(name)
+            for group, out in self._out.items():
+                if group in self._by_name[name].groups or name in self._groups[group].away:
+                    out.add(name)
 
     def shortage(self, names: Sequence[str], is_empty: bool) -> GroupState | None:
         """The first group that cannot spare these hosts.

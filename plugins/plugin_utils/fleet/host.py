@@ -101,6 +101,8 @@ class Host(NamedTuple):
     """
     would_fail: tuple[str, ...] = ()
     """What would fail on it if it were hit, in words, as far as that can be known beforehand."""
+    remarks: tuple[str, ...] = ()
+    """What is probably a mistake on it, in words."""
     demand: Demand | None = None
     """The demand for it. A host with a demand has no events."""
     not_demanded: str = ""

@@ -7,6 +7,7 @@ Each order is carried out by the file of its name in playbooks/tasks/handle_even
 end the run for the others: what cannot be read is a failure on that host.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -56,6 +57,7 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
         "reason": host_plan.reason if host_plan else "",
         "removes": bool(host_plan and host_plan.remove),
         "drained_by": host_plan.drained_by if host_plan else now,
+        "stops": bool(host_plan and host_plan.stop),
         "stopped_by": host_plan.stopped_by if host_plan else now,
         "is_final": bool(host_plan and host_plan.final),
         "starts_at": max([now, *starts]),
@@ -70,6 +72,7 @@ def order_as_dict(order: Order, now: float) -> dict[str, Any]:
         "take_over": order.take_over,
         "leaves_out": order.leaves_out,
         "has_own_tasks": order.has_own_tasks,
+        "pause": math.ceil(order.pause),
     }
 
 
@@ -201,21 +204,24 @@ def _read_demand(host: Host, kind: DemandKind, asked: Raw) -> Demand:
     )
 
 
+def _read_stop(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
+    return report._replace(warnings=tuple(map(str, answer.get("warnings") or ())))
+
+
 def _read_lease(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
     if report.failure and answer.get("leased"):
         return report._replace(failure="", refused=str(answer.get("msg")))
     return report
 
 
-def _read_drain(report: OrderReport, raw: Raw, answer: Raw) -> OrderReport:
-    remaining = tuple(map(str, raw.get("remaining") or ()))
-    # A metadata service that is silent has withdrawn nothing.
-    listed = None if report.failure else read_reading(answer)
+def _read_drain(report: OrderReport, raw: Raw, _answer: Raw) -> OrderReport:
     return report._replace(
         failure=report.failure if raw.get("failed") else "",
-        listed=listed,
-        remaining=remaining,
+        # A metadata service that is silent has withdrawn nothing.
+        listed=read_reading(raw.get("listed") or {}),
+        remaining=tuple(map(str, raw.get("remaining") or ())),
         is_confirmed=raw.get("confirmed") is not False,
+        warnings=tuple(map(str, raw.get("warnings") or ())),
     )
 
 
@@ -260,6 +266,7 @@ def _read_cancel(report: OrderReport, _raw: Raw, answer: Raw) -> OrderReport:
 _READ = {
     Step.LEASE: _read_lease,
     Step.DRAIN: _read_drain,
+    Step.STOP: _read_stop,
     Step.APPROVE: _read_approve,
     Step.WATCH: _read_watch,
     Step.RESTORE: _read_return,

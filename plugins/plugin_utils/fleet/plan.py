@@ -11,6 +11,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.event import Event, name_key
+from .balancers import few
 from .batches import make_batches, take_batch, why_stopped
 from .clocks import as_utc, why_controller_is_wrong
 from .demand import Demand
@@ -98,6 +99,8 @@ class Plan(NamedTuple):
     """Why hosts that another run has leased may stay out, in words, by their names."""
     demanded: Mapping[str, Demand] = {}
     """The demands for hosts, met or not, by their names."""
+    off: tuple[str, ...] = ()
+    """The hosts that are off on purpose: they are not asked, and count nowhere."""
 
     @property
     def involved(self) -> list[str]:
@@ -189,7 +192,8 @@ def make_plan(
         turns=_turns(batches, unanswered, together),
         remarks=(
             *remarks_on(policy),
-            *("%s: %s" % (host.name, host.held or host.left_alone) for host in hosts if host.held or host.left_alone),
+            *_remarks_on(hosts),
+            *("%s: %s" % (host.name, remark) for host in hosts for remark in host.remarks),
         ),
         groups=tuple(group.summarize() for group in groups.values()),
         why_waiting=waiting,
@@ -197,6 +201,15 @@ def make_plan(
         abandoned={host.name: host.abandoned for host in hosts if host.abandoned},
         demanded={host.name: host.demand for host in hosts if host.demand is not None},
     )
+
+
+def _remarks_on(hosts: Sequence[Host]) -> list[str]:
+    """Say why hosts stay in service whatever is announced, a line for each reason."""
+    of_reason: dict[str, list[str]] = {}
+    for host in hosts:
+        if host.held or host.left_alone:
+            of_reason.setdefault(host.held or host.left_alone, []).append(host.name)
+    return ["%s: %s" % (few(names), why) for why, names in of_reason.items()]
 
 
 def _missed(

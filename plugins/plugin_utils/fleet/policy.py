@@ -196,6 +196,12 @@ def notice_of(event: Event, now: float) -> float | None:
     return 0.0 if start is None else max(0.0, start - now)
 
 
+def begins_soon(event: Event, policy: Policy, now: float) -> bool:
+    """Whether it has begun, or begins so soon that its hosts are prepared even if it must not be approved."""
+    notice = notice_of(event, now)
+    return notice is None or notice < policy.begin_within
+
+
 def deadline_of(event: Event, policy: Policy, now: float) -> float:
     """When its hosts are to be ready, seconds since the epoch; what has started has no time left.
 

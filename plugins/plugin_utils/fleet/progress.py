@@ -13,7 +13,7 @@ from typing import Any
 
 from ...module_utils.scheduled_events.event import Event
 from .plan import HostPlan
-from .policy import Policy, does_not_wait, notice_of, start_of
+from .policy import Policy, begins_soon, does_not_wait, start_of
 from .silence import remedy_for
 
 Progress = dict[str, Any]
@@ -32,7 +32,7 @@ def begin_watch(host_plan: HostPlan, approved: Iterable[str], failed: bool, poli
         event
         for event in host_plan.events
         # An agent approves when it is ready, which may be at any moment.
-        if host_plan.agent or event.event_id.lower() in were_approved or _comes_soon(event, policy, now)
+        if host_plan.agent or event.event_id.lower() in were_approved or begins_soon(event, policy, now)
     ]
     starts = [start for start in map(start_of, awaited) if start is not None]
     if awaited:
@@ -205,11 +205,6 @@ def _concerns(event: Event, progress: Mapping[str, Any], policy: Policy, now: fl
     if event.event_id.lower() in progress["awaited"]:
         return True
     return does_not_wait(event, policy, now)
-
-
-def _comes_soon(event: Event, policy: Policy, now: float) -> bool:
-    notice = notice_of(event, now)
-    return notice is None or notice < policy.begin_within
 
 
 def _ids(events: Iterable[Event]) -> list[str]:

@@ -10,6 +10,8 @@ do here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
+
 from ...module_utils.scheduled_events.document import event_from_dict
 from ...module_utils.scheduled_events.event import Event
 from ...module_utils.scheduled_events.text import plain
@@ -153,8 +155,10 @@ def describe_reading(
         "expected": policy.get("expected_hosts"),
         "policy": policy,
         "would_fail": [*_unknown_units(found or {}), *_wrong_identity(variables, removal, answer)],
+        "remarks": _triggered_units(found or {}),
         "has_more": bool(variables.get("after_batch_tasks")),
         "refused": "",
+        "is_off": is_off(variables),
         "resource_id": answer.get("resource_id"),
         "clock": {"asked_at": found["asked_at"], "answered_at": found["answered_at"], "said": found["now"]}
         if found and "asked_at" in found and "now" in found
@@ -168,6 +172,22 @@ def _unknown_units(found: Mapping[str, Any]) -> list[str]:
     return [
         "graceful_shutdown_services: %s: systemd has no such unit here. Correct the name, or install it" % plain(name)
         for name in found.get("unknown_units") or ()
+    ]
+
+
+def is_off(variables: Mapping[str, Any]) -> bool:
+    """Whether a host is off on purpose: the operator says so, or the inventory plugin azure_rm."""
+    said = variables.get("is_off")
+    if said not in (None, ""):
+        return bool(boolean(said, strict=False))
+    return str(variables.get("powerstate") or "").lower() in ("stopped", "deallocated")
+
+
+def _triggered_units(found: Mapping[str, Any]) -> list[str]:
+    return [
+        "%s is started again by %s, even after the run has stopped it: name that before it in"
+        " graceful_shutdown_services" % (plain(name), plain(" and ".join(map(str, triggers))))
+        for name, triggers in (found.get("triggered_units") or {}).items()
     ]
 
 
@@ -293,6 +313,7 @@ def read_host(content: Mapping[str, Any]) -> Host:
         rests_on_probe=bool(content.get("rests_on_probe")),
         idle_agent=bool(content.get("idle_agent")),
         would_fail=tuple(map(str, content.get("would_fail") or ())),
+        remarks=tuple(map(str, content.get("remarks") or ())),
     )
 
 
@@ -308,7 +329,9 @@ def check_alike(contents: Sequence[Mapping[str, Any]]) -> None:
 
     :raises PlanError: if it is not
     """
-    decided = [(content["name"], content["policy"]) for content in contents if content.get("policy")]
+    # A host that did not answer decides nothing.
+    answered = [content for content in contents if content.get("vm_name")] or contents
+    decided = [(content["name"], content["policy"]) for content in answered if content.get("policy")]
     for name, values in decided[1:]:
         for key, value in values.items():
             first, expected = decided[0][0], decided[0][1].get(key)

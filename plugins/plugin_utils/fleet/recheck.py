@@ -51,7 +51,7 @@ def recheck(host_plan: HostPlan, listed: Sequence[Event] | None, policy: Policy,
         stop=bool(stopping),
         stopped_by=min([deadline_of(event, policy, now) for event in stopping] or [now]),
         final=any(event.is_final for event in (*events, *added)),
-        withdrawn=tuple(withdrawn),
+        withdrawn=tuple(dict.fromkeys([*host_plan.withdrawn, *withdrawn])),
     )
 
 

@@ -46,6 +46,8 @@ class Result(NamedTuple):
     """What went wrong."""
     remaining: tuple[str, ...] = ()
     """Where connections or sessions were still open when there was no time left to wait for them."""
+    warnings: tuple[str, ...] = ()
+    """What the operator must know although it is no failure, in words."""
     still_out: str = ""
     """Who else keeps it out of rotation, in words; empty if nobody does."""
     left_alone: bool = False
@@ -56,6 +58,10 @@ class Result(NamedTuple):
     """Whether this is a prediction, in check mode."""
     timeline: tuple[Moment, ...] = ()
     """What was done when, of the steps that take it out and bring it back."""
+
+    def with_warnings(self, warnings: Sequence[str]) -> "Result":
+        """The same, with these warnings, each of them once."""
+        return self._replace(warnings=tuple(dict.fromkeys([*self.warnings, *warnings])))
 
 
 class Report(NamedTuple):
@@ -71,6 +77,7 @@ class Report(NamedTuple):
     """The report for programs: the result of each host, by its name."""
 
 
+_OFF = "off on purpose"
 _CUT_SHORT = (
     "its batch did not run, or was interrupted, for example by meta: end_play in your own tasks: it "
     "may still be out of rotation, and its event approved. Run again"
@@ -108,6 +115,8 @@ def describe_plan(plan: Plan, now: float) -> list[str]:
         for name, why in plan.why_waiting.items()
     ]
     lines += ["Hit while in service: %s: %s" % (name, what) for name, what in plan.missed.items()]
+    if plan.off:
+        lines.append("%s, and not asked: %s" % (_OFF, ", ".join(plan.off)))
     if plan.unanswered:
         lines.append("No answer from: %s" % ", ".join(plan.unanswered))
     return [*(lines or ["Nothing is announced for these hosts."]), *plan.groups, *plan.remarks]
@@ -152,6 +161,7 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         refused = [why for event_id, why in result.not_approved.items() if event_id.lower() in ids]
         told = list(result.steps)
         told += ["connections remained: %s" % ", ".join(result.remaining)] if result.remaining else []
+        told += ["WARNING: %s" % text for text in result.warnings]
         told += [_describe_approval(left, result.predicted) for left in approved.values()]
         told += ["not approved: %s" % why for why in refused]
         told += [result.outcome] if result.outcome and not result.gave_up else []
@@ -167,6 +177,9 @@ def describe_results(plan: Plan, results: Mapping[str, Result]) -> Report:
         if wrong:
             by_host[name] = wrong
         hosts[name] = _as_record(events, result._replace(approved=approved), wrong)
+    for name in plan.off:
+        lines.append("%s: %s" % (name, _OFF))
+        hosts[name] = _as_record((), Result((_OFF,)), ())
     return Report(
         lines=lines or ["Nothing had to be done."],
         failures=["%s: %s" % (name, text) for name, wrong in by_host.items() for text in wrong],
@@ -197,6 +210,7 @@ def _as_record(events: Sequence[Event], result: Result, failures: Sequence[str])
         "outcome": result.outcome,
         "restored": result.restored,
         "connections_remained": list(result.remaining),
+        "warnings": list(result.warnings),
         "still_out": result.still_out,
         "hit_unprepared": result.unprepared,
         "timeline": [{"at": as_utc(moment.at), "step": moment.step} for moment in result.timeline],

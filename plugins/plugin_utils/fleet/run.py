@@ -13,11 +13,11 @@ from enum import Enum
 from typing import NamedTuple
 
 from ...module_utils.scheduled_events.event import Event
-from .completeness import check_complete
+from .completeness import hold_unsound
 from .demand import DemandKind
 from .host import Host
 from .plan import HostPlan, Plan, approvals, attempts, make_plan
-from .policy import Policy
+from .policy import Policy, begins_soon
 from .progress import Progress, begin_watch
 from .recheck import recheck
 from .report import Moment, Report, Result, describe_results
@@ -74,6 +74,14 @@ _TAKEN_UP_WITHIN = 300.0
 
 # The services have not stopped yet: the longest steps are ahead of the host.
 _ON_THE_WAY_OUT = frozenset({Step.IDLE, Step.ASK, Step.ASKED, Step.WAIT, Step.LEASE, Step.DRAIN, Step.STOP})
+
+# Seconds between two attempts to take a host out, at most.
+_PAUSE = 10.0
+# Seconds for which that is attempted again where nothing begins soon: a later run does the rest.
+_TRIED_FOR = 60.0
+# Seconds for stopping services where none are left: an event may begin later than announced, or have begun without
+# having hit the host yet.
+_LEAST_FOR_STOPPING = 30.0
 
 # These steps are repeated so often that their times say nothing.
 _IN_SERVICE = frozenset({Step.ASK, Step.WAIT, Step.AFTER_BATCH})
@@ -137,6 +145,8 @@ class Order(NamedTuple):
     """For `RELEASE`: whether the host stays out because it is to be deleted."""
     has_own_tasks: bool = True
     """Whether the operator's own tasks run with it."""
+    pause: float = 0.0
+    """For `LEASE`: seconds to wait before it."""
 
 
 class OrderReport(NamedTuple):
@@ -156,6 +166,8 @@ class OrderReport(NamedTuple):
     """For `DRAIN`: where connections remained."""
     is_confirmed: bool = True
     """For `DRAIN`: whether the probe endpoint succeeded before the removal, so that its failure confirms it."""
+    warnings: tuple[str, ...] = ()
+    """What the operator must know although it is no failure, in words."""
     approved: Mapping[str, int | None] = {}
     """For `APPROVE`: the ids of approved events, and the seconds of notice that were left."""
     not_approved: Mapping[str, str] = {}
@@ -180,6 +192,8 @@ class HostRun(NamedTuple):
     """Why it is left alone, in words. Then nothing of its plan is done."""
     is_ready: bool = False
     is_leased: bool = False
+    pause: float = 0.0
+    """Seconds to wait before it is leased, because an attempt to take it out has failed."""
     progress: Progress | None = None
     tried: Mapping[str, str] = {}
     until: float | None = None
@@ -337,6 +351,7 @@ def begin(
     predicts: bool = False,
     demand: DemandKind | None = None,
     remarks: Sequence[str] = (),
+    off: Sequence[str] = (),
 ) -> Run:
     """Plan for all hosts that were asked.
 
@@ -345,11 +360,12 @@ def begin(
     :param predicts: whether nothing is to be changed
     :param demand: what is demanded of the run; None if it is about events
     :param remarks: what balancers have not answered, in words
-    :raises PlanError: see `check_complete` and `make_plan`
+    :param off: the hosts that are off on purpose, which are not among `hosts`
+    :raises PlanError: see `hold_unsound` and `make_plan`
     """
-    check_complete(hosts, remarks)
+    hosts = hold_unsound(hosts, policy, remarks)
     plan = make_plan(hosts, policy, now)
-    plan = plan._replace(remarks=(*plan.remarks, *remarks))
+    plan = plan._replace(remarks=(*plan.remarks, *remarks), off=tuple(off))
     first = set(plan.turns[0]) if plan.turns else set()
     # Hosts that have not answered are asked again, with more time.
     at = {
@@ -468,6 +484,7 @@ def _order(run: Run, name: str, host: HostRun, until: float | None) -> Order:
         take_over=host.reading.take_over,
         leaves_out=host.leaves_out,
         has_own_tasks=run.has_own_tasks,
+        pause=host.pause if host.step is Step.LEASE else 0.0,
     )
 
 
@@ -479,13 +496,36 @@ def _take_in(host: HostRun, report: OrderReport, run: Run, now: float) -> HostRu
         return _cut_short(host)
     if report.did is Step.ASK:
         return _after_ask(host, report)
+    if report.did is Step.DRAIN:
+        # Before it is decided whether there is another attempt: its event may be gone.
+        host = host._replace(host_plan=recheck(_host_plan(host), report.listed, run.policy, now))
+    host = host._replace(result=host.result.with_warnings(report.warnings))
     if report.failure:
+        again = _once_more(host, report, run, now)
+        if again is not None:
+            return again
         host = host.failing(report.failure)
     if report.did is Step.DRAIN:
         return _after_drain(host, report, run.policy, now)
     if report.did is Step.MOVE and run.predicts:
         return _predicted(host)
     return _AFTER[report.did](host, report)
+
+
+def _once_more(host: HostRun, report: OrderReport, run: Run, now: float) -> HostRun | None:
+    """The host with another attempt to take it out, as long as there is time; None if there is no other attempt.
+
+    An attempt begins with the lease, which would not last for several.
+    """
+    if report.did not in (Step.LEASE, Step.DRAIN) or report.refused or run.predicts:
+        return None
+    host_plan = _host_plan(host)
+    is_gone = bool(host_plan.withdrawn) and not host_plan.events
+    until = host_plan.drained_by
+    if not any(begins_soon(event, run.policy, now) for event in host_plan.events):
+        until = min(until, host.timeline[0].at + _TRIED_FOR)
+    pause = min(_PAUSE, (until - now) / 4)
+    return None if is_gone or pause < 1 else host._replace(pause=pause).at(Step.LEASE)
 
 
 def _cut_short(host: HostRun) -> HostRun:
@@ -496,7 +536,8 @@ def _after_ask(host: HostRun, report: OrderReport) -> HostRun:
     """A host that could not be asked has failed at no step, and does not stop the others."""
     known = report.reading or host.reading._replace(vm_name=None)
     result = host.result._replace(failures=(report.failure,) if report.failure else ())
-    return host.at(Step.ASKED)._replace(reading=known._replace(failed=host.reading.failed), result=result)
+    reading = known._replace(failed=host.reading.failed, held=host.reading.held)
+    return host.at(Step.ASKED)._replace(reading=reading, result=result)
 
 
 def _after_wait(host: HostRun, report: OrderReport) -> HostRun:
@@ -515,16 +556,20 @@ def _after_lease(host: HostRun, report: OrderReport) -> HostRun:
 
 
 def _after_drain(host: HostRun, report: OrderReport, policy: Policy, now: float) -> HostRun:
-    """Connections take minutes to end. Services are not stopped for an event that is gone by then."""
-    host_plan = recheck(_host_plan(host), report.listed, policy, now)
+    """Connections take minutes to end. Services are not stopped for an event that is gone by then, but for one that
+    begins soon even if its host could not leave rotation.
+    """
+    host_plan = _host_plan(host)
     # A demand is often for a host whose service has failed. Nothing is approved for it.
     is_unconfirmed = host.reading.rests_on_probe and not report.is_confirmed and not host_plan.demand
     if is_unconfirmed and not report.failure:
         host = host.failing(_UNCONFIRMED)
     is_ready = not report.failure and not is_unconfirmed and not host_plan.withdrawn
     result = host.result._replace(remaining=report.remaining)
+    stops = host_plan.stop and (not report.failure or any(begins_soon(one, policy, now) for one in host_plan.events))
+    host_plan = host_plan._replace(stopped_by=max(host_plan.stopped_by, now + _LEAST_FOR_STOPPING))
     host = host._replace(host_plan=host_plan, is_ready=is_ready, result=result)
-    return host.at(Step.STOP if host_plan.stop and not report.failure else Step.PREPARED)
+    return host.at(Step.STOP if stops else Step.PREPARED)
 
 
 def _ready_unless_failed(host: HostRun, report: OrderReport) -> HostRun:

@@ -127,11 +127,12 @@ def planned(call: Call) -> dict[str, Any]:
     answers = [*(fleet["answers"] if fleet else ()), *call.arguments["haproxys"]]
     balancers = read_balancers([*readings, *resting], answers, call.arguments["azure"], call.arguments["beyond"])
     demand = DemandKind(call.arguments["demand"]) if call.arguments["demand"] else None
-    hosts = [known_host(reading, balancers, demand) for reading in readings]
+    off = [host["name"] for host in [*readings, *resting] if host["is_off"]]
+    hosts = [known_host(reading, balancers, demand) for reading in readings if not reading["is_off"]]
     out_directory, vm_ids = "", {}
     if fleet:
         asked = [of_host(reading, balancers) for reading in readings]
-        counted = share_a_group([of_host(host, balancers) for host in resting], asked)
+        counted = share_a_group([of_host(host, balancers) for host in resting if not host["is_off"]], asked)
         hosts += [read_host(host) for host in counted]
     if fleet and not call.is_dry:
         out_directory, vm_ids = fleet["directory"], fleet["vm_ids"]
@@ -144,6 +145,7 @@ def planned(call: Call) -> dict[str, Any]:
         predicts=call.is_dry,
         demand=demand,
         remarks=balancers.remarks,
+        off=off,
     )
     write_run(call.path, Kept(run, balancers, out_directory, vm_ids))
     return {

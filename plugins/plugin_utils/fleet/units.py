@@ -12,7 +12,7 @@ from .clocks import as_utc
 from .event_plans import EventPlan
 from .groups import Capacity, GroupState, away_hosts
 from .host import Host
-from .policy import Policy, deadline_of, is_forced, notice_of, start_of
+from .policy import Policy, begins_soon, deadline_of, is_forced, notice_of, start_of
 
 # Connections and services together get at least this long if they may take it, half of it each. Seconds.
 LEAST_FOR_ENDING = 60.0
@@ -46,10 +46,8 @@ class Unit(NamedTuple):
 
     def begins_anyway(self, policy: Policy, now: float) -> bool:
         """Whether one of its events begins soon, approved or not."""
-        starting = [
-            notice_of(event_plan.event, now) for event_plan in self.event_plans if not event_plan.event.is_advisory
-        ]
-        return any(notice is None or notice < policy.begin_within for notice in starting)
+        starting = [event_plan.event for event_plan in self.event_plans if not event_plan.event.is_advisory]
+        return any(begins_soon(event, policy, now) for event in starting)
 
 
 def units_of_events(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbook handle_events learns from Azure which hosts are in one pool, and asks once."""
+"""The playbook handle_events learns from Azure which hosts are in one pool, and asks once. Balancers that refuse."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.playbooks.fleet import Fleet
+from tests.integration.playbooks.fleet import Fleet, published
+
+LONG = 5000.0  # seconds, after which everything that is announced is over
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-131313131313"
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourcegroups/rg/providers"
@@ -34,3 +36,32 @@ def test_given_two_tiers_in_two_pools_that_are_not_named_when_all_are_hit_then_h
     assert f'"pool {POOLS}/app: 2 of 2 in service, 1 must stay"' in run.output
     assert '"Batch 1 of 2: host0, host2"' in run.output
     assert '"Batch 2 of 2: host1, host3"' in run.output
+
+
+def test_given_balancers_that_refuse_when_hosts_are_hit_then_a_deletion_counts_as_leaving_and_others_are_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = {"load_balancers": [{"name": "front", "pools": {"web": ["vm_0"]}}]}
+    with published(tmp_path, 60, 3, monkeypatch, arm=arm) as fleet:
+        deleted, rebooted, _other = fleet.hosts
+        deleted.variables |= {
+            "load_balancer_removal_methods": ["azure_load_balancer"],
+            "load_balancer_removal_azure_directory": str(tmp_path / "azure"),
+        }
+        tried = tmp_path / "tried"
+        fails_once = ["sh", "-c", f"test -e {tried} || {{ touch {tried}; exit 1; }}"]
+        rebooted.variables |= {
+            "load_balancer_removal_methods": ["command", "health_probe"],
+            "load_balancer_removal_commands": [{"name": "lb", "remove": fails_once, "restore": ["true"]}],
+        }
+        events = [fleet.event("Terminate", deleted, notice=240), fleet.event("Reboot", rebooted, notice=240, impact=0)]
+        run = fleet.start("handle_events", handle_events_minimum_in_service=0)
+        run.wait_until(lambda: all(fleet.is_approved(event) for event in events))
+        assert not any(host.is_serving() for host in (deleted, rebooted))
+        fleet.azure.advance(LONG)
+
+        assert run.finish() == 0, run.output
+        assert rebooted.is_back()
+    assert "FAILED! => " in run.output
+    assert "WARNING: azure_load_balancer: " in run.report(deleted)
+    assert "marked for deletion" in run.report(deleted)

@@ -4,6 +4,7 @@
 
 import ipaddress
 import os
+import subprocess
 from typing import List, Sequence, Set, Tuple
 
 from foghorn_core.connections.established import problem_with_containers
@@ -11,7 +12,7 @@ from foghorn_core.files.ownership import UnsafePath, check_path, problem_with
 from foghorn_core.scheduled_events.event import ADVISORY_EVENT_TYPES, EVENT_TYPES, SCHEDULED, Event
 from foghorn_core.scheduled_events.words import warning_of
 
-from .act.steps import has_hooks, hook_commands, is_executable
+from .act.steps import has_hooks, hook_commands, is_executable, path_of_systemctl
 from .config import KNOWN_TYPES, Config, Webhook
 from .decide.policy import (
     CHECK,
@@ -100,8 +101,13 @@ def advice_on_policies(config: Config) -> List[str]:
     return found
 
 
-def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DIRECTORIES) -> List[str]:
-    """What the steps need and this machine lacks, or users other than root can change."""
+def advice_on_machine(
+    config: Config, unit_directories: Sequence[str] = _UNIT_DIRECTORIES, systemctl: str = ""
+) -> List[str]:
+    """What the steps need and this machine lacks, or users other than root can change; and what undoes a step.
+
+    :param systemctl: the program, if not that of the system
+    """
     found: List[str] = []
     units = [directory for directory in unit_directories if os.path.isdir(directory)]
     hooks: Set[str] = set()
@@ -121,6 +127,14 @@ def advice_on_machine(config: Config, unit_directories: Sequence[str] = _UNIT_DI
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in problems]
             elif step.kind == COMMAND:
                 found += ["%s: %s: %s" % (rule.plan.rule, stage, problem) for problem in _problems_with(step.argv[0])]
+    for rule in config.rules:
+        stopped = [step.stops for stage in (DRAIN, SHUTDOWN) for step in rule.plan.steps(stage) if step.stops]
+        found += [
+            "%s: %s is started again by %s, which no step stops before it" % (rule.plan.rule, unit, trigger)
+            for unit in stopped
+            for trigger in _active_triggers(unit, systemctl or path_of_systemctl())
+            if trigger not in stopped
+        ]
     found += ["state_directory: %s" % problem for problem in _problems_with_state(config.journal_directory)]
     for index, webhook in enumerate(config.webhooks):
         found += ["webhooks[%d].%s" % (index, problem) for problem in _problems_with_webhook(webhook)]
@@ -200,6 +214,25 @@ def _problems_with_unit(unit: str, directories: List[str]) -> List[str]:
     # A masked unit links to /dev/null, which everybody may write, and does nothing.
     problem = problem_with(path) if os.path.realpath(path) != os.devnull else None
     return [] if problem is None else [problem]
+
+
+def _active_triggers(unit: str, systemctl: str) -> List[str]:
+    """The sockets, timers and paths that would start a unit now. None where there is no systemd that answers."""
+    triggers = _ask(systemctl, "show", "--property=TriggeredBy", "--", unit).partition("=")[2].split()
+    if not triggers:
+        return []
+    states = _ask(systemctl, "is-active", "--", *triggers).split()
+    return [trigger for trigger, state in zip(triggers, states) if state == "active"]
+
+
+def _ask(*command: str) -> str:
+    try:
+        asked = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=5, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    return asked.stdout
 
 
 def _problems_with_state(directory: str) -> List[str]:

@@ -134,12 +134,14 @@ class Agent:
         """End what is running. It is taken up again at the next start."""
         self._work.stop()
         self._approvals.checks.stop()
+        self._approvals.still_down.stop()
         self._readiness.stop()
         self._edges.watch(-1)
 
     def is_idle(self) -> bool:
         """Whether no step is under way."""
-        return self._work.is_idle() and self._approvals.checks.is_idle() and self._readiness.is_idle()
+        looks = (self._work, self._approvals.checks, self._approvals.still_down, self._readiness)
+        return all(each.is_idle() for each in looks)
 
     def obey(self, asked: Mapping[str, Any]) -> str:
         """Carry out a request that somebody on this machine made by hand, after writing it down.
@@ -257,7 +259,7 @@ class Agent:
         return seconds if looks is None else min(seconds, looks)
 
     def _seconds_to_act(self, now: float) -> float:
-        if self._approvals.checks.is_busy:
+        if self._approvals.checks.is_busy or self._approvals.still_down.is_busy:
             return SECONDS_TO_LOOK_AGAIN
         work = self._work.seconds_to_act(now)
         if work is not None:

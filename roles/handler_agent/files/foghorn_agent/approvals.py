@@ -10,7 +10,8 @@ from foghorn_core.scheduled_events.event import Event
 
 from .act.checks import Checks, Wanted
 from .act.running import Running
-from .decide.decisions import Work, awaiting_approval, has_nothing_to_do, plan_of, to_approve
+from .act.still_down import StillDown
+from .decide.decisions import Work, awaiting_approval, has_nothing_to_do, is_ready, plan_of, to_approve
 from .decide.manual import end_of
 from .decide.policy import NEVER, nothing_configured_for
 from .io import log as levels
@@ -45,6 +46,7 @@ class Approvals:
         self._has_hooks = has_hooks
         self._sent = _Sent()
         self.checks = Checks(lambda work: start_step(work, recorder.state.vm_name or ""))
+        self.still_down = StillDown(recorder, lambda work: start_step(work, recorder.state.vm_name or ""))
         self.withheld: Dict[str, str] = {}
         """Why events are not approved now, by their ids."""
         self.without_plan: FrozenSet[str] = frozenset()
@@ -79,6 +81,8 @@ class Approvals:
                 reason = nothing_configured_for(one.event.event_type)
             if reason is None and plan.check:
                 reason = self.checks.problem_with(one.event_id)
+            if reason is None:
+                reason = self.still_down.problem_with(one.event_id)
             if reason is not None:
                 withheld[one.event_id] = reason
             if reason != self.withheld.get(one.event_id):
@@ -116,6 +120,7 @@ class Approvals:
 
     def ask(self, now: float) -> None:
         """Approve the events that are due for approval now."""
+        ready_here = self._see_ready_down(now)
         if self._session.is_busy:
             return
         members = self._members
@@ -123,7 +128,7 @@ class Approvals:
             self._recorder.state, self._recorder.rules, members.words, members.silent, self.withheld, members.stale
         )
         self._sent.keep({one.event_id for one in self._recorder.state.tracked})
-        due = self._sent.due([event.event_id for event in ready], now)
+        due = self._sent.due([event.event_id for event in ready if event.event_id in ready_here], now)
         if not due or not self._recorder.is_up_to_date:
             return
         if self._recorder.config.dry_run:
@@ -135,6 +140,20 @@ class Approvals:
             return
         self._sent.send(due)
         self._session.submit(due)
+
+    def _see_ready_down(self, now: float) -> FrozenSet[str]:
+        """See that the units of events that are ready are still down; return the ids of those of which it is known."""
+        state, rules, looks = self._recorder.state, self._recorder.rules, self.still_down
+        ready = [
+            Wanted(one, plan)
+            for one, plan in awaiting_approval(state, rules)
+            if is_ready(one, plan) and (one.event_id not in self.withheld or looks.problem_with(one.event_id))
+        ]
+        if self._recorder.config.dry_run:
+            # Nothing was stopped.
+            return frozenset(each.one.event_id for each in ready)
+        looks.turn(ready, now)
+        return frozenset(each.one.event_id for each in ready if looks.is_clear(each.one, each.plan, now))
 
     def _say_what_would_be_approved(self, due: Sequence[Event]) -> None:
         for event in due:

@@ -148,6 +148,7 @@ class Module:
             "connect_timeout": 0.2,
             "agent_command": "/nonexistent/agent",
             "probes": [],
+            "units": [],
             **options,
         }
         self.run_command: Callable[..., Any] = lambda _asked: (1, "", "")
@@ -211,3 +212,17 @@ def test_given_an_invalid_value_then_the_error_names_option_value_and_remedy(
     with pytest.raises(Ended):
         run_readiness_info(module)
     assert module.result["msg"].startswith(said)
+
+
+def test_given_units_that_systemd_does_not_know_or_starts_again_then_they_are_named(azure: Simulator) -> None:
+    module: Any = Module(endpoint=azure.imds["web_0"], units=["ngnix", "cups"])
+    module.get_bin_path = lambda name: name
+    told = "LoadState=not-found\n\nLoadState=loaded\nTriggeredBy=cups.socket\n"
+    module.run_command = lambda asked: (0, told if "show" in asked else "active", "")
+
+    run_readiness_info(module)
+
+    found = {one["check"]: (one["severity"], one["found"]) for one in module.result["checks"]}
+    assert found["unit ngnix"] == ("error", "systemd does not know it")
+    assert found["unit cups"][0] == "note"
+    assert "cups.socket" in found["unit cups"][1]

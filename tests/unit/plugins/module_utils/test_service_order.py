@@ -34,13 +34,24 @@ class Machine:
         self.now = 100.0
         self.ran: list[str] = []
         self.status = 200
+        self.settles_after = 0.0
+        """Seconds after its stop or start for which a service is as before."""
+        self.acted_at = 0.0
+        self.is_up = True
+        self.said = ""
 
     def run(self, command: list[str]) -> tuple[int, str, str]:
         assert command[:3] == ["timeout", "-k", "1"]
+        is_up = self.is_up is (self.now >= self.acted_at + self.settles_after)
+        if "status" in command:
+            return (0 if is_up else 3), "", ""
+        if "show" in command:
+            return 0, f"LoadState=loaded\nActiveState={'active' if is_up else 'inactive'}\n", ""
         self.ran.append(" ".join(command[3:]))
         self.now += self.takes
+        self.is_up, self.acted_at = "stop" not in command, self.now
         name = command[-1]
-        return (124, "", "") if name == "slow" else (7, "said", "no\n") if name in self.failing else (0, "", "")
+        return (124, "", "") if name == "slow" else (7, "said", "no\n") if name in self.failing else (0, "", self.said)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -110,6 +121,71 @@ def test_given_services_when_stopped_then_one_after_the_other_by_its_command_or_
 
     assert machine.ran == ["90 systemctl stop -- web", "90 stop app"]
     assert done == Stretch((), tried=True)
+
+
+def test_given_a_stop_of_which_systemd_warns_when_stopped_then_the_warning_is_returned_over_all_stretches() -> None:
+    machine = Machine()
+    machine.said = "Stopping 'web.service', but its triggering units are still active:\nweb.socket\n"
+    services = [service("web", stop=[]), service("db", stop_tasks="/x.yml"), service("app")]
+
+    first = stop(services, FIRST, "", 300, machine.world)
+    done = stop(services, first, "", 300, machine.world)
+
+    assert done.warnings == ("web: Stopping 'web.service', but its triggering units are still active: web.socket",)
+
+
+@pytest.mark.parametrize(
+    ("settles_after", "why"), [(40, ""), (70, "Wait until the service is down: the check did not")]
+)
+@pytest.mark.parametrize("is_by_tasks", [False, True])
+def test_given_a_stop_that_returns_before_its_effect_then_the_status_is_repeated_within_the_share_of_the_time(
+    settles_after: float, why: str, is_by_tasks: bool
+) -> None:
+    machine = Machine(takes=1)
+    machine.settles_after = settles_after
+    web = service("web", timeout=60, status=["web", "status"], stop_tasks="/x.yml" if is_by_tasks else "")
+    before = FIRST
+    if is_by_tasks:
+        before = stop([web], FIRST, "", 300, machine.world)
+        machine.is_up, machine.acted_at = False, machine.now
+
+    done = stop([web], before, "", 300, machine.world)
+
+    assert [text.startswith("web (" + why) for text in done.failures] == [True] * bool(why)
+    assert machine.now < 100 + 60 + 3
+
+
+def test_given_a_status_that_fails_after_the_stop_then_the_others_stop_all_the_same() -> None:
+    machine = Machine("broken")
+
+    done = stop([service("web", timeout=3, status=["broken"]), service("app")], FIRST, "", 300, machine.world)
+
+    assert machine.ran[0] == "3 stop web"
+    assert machine.ran[-1] == "90 stop app"
+    assert "web: broken ended with exit status 7" in done.failures[0]
+
+
+def test_given_check_mode_when_stopped_or_started_then_no_state_is_awaited() -> None:
+    machine = Machine()
+    world = machine.world._replace(is_dry=True)
+    web = service("web", status=["web", "status"])
+
+    assert stop([web], FIRST, "", 300, world).failures == ()
+    assert start([web], [], FIRST, "", world).failures == ()
+    assert machine.now == 100
+
+
+@pytest.mark.parametrize(("settles_after", "is_up"), [(40, True), (70, False)])
+def test_given_a_start_that_returns_before_its_effect_then_the_status_is_repeated_within_its_time(
+    settles_after: float, is_up: bool
+) -> None:
+    machine = Machine(takes=1)
+    machine.settles_after = settles_after
+
+    done = start([service("web", timeout=60, start=["go"], status=["status"])], [], FIRST, "", machine.world)
+
+    assert bool(done.failures) is not is_up
+    assert machine.now < 100 + 60 + 3
 
 
 def test_given_failures_when_stopped_then_the_others_stop_anyway_and_each_is_named_with_its_reason() -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which units a machine's systemd does not know, by a systemctl of our own."""
+"""Which units a machine's systemd does not know, and which it starts again, by a systemctl of our own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.foghorn.azure_events.plugins.module_utils.units import unknown_units
+from ansible_collections.foghorn.azure_events.plugins.module_utils.units import look_at_units
 
 KNOWS_NGINX = """#!/bin/sh
-test "$1 $2 $3" = "show --property=LoadState --" || exit 99
-shift 3
+if test "$1" = is-active; then
+    shift 2
+    for unit; do case "$unit" in *.timer) echo inactive ;; *) echo active ;; esac; done
+    exit 3
+fi
+test "$1 $2 $3 $4" = "show --property=LoadState --property=TriggeredBy --" || exit 99
+shift 4
 for unit; do
-    case "$unit" in nginx) echo LoadState=loaded ;; *) echo LoadState=not-found ;; esac
+    case "$unit" in
+        nginx) echo LoadState=loaded; echo TriggeredBy= ;;
+        cups) echo TriggeredBy=cups.socket cups.path cups.timer; echo LoadState=loaded ;;
+        *) echo LoadState=not-found ;;
+    esac
     echo
 done
 """
@@ -41,7 +50,7 @@ class Module:
 
 def unknown(names: list[str]) -> list[str]:
     module: Any = Module()
-    return unknown_units(module, names)
+    return look_at_units(module, names).unknown
 
 
 @pytest.fixture
@@ -59,6 +68,16 @@ def test_given_units_that_systemd_does_not_know_when_asked_then_they_are_named(s
     install(systemctl, KNOWS_NGINX)
 
     assert unknown(["nginx", "ngnix", "--version"]) == ["ngnix", "--version"]
+
+
+def test_given_a_unit_that_others_would_start_again_when_asked_then_those_that_are_active_and_not_stopped_are_named(
+    systemctl: Path,
+) -> None:
+    install(systemctl, KNOWS_NGINX)
+    module: Any = Module()
+
+    assert look_at_units(module, ["nginx", "cups"]).triggered == {"cups": ["cups.socket", "cups.path"]}
+    assert look_at_units(module, ["cups.path", "cups.socket", "cups"]).triggered == {}
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho LoadState=not-found\n", "no program"])

@@ -197,3 +197,27 @@ def test_given_a_type_that_azure_may_add_in_a_policy_when_checked_then_it_is_poi
     assert [line.partition(" (")[0] for line in found] == [
         "policies[0]: match.event_types: 'Migrate' is not an event type that this version knows"
     ]
+
+
+def test_given_a_unit_that_an_active_socket_starts_again_when_no_step_stops_that_then_both_are_named(
+    tmp_path: Path,
+) -> None:
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(
+        "#!/bin/sh\n"
+        'case "$1 $4" in\n'
+        '    "show cups.service") echo TriggeredBy=cups.socket cups.timer ;;\n'
+        "    is-active*) echo active; echo inactive; exit 3 ;;\n"
+        "esac\n"
+    )
+    systemctl.chmod(0o755)
+
+    def advice(*units: str) -> List[str]:
+        config = parse_config({"policies": [{"name": "mine", "shutdown": [{"stop": unit} for unit in units]}]})
+        return [line for line in advice_on_machine(config, (), str(systemctl)) if "again" in line]
+
+    assert advice("cups", "web") == [
+        "mine: cups.service is started again by cups.socket, which no step stops before it"
+    ]
+    assert advice("cups.socket", "cups") == []
+    assert advice("web") == []

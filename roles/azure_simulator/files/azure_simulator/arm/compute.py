@@ -247,6 +247,7 @@ class Compute:
         refuse_flexible(scale_set, "VirtualMachineScaleSets.virtualMachines.PUT")
         document = request.document()
         self._match(request, machine)
+        self._resources.refuse_if_deleting(machine)
         properties = document.get("properties") or {}
         if "networkProfileConfiguration" in properties:
             machine.network = copy.deepcopy(properties["networkProfileConfiguration"] or {})
@@ -312,6 +313,7 @@ class Compute:
         patch = dict(document.get("properties") or {})
         versions.check_members(patch, "Properties", versions.MACHINE, request.version)
         self._match(request, machine)
+        self._resources.refuse_if_deleting(machine)
         profile = copy.deepcopy(machine.events_profile)
         if "scheduledEventsProfile" in patch:
             merge(profile, patch.pop("scheduledEventsProfile") or {})

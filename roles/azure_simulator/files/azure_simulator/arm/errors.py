@@ -142,6 +142,17 @@ def conflict(message: str) -> ArmError:
     return ArmError(409, "OperationNotAllowed", message)
 
 
+def marked_for_deletion(vm: str, operation: str = "startTenantUpdate") -> ArmError:
+    """A VM that is being deleted: nothing of it is changed any more, and none of its interfaces.
+
+    Source of the words: https://github.com/hashicorp/terraform-provider-azurerm/issues/6669.
+    """
+    return conflict(
+        f"Operation '{operation}' is not allowed on VM '{vm}' since the VM is marked for deletion. You can only retry "
+        "the Delete operation (or wait for an ongoing one to complete)."
+    )
+
+
 def throttled(group: str, retry_after: int, wrapped: bool = False) -> ArmError:
     """Compute's own limit; as a rule without ``error`` around it."""
     return ArmError(

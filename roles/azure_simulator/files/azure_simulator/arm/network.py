@@ -223,6 +223,9 @@ class Network:
         properties = copy.deepcopy(document.get("properties") or {})
         self._check_references(resource, properties)
         if kind == NICS:
+            machine = self._compute.machine_at(resource.properties["virtualMachine"]["id"])
+            if machine is not None:
+                self._compute.refuse_if_deleting(machine)
             _check_interface(properties)
             for fixed in ("virtualMachine", "macAddress"):
                 properties[fixed] = resource.properties[fixed]
@@ -333,6 +336,10 @@ class Network:
                 f"Backend pool {request.names['pool']} has members by network interface. Members by IP address cannot "
                 "be added to it.",
             )
+        for machine in self._compute.machines.values():
+            member = f"{pool}/{machine.name}"
+            if machine.name in members and states.get(member, "None") != resource.admin_states.get(member, "None"):
+                self._compute.refuse_if_deleting(machine)
         resource.admin_states.update(states)
         resource.addressed[pool] = addressed
         operation = self._change(request, resource)

@@ -18,7 +18,7 @@ from .errors import ArmError, conflict
 from .operations import Operation
 from .outcomes import CANCELED as OPERATION_CANCELED
 from .outcomes import SUCCEEDED, Ending
-from .resources import COMPLETED_MAINTENANCE, DELETING, UPDATING, ComputeResources, Machine, enabled
+from .resources import COMPLETED_MAINTENANCE, UPDATING, ComputeResources, Machine, enabled
 
 RESTART = "restart"
 REDEPLOY = "redeploy"
@@ -75,10 +75,7 @@ class Power:
         return self._switch(action, machines, target, location, wanted)
 
     def _check(self, action: str, machine: Machine) -> None:
-        if machine.provisioning_state == DELETING:
-            raise conflict(
-                f"Operation '{action}' is not allowed on VM '{machine.name}' since it is marked for deletion."
-            )
+        self._resources.refuse_if_deleting(machine, action)
         state = self._resources.world.vms[machine.handle].power
         if action in _NEEDS_A_HOST and state == DEALLOCATED:
             raise conflict(f"Operation '{action}' is not allowed on VM '{machine.name}' since it is deallocated.")

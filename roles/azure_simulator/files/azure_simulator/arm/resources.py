@@ -22,7 +22,7 @@ from ..faults import FaultQueue
 from ..machines import VmConfig
 from ..world import DELETED, Change, World
 from .config import ArmConfig, ResourceConfig, ScaleSetConfig, duration
-from .errors import ArmError, conflict
+from .errors import ArmError, conflict, marked_for_deletion
 from .faults import ArmFaultPlan
 from .operations import Operation, Operations
 from .outcomes import CANCELED, SUCCEEDED, Ending
@@ -822,6 +822,15 @@ class ComputeResources:
         else:
             life = self.world.lives["Terminate"]._replace(notice=notice)
             self.world.create(EventSpec("Terminate", (machine.handle,), life))
+
+    def refuse_if_deleting(self, machine: Machine, operation: str = "startTenantUpdate") -> None:
+        """Refuse to change a machine that is being deleted, or an interface of it."""
+        is_announced = any(
+            event.event_type == "Terminate" and event.listed and machine.handle in event.resources
+            for event in self.world.events.values()
+        )
+        if machine.provisioning_state == DELETING or is_announced:
+            raise marked_for_deletion(machine.name, operation)
 
     def evict(self, machine: Machine) -> None:
         """Really evict a Spot machine."""

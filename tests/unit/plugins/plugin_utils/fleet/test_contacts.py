@@ -66,6 +66,16 @@ def test_given_a_host_that_is_not_asked_then_it_counts_as_one_that_is_well() -> 
     assert (found.vm_name, found.is_in_service, found.events) == ("web_7", True, ())
 
 
+def test_given_hosts_that_are_off_on_purpose_then_none_of_them_is_asked_whatever_is_known_of_it() -> None:
+    hosts = [host("a", powerstate="deallocated"), note_resting("b", {"handle_events_is_off": "true"}), host("c")]
+
+    found = choose_contacts(hosts, [], azure("a"), {"b": ""})
+
+    assert found.names == ()
+    resting = [one for one in found.resting if one["name"] != "c"]
+    assert others_to_ask(resting, [answered("c", events=1, group="")], []) == []
+
+
 def test_given_several_reasons_then_each_host_is_asked_once_and_counted_with_its_reason() -> None:
     hosts = [host(name) for name in "abcdef"] + [note_resting("g", {}), note_resting("h", {"id": "/nonsense"})]
 

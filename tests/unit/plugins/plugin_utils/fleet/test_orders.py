@@ -172,12 +172,16 @@ def test_given_a_lease_that_another_run_holds_when_read_then_that_is_no_failure(
 
 def test_given_what_a_drained_host_says_when_read_then_its_events_and_what_remains_are_there(event: MakeEvent) -> None:
     reboot = event(resources=("vm_0",))
-    report = report_of(Step.DRAIN, answer={"events": [as_returned(reboot)]}, remaining=["web1 port 80"])
+    drained = {"listed": {"events": [as_returned(reboot)]}, "remaining": ["web1 port 80"], "warnings": ["it leaves"]}
+    report = report_of(Step.DRAIN, **drained)
 
-    assert (report.listed, report.remaining) == ((reboot,), ("web1 port 80",))
-    assert report_of(Step.DRAIN, answer={"failed": True, "msg": "silent"}).listed is None
+    assert (report.listed, report.remaining, report.warnings) == ((reboot,), ("web1 port 80",), ("it leaves",))
+    assert report_of(Step.DRAIN, listed={"failed": True, "msg": "silent"}).listed is None
     assert report.is_confirmed
-    assert not report_of(Step.DRAIN, answer={"events": []}, confirmed=False).is_confirmed
+    assert not report_of(Step.DRAIN, listed={"events": []}, confirmed=False).is_confirmed
+    # Of one that has failed, what is still ahead is known as well.
+    failed = report_of(Step.DRAIN, failed=True, task="Fail if any method failed", answer={"msg": "503"}, **drained)
+    assert (failed.failure, failed.listed) == ("503", (reboot,))
 
 
 def test_given_an_approval_when_read_then_each_event_is_there_with_its_notice_or_why_not() -> None:

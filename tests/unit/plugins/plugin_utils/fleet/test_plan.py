@@ -693,27 +693,34 @@ def test_given_groups_then_each_keeps_its_own_minimum(event: MakeEvent, now: flo
     assert make_plan(hosts, Policy(minimum_in_service="50%"), now).batches == [["h0", "h1", "h2"]]
 
 
-def test_given_groups_and_a_host_that_does_not_answer_then_it_is_out_of_service_in_each(
+def test_given_groups_and_a_host_that_does_not_answer_then_it_counts_as_missing_only_where_one_is_missing(
     event: MakeEvent, now: float
 ) -> None:
     hosts = [
         host._replace(groups=("web" if number < 2 else "db",))
         for number, host in enumerate(fleet(*(event(resources=(f"vm_{n}",)) for n in (0, 2)), count=4))
     ]
+    lost = Host("h4", minimum="4")
 
-    assert make_plan(hosts, Policy(minimum_in_service="1"), now).batches == [["h0", "h2"]]
-    plan = make_plan([*hosts, Host("h4")], Policy(minimum_in_service="2"), now)
-    assert plan.batches == []
+    # Two of two: it is none of theirs.
+    plan = make_plan([*hosts, lost], Policy(minimum_in_service="50%"), now)
+    assert plan.batches == [["h0", "h2"]]
+    assert plan.groups == ("web: 2 of 2 in service, 1 must stay", "db: 2 of 2 in service, 1 must stay")
+    # It may be the one that only the balancer of web knows.
+    web = [host._replace(beside=("vm_9",)) for host in hosts[:2]]
+    plan = make_plan([*web, *hosts[2:], lost], Policy(minimum_in_service="50%"), now)
+    assert plan.batches == [["h2"]]
     assert plan.held["h0"].startswith("2 of 3 hosts of web are in service, and 2 must stay")
-    hosts.append(Host("h4", groups=("cache",)))
-    assert make_plan(hosts, Policy(minimum_in_service="1"), now).batches == [["h0", "h2"]]
+    # One of a known group counts there.
+    plan = make_plan([*hosts, Host("h4", groups=("db",))], Policy(minimum_in_service="50%"), now)
+    assert plan.held["h2"].startswith("2 of 3 hosts of db are in service, and 2 must stay")
+    assert plan.batches == [["h0"]]
 
 
-def test_given_two_minimums_in_one_group_then_both_hosts_and_values_are_named(now: float) -> None:
-    hosts = [Host("h0", "vm_0", minimum="1"), Host("h1", "vm_1", minimum="50%")]
+def test_given_two_minimums_in_one_group_then_the_larger_holds(event: MakeEvent, now: float) -> None:
+    hosts = [host._replace(minimum=minimum) for host, minimum in zip(fleet(event()), ("1", "3", "1"), strict=False)]
 
-    with pytest.raises(PlanError, match="handle_events_minimum_in_service: 1 on h0, 50% on h1, which are in one group"):
-        make_plan(hosts, Policy(), now)
+    assert make_plan(hosts, Policy(), now).groups == ("all: 3 of 3 in service, 3 must stay",)
 
 
 def test_given_an_earlier_batch_that_is_not_back_then_the_next_stays_in_service(event: MakeEvent, now: float) -> None:

@@ -23,6 +23,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.reading
     REMOVAL,
     check_alike,
     describe_reading,
+    is_off,
     note_host,
     read_host,
     read_reading,
@@ -364,3 +365,31 @@ def test_given_an_id_in_the_inventory_when_the_host_is_another_vm_then_that_is_k
 
     assert len(host.would_fail) == is_wrong
     assert not is_wrong or "/rg/web1 is not this VM, which says that it is /rg/web2" in host.would_fail[0]
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, False),
+        ({"powerstate": "running"}, False),
+        ({"powerstate": "deallocated"}, True),
+        ({"powerstate": "stopped"}, True),
+        ({"is_off": True}, True),
+        ({"is_off": "true"}, True),
+        ({"is_off": "false", "powerstate": "deallocated"}, False),
+        ({"is_off": "", "powerstate": "deallocated"}, True),
+    ],
+)
+def test_given_what_the_inventory_says_of_a_host_then_it_is_off_on_purpose_or_not(
+    variables: dict[str, Any], expected: bool
+) -> None:
+    assert is_off(variables) is expected
+
+
+def test_given_a_host_that_did_not_answer_when_its_policy_differs_then_that_is_none_of_the_others_business() -> None:
+    contents: list[dict[str, Any]] = [
+        {"name": "web1", "vm_name": "vm1", "policy": {"margin": 30}},
+        {"name": "win1", "vm_name": None, "policy": {"margin": 60}},
+    ]
+
+    check_alike(contents)

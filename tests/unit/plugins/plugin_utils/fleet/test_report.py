@@ -180,6 +180,7 @@ def test_given_results_when_reported_then_each_host_has_a_line_and_each_failure_
         "outcome": "over",
         "restored": True,
         "connections_remained": [],
+        "warnings": [],
         "still_out": "",
         "hit_unprepared": False,
         "timeline": [{"at": "1970-01-01T00:00:01Z", "step": "drain"}],
@@ -196,17 +197,20 @@ def test_given_connections_that_remained_and_a_host_that_stays_out_when_reported
     told = describe_results(
         plan,
         {
-            "web1": Result(steps=("prepared",), remaining=("0.0.0.0 port 443",), outcome="over", restored=True),
+            "web1": Result(
+                ("prepared",), remaining=("0.0.0.0 port 443",), warnings=("it may",), outcome="over", restored=True
+            ),
             "web2": Result(still_out="drained by hand"),
         },
     )
 
     assert told.lines == [
-        "web1: Reboot A: prepared; connections remained: 0.0.0.0 port 443; over; restored",
+        "web1: Reboot A: prepared; connections remained: 0.0.0.0 port 443; WARNING: it may; over; restored",
         "web2: no event: still out: drained by hand",
     ]
     assert told.failures == []
     assert told.hosts["web1"]["connections_remained"] == ["0.0.0.0 port 443"]
+    assert told.hosts["web1"]["warnings"] == ["it may"]
     assert told.hosts["web2"]["still_out"] == "drained by hand"
 
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,7 +16,7 @@ from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.demand 
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.host import Host
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.policy import Policy
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.progress import watch
-from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.report import Result, describe_plan
 from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.run import (
     Order,
     OrderReport,
@@ -52,6 +54,9 @@ class Machine:
         self.tried: dict[str, str] = {}
         self.by_hand = False
         self.breaks_at: set[Step] = set()
+        self.heals_at = math.inf
+        """Seconds since the epoch."""
+        self.stopped_at: float | None = None
         self.unplugged = False
         self.rests_on_probe = False
         self.is_confirmed = True
@@ -132,6 +137,7 @@ class World:
 
     def carry_out(self, order: Order, run_id: object) -> OrderReport:
         """Do what is ordered, and say what became of it."""
+        self.pass_time(order.pause)
         self.happens.pop((order.host, order.do), lambda: None)()
         self.orders.append((order.host, order.do))
         self.least = min(self.least, sum(one.in_rotation for one in self.machines.values()))
@@ -143,7 +149,7 @@ class World:
             assert order.progress is not None
             seen = None if machine.unplugged else self.listed(order.host)
             return OrderReport(order.host, order.do, progress=watch(order.progress, seen, self.policy, self.now, 5))
-        if machine.unplugged or order.do in machine.breaks_at:
+        if machine.unplugged or (order.do in machine.breaks_at and self.now < machine.heals_at):
             return OrderReport(order.host, order.do, failure=f"{order.do.value}: it broke")
         act: Callable[..., dict[str, Any]] = getattr(self, f"_{order.do.value}")
         return OrderReport(order.host, order.do, **act(machine, order, run_id))
@@ -160,6 +166,7 @@ class World:
 
     def _stop(self, machine: Machine, _order: Order, _run_id: object) -> dict[str, Any]:
         machine.serving = False
+        machine.stopped_at = self.now
         return {}
 
     def _note(self, machine: Machine, order: Order, _run_id: object) -> dict[str, Any]:
@@ -358,7 +365,7 @@ def test_given_a_fleet_when_any_answer_is_lost_then_nothing_is_approved_too_soon
         first = play(world, lose_at=lost)
         end_leases(world)
         host, step = world.orders[lost - 1]
-        if step not in (Step.WATCH, Step.WAIT, Step.RELEASE, Step.ASK):
+        if step not in (Step.WATCH, Step.WAIT, Step.RELEASE, Step.ASK, Step.LEASE, Step.DRAIN):
             assert "its answer was lost" in first[host].failures, (lost, step)
         for _run in range(5):
             world.pass_time(2000)
@@ -378,6 +385,76 @@ def test_given_hosts_that_share_an_event_when_a_step_fails_on_one_then_it_is_nev
     assert "shared" not in world.approvals
     assert results["h1"].failures == ("stop: it broke",)
     assert results["h0"].restored
+
+
+@pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN])
+def test_given_a_removal_that_fails_for_a_while_when_there_is_time_then_its_event_is_approved_without_a_failure(
+    event: MakeEvent, now: float, step: Step
+) -> None:
+    world = World(now, 2, [event(resources=("vm_0",), event_id="own", notice=900)], minimum=1)
+    world.machines["h0"].breaks_at, world.machines["h0"].heals_at = {step}, now + 300
+
+    result = play(world)["h0"]
+
+    assert (world.approvals, result.failures, result.restored) == (["own"], (), True)
+    # Each attempt renews the lease, which would not last for all of them.
+    steps = [one for host, one in world.orders if host == "h0"]
+    assert steps.count(Step.LEASE) > 10
+    assert all(after is not Step.DRAIN for before, after in itertools.pairwise(steps) if before is Step.DRAIN)
+
+
+@pytest.mark.parametrize("event_type", ["Reboot", "Preempt", "Terminate"])
+@pytest.mark.parametrize("notice", [40, 300, 900])
+def test_given_a_removal_that_fails_for_good_when_the_event_begins_anyway_then_services_are_stopped_in_time_and_nothing_is_approved(  # noqa: E501
+    event: MakeEvent, now: float, event_type: str, notice: float
+) -> None:
+    world = World(now, 2, [event(event_type, ("vm_0",), event_id="own", notice=notice)], minimum=1)
+    machine = world.machines["h0"]
+    machine.breaks_at = {Step.DRAIN}
+
+    result = play(world)["h0"]
+
+    assert machine.stopped_at is not None
+    assert machine.stopped_at <= now + notice - min(world.policy.margin, notice / 10)
+    assert (world.approvals, result.failures) == ([], ("drain: it broke",))
+
+
+def test_given_a_removal_that_fails_for_good_when_the_event_is_far_off_then_no_service_is_stopped_and_it_is_back_soon(
+    event: MakeEvent, now: float
+) -> None:
+    world = World(now, 2, [event(resources=("vm_0",), event_id="own", notice=7200)], minimum=1)
+    world.machines["h0"].breaks_at = {Step.DRAIN}
+
+    result = play(world)["h0"]
+
+    assert (world.machines["h0"].stopped_at, result.restored) == (None, True)
+    assert world.now < now + 120
+
+
+def test_given_a_removal_that_fails_when_its_event_is_withdrawn_then_it_is_not_attempted_again(
+    event: MakeEvent, now: float
+) -> None:
+    own = event(resources=("vm_0",), event_id="own", notice=900)
+    run = begin([Host("h0", "vm_0", (own,))], Policy(), now)
+    run, _orders = advance(run, [], now)
+    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], now)
+
+    run, orders = advance(run, [OrderReport("h0", Step.DRAIN, failure="503", listed=[])], now)
+
+    assert [order.do for order in orders] == [Step.RESTORE]
+
+
+def test_given_no_time_for_stopping_when_a_host_is_out_then_its_services_have_some_all_the_same(
+    event: MakeEvent, now: float
+) -> None:
+    own = event(resources=("vm_0",), event_id="own", notice=60)
+    run = begin([Host("h0", "vm_0", (own,))], Policy(), now)
+    run, _orders = advance(run, [], now)
+    run, _orders = advance(run, [OrderReport("h0", Step.LEASE)], now)
+
+    _run, orders = advance(run, [OrderReport("h0", Step.DRAIN, listed=[own])], now + 59)
+
+    assert [(order.do, order.host_plan and order.host_plan.stopped_by) for order in orders] == [(Step.STOP, now + 89)]
 
 
 def test_given_a_host_that_somebody_takes_out_by_hand_meanwhile_then_it_stays_out_and_that_is_reported(
@@ -549,6 +626,20 @@ def test_given_a_host_that_never_answers_then_it_counts_as_no_failure_that_would
     assert sorted(world.approvals) == ["freeze", "own", "shared"]
 
 
+def test_given_hosts_that_are_off_on_purpose_then_they_are_named_and_fail_nothing(event: MakeEvent, now: float) -> None:
+    hosts = [Host(f"h{n}", f"vm_{n}", (event(resources=(f"vm_{n}",)),) if n == 0 else ()) for n in range(2)]
+
+    run = begin(hosts, Policy(minimum_in_service="1"), now, off=("h2", "h3"))
+
+    assert run.plan.batches == [["h0"]]
+    assert run.plan.groups == ("all: 2 of 2 in service, 1 must stay",)
+    assert "off on purpose, and not asked: h2, h3" in describe_plan(run.plan, now)
+    report = run.report()
+    assert "h2: off on purpose" in report.lines
+    assert report.hosts["h3"]["steps"] == ["off on purpose"]
+    assert "h2" not in report.by_host
+
+
 def test_given_nothing_announced_then_there_is_no_order(now: float) -> None:
     world = World(now, 3, [])
 
@@ -701,9 +792,15 @@ def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and
     assert world.is_cancelled
     assert world.is_as_before()
     assert any(f"{step.value}: it broke" in failure for failure in results["h1"].failures)
-    # After the failure of one, the other is not drained for nothing.
-    steps = [one for host, one in world.orders if host == "h0"]
-    assert (Step.STOP in steps) == (step is Step.STOP)
+
+
+def test_given_updates_when_a_removal_fails_once_then_it_is_attempted_again_and_all_are_ready(now: float) -> None:
+    world = Updates(now)
+    world.machines["h1"].breaks_at, world.machines["h1"].heals_at = {Step.DRAIN}, now + 20
+
+    play(world, demand=DemandKind.UPDATE)
+
+    assert world.are_ready()
 
 
 def test_given_updates_that_cannot_be_cancelled_when_a_step_fails_then_what_is_drained_stays_out(now: float) -> None:
@@ -793,15 +890,14 @@ def test_given_updates_when_any_answer_is_lost_then_all_are_ready_or_cancelled_a
         world = Updates(now)
         results = play(world, lose_at=lost, demand=DemandKind.UPDATE)
         host, step = world.orders[lost - 1]
-        if step is Step.RELEASE:
+        if step in (Step.RELEASE, Step.LEASE, Step.DRAIN):
             assert world.are_ready(), lost
             continue
         assert world.is_cancelled, (lost, step)
         assert any("its answer was lost" in failure for failure in results[host].failures), (lost, step)
-        # Whether a lease was taken whose answer is lost, nobody knows: the host was not drained, and it ends by itself.
-        machines = [machine for name, machine in world.machines.items() if (name, step) != (host, Step.LEASE)]
-        assert all(machine.in_rotation and machine.serving and machine.claim is None for machine in machines), lost
-        assert all(machine.in_rotation for machine in world.machines.values()), lost
+        assert all(
+            machine.in_rotation and machine.serving and machine.claim is None for machine in world.machines.values()
+        ), lost
 
 
 @pytest.mark.parametrize("broken", [Step.LEASE, Step.DRAIN, Step.STOP])

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A unit that was stopped for an event, and that something starts again before the approval.
+
+Runs on Python 3.6 and later.
+"""
+
+from typing import Any
+
+from foghorn_agent.decide.decisions import Work
+from rehearsal import UNIT_POLICY, Life, Rehearsal
+
+WITHHELD = dict(UNIT_POLICY, check=[{"command": ["/bin/alerts"], "name": "alerts"}])
+
+
+def held(**life: Any) -> Rehearsal:
+    """A machine that is ready, and whose event a check keeps from being approved."""
+    rehearsal = Rehearsal([Life("Reboot", notice=300.0, **life)], policy=WITHHELD)
+    rehearsal.unit_is_active = True
+    rehearsal.failing = {"alerts"}
+    rehearsal.run_until(100.0)
+    assert rehearsal.steps("shutdown").count("stop") == 1
+    assert not rehearsal.unit_is_active
+    return rehearsal
+
+
+def test_given_a_unit_that_runs_again_when_its_event_may_be_approved_then_it_is_stopped_once_more_before() -> None:
+    rehearsal = held()
+    rehearsal.unit_is_active = True
+    rehearsal.failing = set()
+
+    rehearsal.tick_until(lambda: rehearsal.approvals)
+
+    assert rehearsal.steps("shutdown").count("stop") == 2
+    assert not rehearsal.unit_is_active
+    rehearsal.run()
+    # It ran before the event.
+    assert rehearsal.unit_is_active
+
+
+def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_until_it_is_down() -> None:
+    rehearsal = held()
+    is_done = rehearsal.step_is_done
+
+    def starts_again(work: Work) -> None:
+        is_done(work)
+        rehearsal.unit_is_active = True
+
+    setattr(rehearsal, "step_is_done", starts_again)  # noqa: B010 - mypy lets no method be assigned
+    rehearsal.unit_is_active = True
+    rehearsal.failing = set()
+
+    rehearsal.run_until(140.0)
+
+    assert rehearsal.approvals == []
+    assert rehearsal.agent is not None
+    (event,) = rehearsal.agent.status()["events"]
+    assert "runs again, although it was stopped twice" in event["withheld"]
+    assert event["willing"] is False
+    assert rehearsal.steps("shutdown").count("stop") == 2
+
+    rehearsal.unit_is_active = False
+    rehearsal.run_until(160.0)
+
+    assert len(rehearsal.approvals) == 1
