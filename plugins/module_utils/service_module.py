@@ -6,7 +6,7 @@
 import json
 import math
 import time
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -49,13 +49,14 @@ def _stop(module: AnsibleModule) -> Dict[str, Any]:
     services, before = given["services"], _before(given["after"])
     states, is_noted = {}, False  # type: Dict[str, str], bool
     if not before.next:
-        states = _states(module, services)
-        if UNKNOWN in states.values():
-            return {"changed": False, "states": states}
+        states, wrong = _states_or_failures(module, services)
+        # The others are stopped all the same.
+        before = before._replace(failures=wrong)
         services = [one for one in services if states.get(one["name"], RUNNING) == RUNNING]
         is_noted = _note(given["record"], services, bool(module.check_mode))
     seconds = math.inf if given["seconds"] is None else given["seconds"]
     done = stop(services, before, given["failure"], seconds, _world(module))
+    states = {name: state for name, state in states.items() if state != UNKNOWN}
     if not (done.next or done.failures):
         # A command that succeeds, or a unit of another name, has stopped nothing yet.
         states.update(_states(module, [one for one in services if one["on_failure"] != IGNORE]))
@@ -108,6 +109,26 @@ def _states(module: AnsibleModule, services: Services) -> Dict[str, str]:
         for one in services
         if is_asked(one)
     }
+
+
+def _states_or_failures(module: AnsibleModule, services: Services) -> Tuple[Dict[str, str], Tuple[str, ...]]:
+    """The states, and what is wrong with services whose state cannot be told. These count as running, but for unknown
+    units.
+    """
+    states = {}  # type: Dict[str, str]
+    wrong = []
+    for one in services:
+        try:
+            states.update(_states(module, [one]))
+        except ServiceStateError as error:
+            states[one["name"]] = RUNNING
+            wrong.append("%s (its state is unknown: %s)" % (one["name"], error))
+        if states.get(one["name"]) == UNKNOWN:
+            wrong.append(
+                "%s (systemd does not know it: name the unit as systemctl list-units --all does, or give commands for"
+                " status, stop and start)" % one["name"]
+            )
+    return states, tuple(wrong)
 
 
 def _note(path: str, services: Services, is_dry: bool) -> bool:

@@ -18,8 +18,11 @@ _OURS = (
     "|redeploy_early|handle_os_upgrades|prepare_for_updates|rehearse|verify_image|controller_setup"
 )
 # Variables of others may begin like those of the playbooks drain, restore and status. Variables that begin with `__`
-# are private, and no fact has such a name. The inventory plugin azure_rm calls the id of a VM `id`.
-_FORGED = re.compile("(?:__|(?:%s)_|(?:drain|restore|status)_(?:hosts|serial|reason|regardless|owner)$|id$)" % _OURS)
+# are private, and no fact has such a name. The inventory plugin azure_rm has the id of a VM as `id`, and whether it is
+# off as `powerstate`.
+_FORGED = re.compile(
+    "(?:__|(?:%s)_|(?:drain|restore|status)_(?:hosts|serial|reason|regardless|owner)$|(?:id|powerstate)$)" % _OURS
+)
 _MOST_NAMED = 3
 
 

@@ -46,7 +46,7 @@ class Step(Enum):
     PREPARED = "prepared"
     """Prepared for its event or demand, or not: a step may have failed."""
     NOTE = "note"
-    """Write down on it which events are about to be approved."""
+    """See that it is still out, and write down on it which events are about to be approved."""
     NOTED = "noted"
     APPROVE = "approve"
     """Approve `event_ids`."""
@@ -780,10 +780,13 @@ def _all_or_none(run: Run, taken: Mapping[str, HostRun]) -> Run:
         }
         if spared:
             return run._replace(hosts={**run.hosts, **spared})
-    if any(host.step is not Step.PREPARED for host in ahead.values()):
+    if any(host.step not in (Step.PREPARED, Step.NOTED) for host in ahead.values()):
         return run
     wanted = {name for host in taken.values() if host.reading.demand for name in host.reading.demand.all_of}
     is_met = all(name in ahead and ahead[name].is_ready for name in wanted)
+    if is_met and not run.predicts and any(host.step is Step.PREPARED for host in ahead.values()):
+        # The first may have waited long for the last.
+        return run._replace(hosts={**run.hosts, **{name: host.at(Step.NOTE) for name, host in ahead.items()}})
     if ahead and not run.predicts and not is_met and run.is_cancelled is None:
         name, host = next(iter(ahead.items()))
         return run._replace(hosts={**run.hosts, name: host.at(Step.CANCEL)})

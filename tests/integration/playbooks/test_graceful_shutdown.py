@@ -95,7 +95,7 @@ def _cases(tasks: Path) -> dict[str, list[Any]]:
     return {
         "stuck": [odd("stuck", "true", ["sleep", "600"], timeout=1), "WEB"],
         "unknown": ["WEB", "nginx", "ngnix"],
-        "deaf": [odd("deaf", "true", ["true"])],
+        "deaf": [odd("deaf", "true", ["true"], timeout=2)],
         "mere name": ["nginx"],
         "abort": [odd("writer", "true", ["sh", "-c", "echo no >&2; exit 7"], on_failure="abort"), "WEB"],
         "ignore": [odd("toy", "true", ["false"], on_failure="ignore"), "HEALTHY"],
@@ -111,6 +111,7 @@ def _cases(tasks: Path) -> dict[str, list[Any]]:
                 "status": ["test", "!", "-e", "STOPPED"],
                 "stop": ["touch", "STOPPED"],
                 "start": ["true"],
+                "timeout": 2,
             }
         ],
         "misspelt": ["WEB", {"name": "db", "stopp": ["true"]}],
@@ -176,15 +177,15 @@ def test_given_a_stop_that_hangs_when_stopped_then_it_is_ended_in_time_and_named
     assert not played.was_serving("stop", "stuck")
 
 
-def test_given_a_unit_that_systemd_does_not_know_when_stopped_then_it_is_named_and_nothing_is_stopped(
+def test_given_a_unit_that_systemd_does_not_know_when_stopped_then_it_is_named_and_the_others_are_stopped(
     played: _Played,
 ) -> None:
-    assert "systemd does not know ngnix. Name the unit" in played.said("stop", "unknown")
-    assert played.was_serving("stop", "unknown")
+    assert "These services did not stop: ngnix (systemd does not know it" in played.said("stop", "unknown")
+    assert not played.was_serving("stop", "unknown")
 
 
 def test_given_a_stop_that_succeeds_and_stops_nothing_when_stopped_then_it_is_named(played: _Played) -> None:
-    assert "still running although their stop succeeded: deaf" in played.said("stop", "deaf")
+    assert "deaf (Wait until the service is down: " in played.said("stop", "deaf")
 
 
 def test_given_the_mere_name_of_a_unit_when_stopped_and_started_then_it_is_the_unit(played: _Played) -> None:
@@ -244,7 +245,7 @@ def test_given_a_service_that_is_not_healthy_when_started_then_the_role_fails_an
 
 
 def test_given_a_start_that_succeeds_and_starts_nothing_when_started_then_it_is_named(played: _Played) -> None:
-    assert "not running although their start succeeded: crashed" in played.said("start", "crashed")
+    assert "crashed (Wait until the service is up: " in played.said("start", "crashed")
 
 
 def test_given_an_unknown_key_when_stopped_then_it_is_named_and_nothing_is_stopped(played: _Played) -> None:

@@ -47,6 +47,39 @@ def diff_of(state: str, record: Path, services: list[dict[str, Any]]) -> dict[st
     return diff
 
 
+def test_given_services_whose_state_cannot_be_told_when_stopped_then_they_are_named_and_the_others_are_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: Any, **_options: Any) -> tuple[int, str, str]:
+        if "broken" in command:
+            return 9, "", "no database"
+        return (0, "LoadState=not-found", "") if "show" in command else Module.run_command(module, command)
+
+    module: Any = Module(
+        state="stopped",
+        record=str(tmp_path / "services"),
+        services=read_services(
+            [
+                {"name": "odd", "status": ["broken"], "stop": ["stop"], "timeout": 1},
+                "ngnix",
+                {"name": "queue", **{do: ["queue", do] for do in ("status", "stop")}},
+            ]
+        ),
+    )
+    monkeypatch.setattr(Module, "status", 0)
+    module.run_command = run
+
+    with pytest.raises(EndedError) as ended:
+        run_ordered_services(module)
+
+    result = ended.value.args[0]
+    failures = result["stretch"]["failures"]
+    assert failures[0].startswith("odd (its state is unknown: odd: broken ended with exit status 9")
+    assert failures[1].startswith("ngnix (systemd does not know it")
+    assert [one["name"] for one in result["services"]] == ["odd", "queue"]
+    assert Module.status == 3
+
+
 def test_given_commands_with_a_password_when_stopped_and_started_then_the_diff_shows_names_and_states_only(
     tmp_path: Path,
 ) -> None:

@@ -780,7 +780,7 @@ def test_given_updates_when_all_hosts_can_be_drained_then_they_stay_out_without_
     )
 
 
-@pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN, Step.STOP])
+@pytest.mark.parametrize("step", [Step.LEASE, Step.DRAIN, Step.STOP, Step.NOTE])
 def test_given_updates_when_a_step_fails_on_one_host_then_they_are_cancelled_and_both_are_back(
     now: float, step: Step
 ) -> None:
