@@ -1,15 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs tasks through a real ansible-playbook and hands back what became of each.
-
-The runner is ansible-playbook, or the one that ANSIBLE_PLAYBOOK names.
-"""
+"""Runs tasks through a real ansible-playbook and hands back what became of each."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-ANSIBLE_PLAYBOOK = os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook")
-PATIENCE = 1800  # seconds for one playbook on a busy machine
+from tests import ansible_runs
 
 # Nothing listens there: what forgets to name its endpoint fails, instead of asking a real metadata service.
 NOWHERE = "http://127.0.0.1:9"
@@ -61,19 +55,10 @@ def fixture_play(tmp_path_factory: pytest.TempPathFactory) -> Play:
         playbook = directory / "playbook.yml"
         results = directory / "results.json"
         playbook.write_text(yaml.safe_dump([_play(tasks, results, keywords)], sort_keys=False), encoding="utf-8")
-        run = subprocess.run(
-            [ANSIBLE_PLAYBOOK, "-i", "localhost,", *options, str(playbook)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-            env={
-                **os.environ,
+        run = ansible_runs.run(
+            *("-i", "localhost,", *options, str(playbook)),
+            environment={
                 "ANSIBLE_DEPRECATION_WARNINGS": "true",
-                "ANSIBLE_PIPELINING": "true",
-                "ANSIBLE_RETRY_FILES_ENABLED": "false",
                 "FOGHORN_IMDS_ENDPOINT": NOWHERE,
                 **(environment or {}),
             },

@@ -8,7 +8,6 @@ import email.utils
 import http.server
 import json
 import re
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import pytest
 import yaml
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 
+from tests import ansible_runs
 from tests.integration.playbooks.fleet import Fleet, Host, Run
 
 MakeFleet = Callable[[int], Fleet]
@@ -651,12 +651,7 @@ def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is
     ]
     (tmp_path / "site.yml").write_text(yaml.safe_dump(plays))
 
-    run = subprocess.run(
-        ["ansible-playbook", "--tags", tag, "-i", str(tmp_path / "hosts"), str(tmp_path / "site.yml")],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    run = ansible_runs.run("--tags", tag, "-i", str(tmp_path / "hosts"), str(tmp_path / "site.yml"))
 
     assert run.returncode == status, run.stdout
     assert ("no task of this run is selected" in run.stdout) == (status == 2)
@@ -664,10 +659,9 @@ def test_given_tags_that_choose_another_play_or_nothing_at_all_then_only_that_is
 
 def test_given_a_syntax_check_then_it_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("localhost\n")
-    subprocess.run(
-        [
-            *("ansible-playbook", "--syntax-check", "-e", "redeploy_early_hosts=all", "-i", str(tmp_path / "hosts")),
-            *("foghorn.azure_events.handle_events", "foghorn.azure_events.redeploy_early"),
-        ],
-        check=True,
+    run = ansible_runs.run(
+        *("--syntax-check", "-e", "redeploy_early_hosts=all", "-i", str(tmp_path / "hosts")),
+        *("foghorn.azure_events.handle_events", "foghorn.azure_events.redeploy_early"),
     )
+
+    assert run.returncode == 0, run.stdout

@@ -13,6 +13,8 @@ import pytest
 import yaml
 from azure_simulator.testing import Simulator
 
+from tests import ansible_runs
+
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLAYBOOKS = {
@@ -51,12 +53,8 @@ def run(
         for vm, address in MACHINES.items()
     }
     (directory / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}), encoding="utf-8")
-    command = ["ansible-playbook", "-i", "inventory.yml", name, *arguments]
-    if variables:
-        command += ["--extra-vars", json.dumps(variables)]
-    return subprocess.run(
-        command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False
-    )
+    more = ["--extra-vars", json.dumps(variables)] if variables else []
+    return ansible_runs.run("-i", "inventory.yml", name, *arguments, *more, cwd=directory)
 
 
 def point_at(simulator: Simulator, vm: str, monkeypatch: pytest.MonkeyPatch) -> None:
