@@ -192,8 +192,8 @@ ON_OLDEST := -k "does_nothing_to_it_but_watch or shared_by_both_kinds or same_wo
   a_job_of_a_controller or other_means or is_delegated or that_a_run_has_leased or any_play_when_shown or test_doctor or \
   stop_that_hangs or is_healthy_when_started or tasks_when_stopped_and_started or unknown_key or no_room_or_another_answer or \
   any_interruption or misspelt_name_in_a_play or two_tiers or all_can_be_drained or one_cannot_be_drained or \
-  roll_as_the_minimum or no_result_of_an_accepted or agents_that_handle or check_mode_when_rehearsed or \
-  hundred_orders"
+  alone_is_drained_maintained or no_result_of_an_accepted or agents_that_handle or check_mode_when_rehearsed or \
+  forty_orders"
 integration-oldest: PLAYBOOKS := $(PLAYBOOK_TESTS) --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE) $(ON_OLDEST)
 integration-newest: PLAYBOOKS := tests/integration/modules $(HOSTILE)
 integration-oldest integration-newest: integration-%: $(VENV)/.run

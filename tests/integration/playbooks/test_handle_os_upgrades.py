@@ -167,7 +167,7 @@ class UpgradedFleet(Fleet):
         limit = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < limit
-            time.sleep(0.1)
+            time.sleep(0.5)
 
     def in_rotation(self) -> bool:
         return all(one["healthy"] for one in self.azure.status()["load_balancers"]["front"]["members"].values())
