@@ -185,17 +185,18 @@ integration-control-plane: $(VENV)/.test
 
 # With the oldest ansible-core that is supported, and with the newest where there is a Python for it. Playbooks have failed
 # on the oldest only, which evaluates variables earlier: each playbook, order and method is run there once, with those
-# tests that run most of its tasks, and modules by them. Hostile hosts are tried on the newest, which has facts of hosts in
-# one dictionary, and by `make test`; modules by themselves as well.
+# tests that run most of its tasks, and modules by them. Hostile hosts and texts are tried on the newest, which has facts
+# of hosts in one dictionary, and by `make test`; each module by its examples.
 HOSTILE := $(PLAYBOOK_TESTS)/test_hostile.py
 ON_OLDEST := -k "does_nothing_to_it_but_watch or shared_by_both_kinds or same_world or chosen_hosts_when_drained or \
   a_job_of_a_controller or other_means or is_delegated or that_a_run_has_leased or any_play_when_shown or test_doctor or \
   stop_that_hangs or is_healthy_when_started or tasks_when_stopped_and_started or unknown_key or no_room_or_another_answer or \
   any_interruption or misspelt_name_in_a_play or two_tiers or all_can_be_drained or one_cannot_be_drained or \
-  roll_as_the_minimum or no_result_of_an_accepted or agents_that_handle or check_mode_when_rehearsed or \
-  hundred_orders"
+  alone_is_drained_maintained or no_result_of_an_accepted or agents_that_handle or check_mode_when_rehearsed or \
+  forty_orders"
 integration-oldest: PLAYBOOKS := $(PLAYBOOK_TESTS) --ignore $(HANDLE_EVENTS) --ignore $(HOSTILE) $(ON_OLDEST)
-integration-newest: PLAYBOOKS := tests/integration/modules $(HOSTILE)
+integration-newest: PLAYBOOKS := $(addprefix tests/integration/modules/test_,examples.py scheduled_events_info.py \
+  scheduled_events_lookup.py untrusted.py) $(HOSTILE)
 integration-oldest integration-newest: integration-%: $(VENV)/.run
 	@tools/on_other_core.sh $* $(CACHE) @python -m pytest -o cache_dir=$(CACHE)/pytest-$* $(PLAYBOOKS)
 

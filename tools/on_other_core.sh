@@ -44,6 +44,5 @@ for argument in "$@"; do
 done
 echo "ansible-core $version with $("$venv/bin/python" --version)"
 PATH=$PWD/$venv/bin:$PATH
-ANSIBLE_PLAYBOOK=$PWD/$venv/bin/ansible-playbook
-export PATH ANSIBLE_PLAYBOOK
+export PATH
 exec "$@"

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests import ansible_runs
+
 HERE = Path(__file__).parent
 PATIENCE = 300.0  # seconds; machines are slow and shared
 PYTHON = "/usr/bin/python3"
@@ -76,7 +78,6 @@ class Machine:
             PATH=f"{bin_directory}:{os.environ['PATH']}",
             SYSTEMCTL_STATE=str(self.systemd),
             FOGHORN_UNIT=str(self.unit),
-            ANSIBLE_PIPELINING="true",
         )
 
     def play(
@@ -103,21 +104,25 @@ class Machine:
         }
         if not CHOOSES:
             internal.update(__handler_agent_chooses=False, __handler_agent_interpreter=PYTHON)
-        run = subprocess.run(
-            [
-                *AS_ROOT,
-                *("ansible-playbook", "--inventory", inventory, "--connection", "machine"),
-                *("--extra-vars", json.dumps(dict(internal, **variables)), *arguments),
-                playbook,
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=self._environment,
-            timeout=PATIENCE,
-            check=False,
-        )
-        self.output = run.stdout.decode()
+        options = [
+            *("--inventory", inventory, "--connection", "machine"),
+            *("--extra-vars", json.dumps(dict(internal, **variables)), *arguments),
+            playbook,
+        ]
+        if AS_ROOT:
+            run = subprocess.run(
+                [*AS_ROOT, "ansible-playbook", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                timeout=PATIENCE,
+                text=True,
+                check=False,
+            )
+        else:
+            run = ansible_runs.run(*options, environment=self._environment)
+        self.output = run.stdout
         return run.returncode
 
     @property

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +15,8 @@ import pytest
 import yaml
 from azure_simulator.arm import certificate
 from azure_simulator.testing import Simulator
+
+from tests import ansible_runs
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-777777777777"
 TENANT = "99999999-aaaa-4bbb-8ccc-777777777777"
@@ -107,15 +107,10 @@ class Controller:
         name = content if isinstance(content, str) else "play.yml"
         if not isinstance(content, str):
             (self._directory / name).write_text(yaml.safe_dump(content, sort_keys=False))
-        done = subprocess.run(
-            ["ansible-playbook", "-i", "localhost,", "-vvv", "-e", "ansible_connection=machine", name, *arguments],
+        done = ansible_runs.run(
+            *("-i", "localhost,", "-vvv", "-e", "ansible_connection=machine", name, *arguments),
+            environment={"PRELOAD": PRELOAD},
             cwd=self._directory,
-            env={**os.environ, "ANSIBLE_PIPELINING": "true", "PRELOAD": PRELOAD},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=900,
-            check=False,
         )
         assert SECRET not in done.stdout
         return Run(done.returncode, done.stdout, [])

@@ -25,6 +25,8 @@ from typing import Any
 import pytest
 from ansible_collections.foghorn.azure_events.tests.ports import free_ports
 
+from tests import ansible_runs
+
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 60  # seconds; for what an idle machine finishes quickly
 ENDLESS = 600  # seconds; for what does not end by itself
@@ -288,17 +290,7 @@ class Haproxy:
 
 def play(directory: Path, playbook: str, **environment: str) -> str:
     """Run a playbook of a directory with its inventory, and return what the user sees. It must succeed."""
-    run = subprocess.run(
-        ["ansible-playbook", "-i", "inventory.yml", playbook],
-        cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=ENDLESS,
-        check=False,
-        env={**os.environ, "ANSIBLE_PIPELINING": "true", **environment},
-    )
+    run = ansible_runs.run(*("-i", "inventory.yml", playbook), environment=environment, cwd=directory)
     assert run.returncode == 0, run.stdout
     return run.stdout
 

@@ -227,23 +227,12 @@ def fixture_run(play: Callable[..., Any]) -> Iterator[Examples]:
     with Simulator(RESOURCES) as azure:
         environment = {**signed_in(azure, "database"), "PRELOAD": "azure.identity azure.mgmt.core requests"}
         text = "".join(examples("modules/%s.py" % module) for module in MODULES)
-        played = play([*_each_as_sent_once(text)], options=("--extra-vars", json.dumps(IDS)), environment=environment)
+        played = play(text, options=("--extra-vars", json.dumps(IDS)), environment=environment)
         azure.event("Reboot", "web_2", event_id=NAMED_EVENT)
         azure.event("Reboot", ["web_0", "web_1"])
         tasks = examples("modules/scheduled_event_acknowledge.py") + examples_of_page("terminate_notifications.md")
         approved = play(tasks, environment=environment)
         yield Examples(played, approved, {event["resources"][0]: event for event in azure.status()["events"]})
-
-
-def _each_as_sent_once(text: str) -> Iterator[dict[str, Any]]:
-    """The tasks of a text. The first of each module has an interpreter of its own, which takes it a second to load its
-    libraries; further ones are run by forks (tests/plugins/connection).
-    """
-    seen: set[str] = set()
-    for task in yaml.safe_load(text):
-        module = next(key for key in task if "." in key)
-        yield {**task, "connection": "machine"} if module in seen else task
-        seen.add(module)
 
 
 class TestTheExamplesOfTheControlPlane:

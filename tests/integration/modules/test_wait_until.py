@@ -93,6 +93,8 @@ def fixture_scene(tmp_path_factory: pytest.TempPathFactory, play: Any) -> Scene:
     ]
     for name, options in waits.items():
         tasks.append({"name": name, "foghorn.azure_events.wait_until": options, "ignore_unreachable": True})
+        if name == "a long time":
+            tasks[-1]["connection"] = "machine"
         if name == "a failure":
             tasks[-1].update(register="the_failure", failed_when="the_failure.rc != 3")
     played = play(

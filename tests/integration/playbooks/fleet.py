@@ -8,7 +8,6 @@ The clock is advanced by hand: events begin and end when a test says so, however
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import re
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ import yaml
 from ansible_collections.foghorn.azure_events.plugins.module_utils import claims
 from azure_simulator.testing import Simulator
 
+from tests.ansible_runs import Playbook
 from tests.integration.playbooks import web_server
 from tests.ports import free_port
 from tests.processes import with_descendants
@@ -37,9 +37,6 @@ sys.path.append(str(HERE.parents[1] / "unit" / "roles" / "handler_agent"))
 from real_agent import RealAgent, build, wait_for  # noqa: E402 - found on the path set above
 
 SERVICE = [sys.executable, "-S", str(HERE / "web_server.py")]
-# Loaded here, because little may be done between fork and exec.
-_LIBC = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
 PATIENCE = 240.0  # seconds for anything that a run does: other things may run on this machine
 
 
@@ -100,18 +97,10 @@ class Host:
 class Run:
     """A run of ansible-playbook."""
 
-    def __init__(self, command: list[str], output: Path, environment: dict[str, str]) -> None:
+    def __init__(self, arguments: Sequence[str], output: Path, environment: dict[str, str]) -> None:
         self._output = output
         with output.open("w") as stream:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                env=environment,
-                start_new_session=True,
-                preexec_fn=_end_with_the_tests,
-            )
+            self._process = Playbook(arguments, stream, environment)
 
     @property
     def output(self) -> str:
@@ -169,11 +158,6 @@ class Run:
         recap = re.search(rf"^{host.name} .*ok=[1-9].* changed=(\d+) ", self.output, re.MULTILINE)
         assert recap, self.output
         return int(recap[1])
-
-
-def _end_with_the_tests() -> None:
-    """In the new process: end it, with its workers, if the tests are killed before they clean up."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Fleet:
@@ -305,9 +289,6 @@ class Fleet:
         """Ansible's environment variables."""
         return dict(
             os.environ,
-            ANSIBLE_PIPELINING="true",
-            ANSIBLE_NOCOLOR="true",
-            ANSIBLE_DEPRECATION_WARNINGS="false",
             FLEET_DOWN=str(self._down),
             # Commands of the machines, where a test has put any there.
             PATH=os.pathsep.join([str(self.path / "bin"), os.environ["PATH"]]),
@@ -321,8 +302,7 @@ class Fleet:
 
     def play(self, *arguments: str) -> Run:
         """Start ansible-playbook with just these arguments."""
-        program = os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook")
-        run = Run([program, *arguments], self.path / f"output{len(self._runs)}.txt", self.environment)
+        run = Run(arguments, self.path / f"output{len(self._runs)}.txt", self.environment)
         self._runs.append(run)
         return run
 

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -81,24 +80,31 @@ def is_out(host: Host) -> bool:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Mixed]:
-    """Agents on host 0, on 2, which shares its event with 3, and on 4, where it fails to restore; none on 1 and 3."""
-    with Fleet(tmp_path_factory.mktemp("mixed"), 33, 5) as fleet:
+    """Agents on host 0, on 2, which shares its event with 3, and on 4, where it fails to restore; none on 1 and 3.
+
+    That on 5 has nothing configured for its event.
+    """
+    with Fleet(tmp_path_factory.mktemp("mixed"), 33, 6) as fleet:
         hosts = fleet.hosts
         fleet.start_agent(hosts[0])
         fleet.start_agent(hosts[2])
         fleet.start_agent(hosts[4], restore=[{"command": ["/bin/false"]}])
+        idle = fleet.start_agent(hosts[5], match={"event_types": ["Preempt"]})
         events = {
             # Agents are quick. Until Azure begins, the hosts can be asked.
             "agent": fleet.event("Reboot", hosts[0], approval_delay=30),
             "playbook": fleet.event("Reboot", hosts[1]),
             "both": fleet.event("Redeploy", hosts[2], hosts[3], notice=600),
             "unrestored": fleet.event("Reboot", hosts[4], approval_delay=30),
+            "not configured": fleet.event("Reboot", hosts[5]),
         }
+        fleet.hear(idle, "nothing is configured for Reboot")
         run = fleet.start("handle_events", handle_events_minimum_in_service=0, handle_events_agent_timeout=2)
-        run.wait_until(lambda: all(fleet.is_approved(events[name]) for name in ("agent", "playbook", "unrestored")))
+        approved = ("agent", "playbook", "unrestored", "not configured")
+        run.wait_until(lambda: all(fleet.is_approved(events[name]) for name in approved))
         run.wait_until(lambda: is_out(hosts[2]) and hosts[3].marker.exists() and not hosts[3].is_serving())
         fleet.azure.advance(590)
-        touched = [host.name for host in hosts if host.agent and has_touched(host)]
+        touched = [host.name for host in hosts[:5] if host.agent and has_touched(host)]
         shared = [is_out(hosts[2]), hosts[3].marker.exists(), not hosts[3].is_serving()]
         fleet.azure.advance(LONG)
         status = run.finish()
@@ -134,7 +140,16 @@ def test_given_an_event_shared_by_both_kinds_then_nobody_approves_it_and_all_are
 def test_given_an_agent_that_does_not_restore_its_host_then_the_run_fails_naming_it(mixed: _Mixed) -> None:
     assert mixed.status == 2
     assert "FAILED: Its agent has not restored it within 2 s" in mixed.run.report(mixed.host(4))
-    assert "FAILED" not in "".join(mixed.run.report(mixed.host(number)) for number in range(4))
+    assert "FAILED" not in "".join(mixed.run.report(mixed.host(number)) for number in (0, 1, 2, 3, 5))
+
+
+def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_is_handled_like_one_without(
+    mixed: _Mixed,
+) -> None:
+    assert "host5 (not left to its agent, which has no policy for it)" in mixed.run.text
+    assert mixed.approvals("not configured") == 1
+    assert mixed.host(5).is_serving()
+    assert "s of notice left; over; restored" in mixed.run.report(mixed.host(5))
 
 
 def test_given_an_agent_that_does_not_count_when_handled_then_the_playbook_does_its_work(
@@ -163,22 +178,3 @@ def test_given_an_agent_that_does_not_count_when_handled_then_the_playbook_does_
 
         assert run.finish() == 0, run.output
         assert host.is_back()
-
-
-def test_given_an_agent_that_has_nothing_configured_for_the_event_then_its_host_is_handled_like_one_without(
-    tmp_path: Path,
-) -> None:
-    with Fleet(tmp_path, 34, 2) as fleet:
-        host = fleet.hosts[0]
-        agent = fleet.start_agent(host, match={"event_types": ["Preempt"]})
-        reboot = fleet.event("Reboot", host)
-        fleet.hear(agent, "nothing is configured for Reboot")
-
-        run = fleet.start("handle_events")
-        run.wait_until(lambda: fleet.is_approved(reboot))
-        fleet.azure.advance(LONG)
-
-        assert run.finish() == 0, run.output
-        assert "host0 (not left to its agent, which has no policy for it)" in run.text
-        assert len(fleet.record(reboot)["approvals"]) == 1
-        assert host.is_serving()

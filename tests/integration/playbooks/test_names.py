@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests import ansible_runs
 
 ROOT = Path(__file__).parents[3]
 ROLES = sorted(directory.name for directory in (ROOT / "roles").iterdir())
@@ -27,13 +28,7 @@ MISSPELT = {
 def play(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run ansible-playbook on a host that cannot be reached."""
     (tmp_path / "hosts").write_text("web1 ansible_host=127.0.0.1 ansible_port=9\n")
-    return subprocess.run(
-        [os.environ.get("ANSIBLE_PLAYBOOK", "ansible-playbook"), "-i", str(tmp_path / "hosts"), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return ansible_runs.run("-i", str(tmp_path / "hosts"), *arguments)
 
 
 def test_given_a_misspelt_name_in_a_play_when_a_role_is_used_by_itself_then_it_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The foghorn.azure_events contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Surveys, inventories in INI and the command line give text: whatever is no text is converted before it decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+# What converts a value in the same expression.
+CONVERTS = {
+    "list": r"typed\('list'",
+    "dict": r"typed\('dict'",
+    "bool": r"(\| *bool\b|typed\('bool')",
+    "int": r"\| *(int|float)\b",
+    "float": r"\| *(int|float)\b",
+}
+# Python that reads text converts these: `read_policy`, `read_times`, `describe_reading`, rehearsals.
+IN_PYTHON = re.compile(
+    r"handle_events_|load_balancer_removal_(methods|ports|connections_timeout|health_probe_(interval|threshold|margin)"
+    r"|haproxy_(backends|hosts)|azure_pools|gateway_pools)\b.*default\(none\)"
+    r"|graceful_shutdown_services \| default\(none\)|approve_between .*window_is_open"
+    r"|rehearse_\w+ \| default\(none\)|demo_speed \| string"
+)
+
+
+def specified() -> Iterator[tuple[str, str]]:
+    """Each option of a role or a playbook that is no text, and its type."""
+    for path in ROOT.glob("roles/*/meta/argument_specs.yml"):
+        for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
+            yield from ((name, spec.get("type", "str")) for name, spec in (entry.get("options") or {}).items())
+    for path in [*ROOT.glob("playbooks/*.yml"), *ROOT.glob("playbooks/vars/*.yml")]:
+        yield from arguments_in(yaml.safe_load(path.read_text()))
+
+
+def arguments_in(content: Any) -> Iterator[tuple[str, str]]:
+    """Those in variables that hold arguments of a playbook."""
+    if isinstance(content, list):
+        for one in content:
+            yield from arguments_in(one)
+    elif isinstance(content, dict):
+        for name, value in content.items():
+            if str(name).endswith("_arguments") and isinstance(value, dict):
+                yield from ((own, spec["type"]) for own, spec in value.items() if "type" in spec)
+            else:
+                yield from arguments_in(value)
+
+
+OPTIONS = {name: kind for name, kind in specified() if kind in CONVERTS}
+
+
+def expressions() -> Iterator[tuple[Path, str]]:
+    """Each expression and condition of a role or a playbook, with the key of whole values."""
+    for path in sorted(
+        [*ROOT.glob("roles/*/tasks/**/*.yml"), *ROOT.glob("roles/*/vars/*.yml"), *ROOT.glob("playbooks/**/*.yml")]
+    ):
+        yield from ((path, text) for text in strings_in(yaml.safe_load(path.read_text()), ""))
+
+
+def strings_in(content: Any, key: str) -> Iterator[str]:
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield from strings_in(value, str(name))
+    elif isinstance(content, list):
+        for value in content:
+            yield from strings_in(value, key)
+    elif isinstance(content, str):
+        if key in ("when", "that", "failed_when", "changed_when", "until"):
+            yield content
+        else:
+            yield from re.findall(r"\{\{(.*?)\}\}", content, re.DOTALL)
+
+
+def test_given_an_option_that_is_no_text_then_it_is_converted_wherever_it_is_read() -> None:
+    raw = []
+    for path, text in expressions():
+        for match in re.finditer(
+            r"(?<![\w'.])[a-z]\w+", re.sub(r"'[^']*'", lambda quoted: quoted[0] if "typed" in text else "''", text)
+        ):
+            name = match[0]
+            # A module converts what is handed to it alone.
+            if name not in OPTIONS or text.strip() == name or IN_PYTHON.search(text):
+                continue
+            if not re.search(CONVERTS[OPTIONS[name]], text[text.index(name) :]):
+                raw.append(f"{path.relative_to(ROOT)}: {name} ({OPTIONS[name]}): {' '.join(text.split())[:110]}")
+    assert raw == []
