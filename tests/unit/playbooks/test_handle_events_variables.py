@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.typed import typed
 from jinja2.meta import find_undeclared_variables
 from jinja2.nativetypes import NativeEnvironment
 
@@ -24,6 +25,7 @@ def decided(name: str, **variables: Any) -> Any:
     if name in variables:
         return variables[name]
     environment = NativeEnvironment()
+    environment.filters["foghorn.azure_events.typed"] = typed
 
     def rendered(text: str) -> Any:
         names = find_undeclared_variables(environment.parse(text)).intersection({*OWN, *variables})

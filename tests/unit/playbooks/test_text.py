@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 ROOT = Path(__file__).parents[3]
@@ -18,15 +17,17 @@ CONVERTS = {
     "list": r"typed\('list'",
     "dict": r"typed\('dict'",
     "bool": r"(\| *bool\b|typed\('bool')",
-    "int": r"\| *(int|float)\b",
-    "float": r"\| *(int|float)\b",
+    "int": r"(\| *(int|float)\b|typed\('int')",
+    "float": r"(\| *(int|float)\b|typed\('float')",
 }
-# Python that reads text converts these: `read_policy`, `read_times`, `describe_reading`, rehearsals.
+# What reads these converts them: `read_policy`, `read_times`, `describe_reading`, rehearsals, or a module.
 IN_PYTHON = re.compile(
     r"handle_events_|load_balancer_removal_(methods|ports|connections_timeout|health_probe_(interval|threshold|margin)"
     r"|haproxy_(backends|hosts)|azure_pools|gateway_pools)\b.*default\(none\)"
     r"|graceful_shutdown_services \| default\(none\)|approve_between .*window_is_open"
-    r"|rehearse_\w+ \| default\(none\)|demo_speed \| string"
+    r"|load_balancer_removal_deadline\) \| foghorn.azure_events.trusted"
+    r"|default\(terminate_notifications_update_protected\)"
+    r"|doctor_needs \| default\('', true\) else|rehearse_\w+ \| default\(none\)|demo_speed \| string"
 )
 
 
@@ -80,13 +81,14 @@ def strings_in(content: Any, key: str) -> Iterator[str]:
 def test_given_an_option_that_is_no_text_then_it_is_converted_wherever_it_is_read() -> None:
     raw = []
     for path, text in expressions():
-        for match in re.finditer(
-            r"(?<![\w'.])[a-z]\w+", re.sub(r"'[^']*'", lambda quoted: quoted[0] if "typed" in text else "''", text)
-        ):
-            name = match[0]
-            # A module converts what is handed to it alone.
-            if name not in OPTIONS or text.strip() == name or IN_PYTHON.search(text):
-                continue
-            if not re.search(CONVERTS[OPTIONS[name]], text[text.index(name) :]):
-                raw.append(f"{path.relative_to(ROOT)}: {name} ({OPTIONS[name]}): {' '.join(text.split())[:110]}")
+        if IN_PYTHON.search(" ".join(text.split())):
+            continue
+        # Messages name options.
+        text = re.sub("'[^']*'", lambda quoted: "''" if " " in quoted[0] else quoted[0], text)
+        for match in re.finditer(r"(?<![\w'.])[a-z]\w+", text):
+            kind = OPTIONS.get(match[0])
+            # A module converts what a task hands to it alone.
+            is_argument = text.strip() == match[0] and "vars" not in path.parts
+            if kind and not is_argument and not re.search(CONVERTS[kind], text[match.start() :]):
+                raw.append(f"{path.relative_to(ROOT)}: {match[0]} ({kind}): {' '.join(text.split())}")
     assert raw == []
