@@ -222,7 +222,7 @@ def test_given_a_balancer_that_cannot_be_reached_when_it_is_restored_then_it_is_
 def test_given_a_balancer_that_cannot_be_reached_when_it_is_removed_then_it_leaves_the_other_and_that_is_named(
     played: Played,
 ) -> None:
-    assert "FAILED balancer_0: It could not be reached." in played.output["half out"]
+    assert "FAILED haproxy: balancer_0: It could not be reached." in played.output["half out"]
     assert played.bits("half out", "web/web_0") == [0, 8]
     assert played.bits("back again", "web/web_0") == [0, 0]
 
