@@ -83,6 +83,9 @@ _TRIED_FOR = 60.0
 # having hit the host yet.
 _LEAST_FOR_STOPPING = 30.0
 
+# An approval has begun.
+_APPROVING = frozenset({Step.NOTE, Step.NOTED, Step.APPROVE, Step.APPROVED})
+
 # These steps are repeated so often that their times say nothing.
 _IN_SERVICE = frozenset({Step.ASK, Step.WAIT, Step.AFTER_BATCH})
 
@@ -665,7 +668,7 @@ def _go_on(run: Run, now: float) -> Run:
         return run
     here = {name: run.hosts[name] for name in run.plan.turns[run.turn]}
     if run.taken and run.batch is not None:
-        return _go_on_together(run, run.batch, {name: run.hosts[name] for name in run.taken}, now)
+        return _go_on_together(run, run.batch, {name: run.hosts[name] for name in _together(run, run.batch)}, now)
     undecided = [name for name, host in here.items() if host.step is Step.ASKED]
     # A host that is about to be back makes room.
     pending = (Step.ASK, Step.WAIT, Step.RESTORE, Step.SEE_BACK)
@@ -713,6 +716,22 @@ def _decided(host: HostRun, batch: Plan, predicts: bool) -> HostRun:
     if name in batch.missed:
         return host.failing("hit while in service: %s" % batch.missed[name]).at(Step.DONE)
     return host._replace(left_to=batch.passed_over.get(name, "")).at(Step.DONE)
+
+
+def _together(run: Run, batch: Plan) -> Sequence[str]:
+    """The taken hosts that go on together: one that is attempted again delays those only that share events with it."""
+    if run.demand is not None:
+        return run.taken
+    if any(run.hosts[name].step in _APPROVING for name in run.taken):
+        return [name for name in run.taken if run.hosts[name].step in {*_APPROVING, Step.DONE}]
+    again = {name for name in run.taken if run.hosts[name].pause and run.hosts[name].step in _ON_THE_WAY_OUT}
+    known = 0
+    while len(again) > known:
+        known = len(again)
+        for event_plan in batch.event_plans:
+            if not again.isdisjoint(event_plan.hosts):
+                again |= set(event_plan.hosts)
+    return [name for name in run.taken if name not in again] or run.taken
 
 
 def _go_on_together(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: float) -> Run:
@@ -818,4 +837,4 @@ def _begin_to_watch(run: Run, batch: Plan, taken: Mapping[str, HostRun], now: fl
             continue
         progress = begin_watch(_host_plan(host), approved, bool(host.result.failures), run.policy, now)
         moved[name] = _followed(host._replace(progress=progress, tried=tried.get(name, {})))
-    return run._replace(hosts={**run.hosts, **moved}, taken=())
+    return run._replace(hosts={**run.hosts, **moved}, taken=tuple(name for name in run.taken if name not in taken))

@@ -431,6 +431,29 @@ def test_given_a_removal_that_fails_for_good_when_the_event_is_far_off_then_no_s
     assert world.now < now + 120
 
 
+def test_given_a_removal_that_is_attempted_again_then_only_hosts_that_share_its_event_wait_for_it(
+    event: MakeEvent, now: float
+) -> None:
+    shared = event(resources=("vm_0", "vm_1"), event_id="shared", notice=900)
+    world = World(now, 4, [shared, event(resources=("vm_2",), event_id="own", notice=900)], minimum=1)
+    world.machines["h0"].breaks_at, world.machines["h0"].heals_at = {Step.DRAIN}, now + 300
+    approved_at: dict[str, float] = {}
+    start = world.start
+
+    def note_and_start(one: Event) -> None:
+        approved_at.setdefault(one.event_id, world.now)
+        start(one)
+
+    setattr(world, "start", note_and_start)  # noqa: B010 - mypy lets no method be assigned
+
+    results = play(world)
+
+    assert world.approvals == ["own", "shared"]
+    assert approved_at["own"] < now + 60
+    assert approved_at["shared"] > now + 300
+    assert all(result.failures == () and result.restored for result in results.values())
+
+
 def test_given_a_removal_that_fails_when_its_event_is_withdrawn_then_it_is_not_attempted_again(
     event: MakeEvent, now: float
 ) -> None:
