@@ -75,8 +75,8 @@ pools:
       elements: str
     out_of_service:
       description:
-        - Those of RV(pools[].members) that are not in O(vm_ids) and get no new connections, because they are stopped or
-          deallocated, or because C(adminState) is V(Down) in the pool.
+        - Those of RV(pools[].members) that get no new connections, because C(adminState) is V(Down) in the pool, or
+          because they are not in O(vm_ids) and are stopped or deallocated.
       type: list
       elements: str
   sample:

@@ -44,8 +44,8 @@ class Pools(NamedTuple):
     members: dict[str, list[str]]
     """By the id of a pool, the ids of the VMs that are known to be in it."""
     out_of_service: dict[str, list[str]]
-    """By the id of a pool, those of its members that were not asked for, and get no connections: they are stopped or
-    deallocated, or their `adminState` is `DOWN`."""
+    """By the id of a pool, those of its members that get no new connections: their `adminState` is `DOWN`, or they were
+    not asked for, and are stopped or deallocated."""
 
 
 def read_vm_ids(options: Mapping[str, Any]) -> list[str]:
@@ -99,8 +99,8 @@ def _out_of_service(
         one for one in dict.fromkeys(one for of_pool in strangers.values() for one in of_pool) if _is_off(client, one)
     }
     found = {}
-    for pool, of_pool in strangers.items():
-        down = _down_in(client, pool, owners) if set(of_pool) - off else set()
+    for pool, of_pool in members.items():
+        down = _down_in(client, pool, owners)
         absent = [one for one in of_pool if one in off or one.lower() in down]
         if absent:
             found[pool] = absent

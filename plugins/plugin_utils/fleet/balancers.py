@@ -77,13 +77,18 @@ def read_balancers(
                 host["haproxy"]["server"],
             )
     remarks += ["%s: %s" % (name, what) for name, what in unknown.items()]
+    in_pools: dict[str, list[bool]] = {}
     groups = _groups(places)
     beside = _beside(hosts, places, servers)
     if azure is not None:
         try:
             pools = {str(one["vm_id"]): [pool_group(str(pool)) for pool in one["pools"]] for one in azure["vms"]}
             members = {pool_group(str(one["id"])): list(map(str, one["members"])) for one in azure["pools"]}
-            idle = {pool_group(str(one["id"])): {*map(str, one.get("out_of_service") or ())} for one in azure["pools"]}
+            idle = {
+                pool_group(str(one["id"])): {str(vm_id).lower(): _short(str(vm_id)) for vm_id in one["out_of_service"]}
+                for one in azure["pools"]
+                if "out_of_service" in one
+            }
         except (AttributeError, LookupError, TypeError):
             pools, members, idle = {}, {}, {}
             remarks.append("Azure was not asked which pools hosts are in: %s" % plain(azure.get("msg") or "no answer"))
@@ -97,14 +102,16 @@ def read_balancers(
             # A host that Azure was not asked about may be in the pools of others.
             of_vm = pools[vm_id] if vm_id in pools else of_members.get(vm_id.lower(), [])
             groups.setdefault(host["name"], []).extend(of_vm)
+            for pool in of_vm:
+                in_pools.setdefault(host["name"], []).append(vm_id.lower() not in idle.get(pool, ()))
             of_pools = [
                 vm_id
                 for pool in of_vm
                 for vm_id in members.get(pool, ())
-                if vm_id.lower() not in ours and vm_id not in idle.get(pool, ())
+                if vm_id.lower() not in ours and vm_id.lower() not in idle.get(pool, ())
             ]
             beside.setdefault(host["name"], []).extend(map(_short, of_pools))
-        absent = sorted({_short(vm_id) for of_pool in idle.values() for vm_id in of_pool if vm_id.lower() not in ours})
+        absent = sorted({name for of_pool in idle.values() for vm_id, name in of_pool.items() if vm_id not in ours})
         if absent:
             remarks.append("%s: not in this run, and not in service: it does not count in its pool" % few(absent))
     for host in hosts:
@@ -115,7 +122,11 @@ def read_balancers(
     return Balancers(
         groups=groups,
         beside={name: others for name, others in beside.items() if others},
-        down=[host["name"] for host in hosts if _is_down(host, places.get(host["name"]) or {})],
+        down=[
+            host["name"]
+            for host in hosts
+            if _is_down(host, [*(places.get(host["name"]) or {}).values(), *in_pools.get(host["name"], ())])
+        ],
         alone={
             host["name"]: _why_alone(served[host["name"]])
             for host in hosts
@@ -183,7 +194,9 @@ def _short(vm_id: str) -> str:
 
 
 def _is_up(server: Mapping[str, Any]) -> bool:
-    return server["effective_state"] == "ready" and server["operational_state"] in _UP
+    """Whether a server is given new connections: many drain one by its weight."""
+    has_weight = server.get("weight") is None or int(server["weight"]) > 0
+    return server["effective_state"] == "ready" and server["operational_state"] in _UP and has_weight
 
 
 def _places(haproxy: Mapping[str, Any], servers: Mapping[str, Sequence["_Server"]]) -> dict[tuple[str, str], bool]:
@@ -243,9 +256,13 @@ def _groups(places: Mapping[str, Mapping[tuple[str, str], bool]]) -> dict[str, l
     return found
 
 
-def _is_down(host: Mapping[str, Any], places: Mapping[tuple[str, str], bool]) -> bool:
+def _is_down(host: Mapping[str, Any], is_served: Sequence[bool]) -> bool:
+    """Whether a host is out of service, and nobody is known to have taken it out.
+
+    :param is_served: by each of its backends and pools
+    """
     is_explained = host.get("was_left") or host.get("is_drained") or host.get("leased") or host.get("agent")
-    return bool(places) and not any(places.values()) and not is_explained
+    return bool(is_served) and not any(is_served) and not is_explained
 
 
 def _served_by(hosts: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:

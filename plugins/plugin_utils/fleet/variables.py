@@ -17,7 +17,7 @@ from ...module_utils.connections_module import check_networks
 from ...module_utils.scheduled_events.errors import OptionError
 from ..approval_times import read_times
 from ..services import mistakes_in, read_services
-from ..typed import typed
+from ..typed import host_patterns, typed
 from .groups import read_minimum
 from .host import PlanError
 from .own_tasks import why_no_tasks
@@ -152,7 +152,7 @@ def unmatched(own: Spec, variables: Mapping[str, Any], is_known: Callable[[str],
         "%s: %s matches no host, and the inventory has no such group: correct it, or leave it out" % (name, part)
         for name in names
         if variables.get(name)
-        for part in split_host_pattern(variables[name])
+        for part in split_host_pattern(",".join(host_patterns(variables[name])))
         if not is_known(part.lstrip("!&"))
     ]
 

@@ -79,8 +79,9 @@ def _each_as_sent_once(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
     for task in tasks:
         module = next((key for key in task if key.startswith("foghorn.azure_events.")), "")
-        # What it runs is ended with its interpreter.
+        # What wait_until runs is ended with its interpreter, and PowerShell runs no Python.
         is_forked = module in seen and "environment" not in task and not module.endswith("wait_until")
+        is_forked = is_forked and ".win_" not in module
         yield {"connection": "machine", **task} if is_forked else task
         seen.add(module)
 

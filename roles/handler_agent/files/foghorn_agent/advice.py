@@ -228,7 +228,7 @@ def _active_triggers(unit: str, systemctl: str) -> List[str]:
 def _ask(*command: str) -> str:
     try:
         asked = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=5, check=False
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True, timeout=5, check=False
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""

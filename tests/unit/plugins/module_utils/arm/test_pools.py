@@ -61,7 +61,8 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
     }
     of_set = {"value": [interface(INSTANCE, BALANCER + "app")]}
 
-    with ScriptedArm(ok(listed), ok(of_set)) as arm, client_of(arm, FakeTime()) as client:
+    none = ok({"properties": {}})
+    with ScriptedArm(ok(listed), ok(of_set), none, none, none) as arm, client_of(arm, FakeTime()) as client:
         found = find_pools(client, [*WEB, INSTANCE])
 
     assert found.of_vms == [[BALANCER + "web", BALANCER + "all"], [GATEWAY + "web"], [], [BALANCER + "app"]]
@@ -74,12 +75,17 @@ def test_given_vms_of_one_group_and_instances_of_one_set_when_asked_then_each_li
 
 
 def test_given_a_vm_that_was_not_asked_for_when_it_is_in_a_pool_of_one_that_was_then_it_is_among_its_members() -> None:
-    listed = {"value": [interface(WEB[0], BALANCER + "web"), interface(WEB[1], BALANCER + "WEB", BALANCER + "other")]}
+    first = interface(WEB[0], BALANCER + "web", number=0)
+    listed = {"value": [first, interface(WEB[1], BALANCER + "WEB", BALANCER + "other", number=1)]}
 
     running = ok({"statuses": [{"code": "ProvisioningState/succeeded"}, {"code": "PowerState/running"}]})
     pool = {"properties": {"loadBalancerBackendAddresses": [entry(0, "Down"), entry(1)]}}
     with ScriptedArm(ok(listed), running, ok(pool)) as arm, client_of(arm, FakeTime()) as client:
-        assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:2]}, {})
+        assert find_pools(client, WEB[:1]) == (
+            [[BALANCER + "web"]],
+            {BALANCER + "web": WEB[:2]},
+            {BALANCER + "web": WEB[:1]},
+        )
 
 
 @pytest.mark.parametrize(
@@ -99,12 +105,8 @@ def test_given_a_member_that_was_not_asked_for_when_it_gets_no_connections_then_
 ) -> None:
     listed = {"value": [interface(WEB[0], BALANCER + "web", number=0), interface(WEB[1], BALANCER + "web", number=1)]}
     view = ok({"statuses": [{"code": f"PowerState/{power}"}]}) if power else refused(403, "AuthorizationFailed")
-    pool = {"properties": {"loadBalancerBackendAddresses": [entry(0, "Down"), entry(1, state)]}}
-    is_off = power in ("deallocated", "stopped", "deallocating")
-    with (
-        ScriptedArm(ok(listed), view, *([] if is_off else [ok(pool)])) as arm,
-        client_of(arm, FakeTime()) as client,
-    ):
+    pool = {"properties": {"loadBalancerBackendAddresses": [entry(0), entry(1, state)]}}
+    with ScriptedArm(ok(listed), view, ok(pool)) as arm, client_of(arm, FakeTime()) as client:
         assert find_pools(client, WEB[:1]).out_of_service == ({BALANCER + "web": [WEB[1]]} if is_out else {})
 
 
@@ -120,7 +122,7 @@ def test_given_a_vm_whose_interface_is_in_another_group_when_asked_then_it_is_as
     nic = f"{GROUP.replace('resourceGroups/', 'resourceGroups/other-')}/providers/Microsoft.Network/networkInterfaces/n"
     machine = {"properties": {"networkProfile": {"networkInterfaces": [{"id": nic}]}}}
 
-    script = (ok({"value": []}), ok(machine), ok(interface(WEB[0], BALANCER + "web")))
+    script = (ok({"value": []}), ok(machine), ok(interface(WEB[0], BALANCER + "web")), refused(403, "Forbidden"))
     with ScriptedArm(*script) as arm, client_of(arm, FakeTime()) as client:
         assert find_pools(client, WEB[:1]) == ([[BALANCER + "web"]], {BALANCER + "web": WEB[:1]}, {})
 

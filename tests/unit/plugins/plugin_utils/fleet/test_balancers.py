@@ -21,9 +21,10 @@ def web(name: str, balancers: tuple[str, ...] = ("lb1", "lb2"), **details: Any) 
     }
 
 
-def server(place: str, state: str = "ready", operational: str = "running") -> dict[str, Any]:
+def server(place: str, state: str = "ready", operational: str = "running", weight: int = 1) -> dict[str, Any]:
     backend, name = place.split("/")
-    return {"backend": backend, "server": name, "effective_state": state, "operational_state": operational}
+    up = {"effective_state": state, "operational_state": operational, "weight": weight}
+    return {"backend": backend, "server": name, **up}
 
 
 def answer(balancer: str, *places: str) -> dict[str, Any]:
@@ -126,6 +127,8 @@ def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() ->
         ([("ready", "stopped")], {}, True),
         ([("maintenance", "stopped")], {}, True),
         ([("drain", "running")], {}, True),
+        ([("ready", "running", 0)], {}, True),
+        ([("ready", "running", 0), ("ready", "running", 100)], {}, False),
         ([("ready", "stopped"), ("ready", "running")], {}, False),
         ([("ready", "starting")], {}, False),
         ([("maintenance", "stopped")], {"was_left": True}, False),
@@ -135,7 +138,7 @@ def test_given_a_host_that_no_balancer_has_then_it_is_named_with_the_remedy() ->
     ],
 )
 def test_given_a_server_that_no_balancer_has_in_service_then_its_host_is_down_unless_it_was_taken_out(
-    states: list[tuple[str, str]], details: dict[str, Any], is_down: bool
+    states: list[tuple[Any, ...]], details: dict[str, Any], is_down: bool
 ) -> None:
     host = web("a", **details)
     answers = [
@@ -259,6 +262,7 @@ def test_given_servers_in_service_that_are_no_hosts_of_the_run_then_they_are_bes
     told["servers"] += [
         server("web/slot", "maintenance"),
         server("web/down", operational="stopped"),
+        server("web/drained", weight=0),
         dict(server("web/sorry"), is_backup=True),
     ]
 
@@ -280,6 +284,21 @@ def test_given_members_of_a_pool_that_are_no_hosts_of_the_run_then_they_are_besi
     azure["pools"][0]["out_of_service"] = [ids[2]]
     assert beside(hosts, azure=azure) == {"a": ["7 of set"], "b": []}
     assert "vm2" in read_balancers(hosts, [], azure).remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("details", "is_down"), [({}, True), ({"was_left": True}, False), ({"leased": "another run"}, False)]
+)
+def test_given_a_host_that_its_pool_has_down_then_it_is_down_unless_it_was_taken_out(
+    details: dict[str, Any], is_down: bool
+) -> None:
+    host = {"name": "a", "azure": {"vm_id": "/A"}, **details}
+    pools = [{"id": "/p", "members": ["/A"], "out_of_service": ["/a"]}, {"id": "/q", "members": ["/A"]}]
+    azure = {"vms": [{"vm_id": "/A", "pools": ["/p"]}], "pools": pools}
+
+    assert of_host(host, read_balancers([host], [], azure))["is_down"] == is_down
+    azure["vms"][0]["pools"] = ["/p", "/q"]
+    assert not of_host(host, read_balancers([host], [], azure))["is_down"]
 
 
 def test_given_hosts_beyond_a_limit_then_they_count_in_a_group_that_no_balancer_reports() -> None:
