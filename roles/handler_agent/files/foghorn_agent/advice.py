@@ -227,12 +227,10 @@ def _active_triggers(unit: str, systemctl: str) -> List[str]:
 
 def _ask(*command: str) -> str:
     try:
-        asked = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True, timeout=5, check=False
-        )
+        asked = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=5, check=False)
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""
-    return asked.stdout
+    return asked.stdout.decode("utf-8", "replace")
 
 
 def _problems_with_state(directory: str) -> List[str]:
