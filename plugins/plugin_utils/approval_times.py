@@ -12,7 +12,6 @@ from typing import Any
 from ..module_utils.maintenance_policy.reader import Section
 from ..module_utils.maintenance_policy.window import Window, read_windows, why_closed
 from ..module_utils.maintenance_policy.zones import LocalTime
-from .typed import typed
 
 
 def zone_directories() -> tuple[str, ...]:
@@ -34,7 +33,7 @@ def read_times(content: Any, name: str) -> tuple[Window, ...]:
     :raises ValueError: with every mistake in it, and what to write
     """
     mistakes: list[str] = []
-    section = Section({name: typed(content, "list")}, "", mistakes)
+    section = Section({name: content}, "", mistakes)
     windows = read_windows(section, name, zone_directories())
     section.finish()
     if mistakes:

@@ -20,11 +20,11 @@ CONVERTS = {
     "int": r"(\| *(int|float)\b|typed\('int')",
     "float": r"(\| *(int|float)\b|typed\('float')",
 }
-# What reads these converts them: `read_policy`, `read_times`, `describe_reading`, rehearsals, or a module.
+# What reads these converts them: `read_policy`, `describe_reading`, rehearsals, or a module.
 IN_PYTHON = re.compile(
     r"handle_events_|load_balancer_removal_(methods|ports|connections_timeout|health_probe_(interval|threshold|margin)"
     r"|haproxy_(backends|hosts)|azure_pools|gateway_pools)\b.*default\(none\)"
-    r"|graceful_shutdown_services \| default\(none\)|approve_between .*window_is_open"
+    r"|graceful_shutdown_services \| default\(none\)"
     r"|load_balancer_removal_deadline\) \| foghorn.azure_events.trusted"
     r"|default\(terminate_notifications_update_protected\)"
     r"|doctor_needs \| default\('', true\) else|rehearse_\w+ \| default\(none\)|demo_speed \| string"
