@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from ansible_collections.foghorn.azure_events.plugins.plugin_utils.fleet.variables import mistakes
 
 ROOT = Path(__file__).parents[3]
 # What converts a value in the same expression.
@@ -31,16 +33,16 @@ IN_PYTHON = re.compile(
 )
 
 
-def specified() -> Iterator[tuple[str, str]]:
-    """Each option of a role or a playbook that is no text, and its type."""
+def specified() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each option of a role or a playbook, and how it is specified."""
     for path in ROOT.glob("roles/*/meta/argument_specs.yml"):
         for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
-            yield from ((name, spec.get("type", "str")) for name, spec in (entry.get("options") or {}).items())
+            yield from (entry.get("options") or {}).items()
     for path in [*ROOT.glob("playbooks/*.yml"), *ROOT.glob("playbooks/vars/*.yml")]:
         yield from arguments_in(yaml.safe_load(path.read_text()))
 
 
-def arguments_in(content: Any) -> Iterator[tuple[str, str]]:
+def arguments_in(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Those in variables that hold arguments of a playbook."""
     if isinstance(content, list):
         for one in content:
@@ -48,12 +50,26 @@ def arguments_in(content: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(content, dict):
         for name, value in content.items():
             if str(name).endswith("_arguments") and isinstance(value, dict):
-                yield from ((own, spec["type"]) for own, spec in value.items() if "type" in spec)
+                yield from ((own, spec) for own, spec in value.items() if "type" in spec)
             else:
                 yield from arguments_in(value)
 
 
-OPTIONS = {name: kind for name, kind in specified() if kind in CONVERTS}
+SPECS = {name: spec for name, spec in specified() if spec.get("type", "str") in CONVERTS}
+OPTIONS = {name: spec["type"] for name, spec in SPECS.items()}
+# A value of each type, as text, and what cannot be meant.
+TEXTS = {"bool": ("no", "perhaps"), "int": ("7", "many"), "float": ("7.5", "many"), "dict": ("{}", "[1]")}
+TEXTS["list"] = ("[]", "[8080")
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+def test_given_an_option_as_text_then_it_is_taken_or_named_before_the_first_host_is_touched(name: str) -> None:
+    text, wrong = TEXTS[OPTIONS[name]]
+    own = {name: SPECS[name]}
+    accepted, refused = ({"inventory_hostname": "web1", name: value} for value in (text, wrong))
+
+    assert mistakes([accepted], own, (name,), ()) == []
+    assert [line for line in mistakes([refused], own, (name,), ()) if name in line]
 
 
 def expressions() -> Iterator[tuple[Path, str]]:
