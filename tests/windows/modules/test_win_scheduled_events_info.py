@@ -99,7 +99,8 @@ def fixture_scene(play_windows: Callable[..., Any], tmp_path_factory: pytest.Tem
         azure.fault("status", "hostile", paths="/metadata/scheduledevents", status=200, body=hostile)
         azure.fault("status", "odd", paths="/metadata/scheduledevents", status=200, body=json.dumps(ODD))
         tasks = [
-            {"name": f"{name}, {on}", module: options}
+            # A fork of the controller would keep the warnings of a module to itself.
+            {"name": f"{name}, {on}", module: options, "connection": "local"}
             for name, options in asked(azure).items()
             for on, module in (("Linux", NAME), ("Windows", NAME.replace("scheduled", "win_scheduled")))
         ]
