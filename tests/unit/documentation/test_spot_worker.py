@@ -20,13 +20,13 @@ from .recipes import hook_of, play_of, role_of, run_as_the_agent_does
 
 RECIPE = "spot_worker.md"
 ADVICE = "SpotRebalanceRecommendation"
-PATIENCE = 20.0  # seconds
+PATIENCE = 60.0  # seconds
 # A job of as many parts as its file says: each takes a moment, and the checkpoint says how many are done.
 WORK = """#!/bin/sh
 trap 'echo "$done" > "$2"; exit 75' TERM
 done=0
 if [ -e "$2" ]; then done=$(cat "$2"); fi
-while [ "$done" -lt "$(cat "$1")" ]; do sleep 0.02; done=$((done + 1)); done
+while [ "$done" -lt "$(cat "$1")" ]; do sleep 0.02; done=$((done + 1)); echo "${1##*/}" > PROGRESS; done
 echo "${1##*/} $done" >> RESULTS
 """
 
@@ -38,9 +38,10 @@ class Worker(Rehearsal):
         self.jobs = directory / "jobs"
         self.results = directory / "results"
         self.paused = directory / "paused"
+        self.progress = directory / "progress"
         (self.jobs / "waiting").mkdir(parents=True)
         work = directory / "work"
-        work.write_text(WORK.replace("RESULTS", str(self.results)))
+        work.write_text(WORK.replace("RESULTS", str(self.results)).replace("PROGRESS", str(self.progress)))
         work.chmod(0o755)
         self._paths = {"/srv/jobs": self.jobs, "/run/worker.paused": self.paused, "/usr/local/bin/work": work}
         scripts = [
@@ -137,7 +138,7 @@ def test_given_the_recipe_when_an_eviction_is_likely_and_then_comes_then_no_job_
     # After the second one the machine is evicted: what runs is in the queue again, with all that it has done.
     machine.run_until(1020.0)
     assert machine.paused.exists()
-    time.sleep(0.2)
+    until(lambda: machine.progress.read_text() == "c\n")
     machine.run_until(1040.0)
     assert machine.steps("shutdown") == ["stop worker.service"]
     # The drain is not run again.
