@@ -26,7 +26,6 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "int": check_type_int,
     "str": check_type_str,
 }
-TYPES = ("list", *_CHECKS)
 
 
 def typed(value: Any, kind: str, elements: str | None = None) -> Any:
@@ -34,7 +33,7 @@ def typed(value: Any, kind: str, elements: str | None = None) -> Any:
 
     :param value: a list may be JSON or YAML in one line, or entries separated by commas or line breaks; an empty text
         is an empty list or dictionary; None stays None
-    :param kind: one of `TYPES`
+    :param kind: `list`, `bool`, `dict`, `float`, `int` or `str`
     :param elements: that of the entries of a list; None: they stay as they are
     :raises ValueError: if the value cannot be meant
     """

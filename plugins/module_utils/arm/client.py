@@ -609,10 +609,11 @@ class ArmClient:
 
 
 @contextmanager
-def reporting(client: ArmClient, so_far: Callable[[], Any]) -> Iterator[None]:
+def reporting(client: ArmClient, so_far: Callable[[], Any], done: Callable[[], str] = lambda: "") -> Iterator[None]:
     """Report what was done, where an error or somebody ends work that has several parts.
 
     :param so_far: the outcome so far; None: nothing was done, and the error stays as it is
+    :param done: what to say to somebody who has stopped the work, see `interrupted`
     :raises Unfinished: with the outcome so far
     """
     try:
@@ -621,7 +622,7 @@ def reporting(client: ArmClient, so_far: Callable[[], Any]) -> Iterator[None]:
         outcome = so_far()
         if outcome is None:
             raise
-        raise Unfinished(str(error) if isinstance(error, ArmError) else interrupted(client), outcome) from error
+        raise Unfinished(str(error) if isinstance(error, ArmError) else interrupted(client, done()), outcome) from error
 
 
 def interrupted(client: ArmClient, done: str = "") -> str:

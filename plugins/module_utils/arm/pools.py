@@ -32,8 +32,9 @@ from .ip_configurations import (
 )
 from .members import DOWN, READ_POOL, admin_state_of, entries_of, interface_of
 from .permissions import READ_INSTANCES, READ_MACHINES
+from .rollout import states_in
 
-_OFF = frozenset("PowerState/" + state for state in ("stopping", "stopped", "deallocating", "deallocated"))
+_OFF = ("stopping", "stopped", "deallocating", "deallocated")
 
 
 class Pools(NamedTuple):
@@ -94,10 +95,8 @@ def find_pools(client: ArmClient, vm_ids: Sequence[str]) -> Pools:
 def _out_of_service(
     client: ArmClient, known: set[str], members: Mapping[str, Sequence[str]], owners: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    strangers = {pool: [one for one in of_pool if one.lower() not in known] for pool, of_pool in members.items()}
-    off = {
-        one for one in dict.fromkeys(one for of_pool in strangers.values() for one in of_pool) if _is_off(client, one)
-    }
+    strangers = dict.fromkeys(one for of_pool in members.values() for one in of_pool if one.lower() not in known)
+    off = {one for one in strangers if _is_off(client, one)}
     found = {}
     for pool, of_pool in members.items():
         down = _down_in(client, pool, owners)
@@ -111,10 +110,10 @@ def _is_off(client: ArmClient, vm_id: str) -> bool:
     """Whether a VM is known not to run."""
     needs = READ_INSTANCES if INSTANCE_ID.match(vm_id) else READ_MACHINES
     try:
-        statuses = client.get(vm_id + "/instanceView", needs).get("statuses") or []
+        view = client.get(vm_id + "/instanceView", needs)
     except ArmError:
         return False
-    return any(status.get("code") in _OFF for status in statuses)
+    return states_in({"instanceView": view}).get("powerstate") in _OFF
 
 
 def _down_in(client: ArmClient, pool: str, owners: Mapping[str, str]) -> set[str]:
@@ -125,11 +124,11 @@ def _down_in(client: ArmClient, pool: str, owners: Mapping[str, str]) -> set[str
         entries = entries_of(client.get(pool, READ_POOL, NETWORK_API_VERSION))
     except ArmError:
         return set()
-    interfaces = [interface_of(entry).lower().partition("/ipconfigurations/")[0] for entry in entries]
     states: dict[str, set[str]] = {}
-    for interface, entry in zip(interfaces, entries, strict=True):
-        if interface in owners:
-            states.setdefault(owners[interface], set()).add(admin_state_of(entry))
+    for entry in entries:
+        owner = owners.get(interface_of(entry).lower().partition("/ipconfigurations/")[0])
+        if owner is not None:
+            states.setdefault(owner, set()).add(admin_state_of(entry))
     return {owner for owner, of_owner in states.items() if of_owner == {DOWN}}
 
 

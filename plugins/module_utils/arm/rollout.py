@@ -79,7 +79,7 @@ def parse_instance(content: Mapping[str, Any]) -> Instance:
     """
     properties = content.get("properties") or {}
     name = str(content.get("name", ""))
-    states = _states(properties)
+    states = states_in(properties)
     provisioning = str(properties.get("provisioningState", "")).lower()
     resting = states.get("powerstate") in _RESTING
     healthy = states.get("healthstate", "healthy") == "healthy"
@@ -166,8 +166,11 @@ def _read_count(options: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _states(properties: Mapping[str, Any]) -> dict[str, str]:
-    """`{"powerstate": "running", "healthstate": "healthy"}`, as far as the instance view is there."""
+def states_in(properties: Mapping[str, Any]) -> dict[str, str]:
+    """`{"powerstate": "running", "healthstate": "healthy"}`, as far as the instance view is there.
+
+    :param properties: with an `instanceView`
+    """
     view = properties.get("instanceView") or {}
     statuses = list(view.get("statuses") or [])
     health = (view.get("vmHealth") or {}).get("status")

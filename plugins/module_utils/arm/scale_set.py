@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..scheduled_events.event import same_name
 from . import repairs, rolling_upgrade, virtual_machine
 from .answers import Json
-from .client import POLL_INTERVAL, ArmClient, Permission, Write, interrupted, reporting
+from .client import POLL_INTERVAL, ArmClient, Permission, Write, reporting
 from .errors import (
     ArmError,
     Busy,
@@ -171,15 +171,12 @@ def notify(
         return _predict(client, outcome, rollout, model_changes)
     there = scale_set._replace(notifications=outcome.after)
     work = _Work(client, path, there, rollout, model_changes, upgrade_before)
-    try:
-        work.run()
-    except OperationFailed as error:
-        work.read()
-        raise Unfinished(str(error), work.add_to(outcome)) from error
-    except ArmError as error:
-        raise Unfinished(str(error), work.add_to(outcome)) from error
-    except KeyboardInterrupt as error:
-        raise Unfinished(interrupted(client, work.progress), work.add_to(outcome)) from error
+    with reporting(client, lambda: work.add_to(outcome), lambda: work.progress):
+        try:
+            work.run()
+        except OperationFailed:
+            work.read()
+            raise
     outcome = work.add_to(outcome)
     if outcome.outdated:
         raise Unfinished(

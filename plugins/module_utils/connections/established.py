@@ -40,7 +40,7 @@ def count_established(
     :param ignored: remote addresses and networks, like `168.63.129.16` or `10.0.0.0/8`, that do not count.
         An IPv4 one means its IPv4-mapped IPv6 addresses too
     :param addresses: only connections to these addresses or networks of the machine count; `0.0.0.0` is all of IPv4,
-        `::` are all. None: to any
+        `::` are all. Empty: to any
     :returns: by port; a port without a connection is missing
     :raises OSError: if the kernel's tables cannot be read
     :raises ValueError: if they have another form than is known, or `ignored` holds no network

@@ -87,11 +87,13 @@ def read_policy(values: Mapping[str, Any]) -> Policy:
     """
     default = Policy()
     mistakes: list[str] = []
-    given = {
-        PREFIX + name: typed(value, "list") if isinstance(value, str) and name in _LISTS else value
-        for name, value in values.items()
-        if name in Policy._fields and not (isinstance(value, str) and not value.strip())
-    }
+    given = {}
+    for name, value in values.items():
+        if name in Policy._fields and not (isinstance(value, str) and not value.strip()):
+            try:
+                given[PREFIX + name] = typed(value, "list") if isinstance(value, str) and name in _LISTS else value
+            except ValueError as error:
+                mistakes.append("%s%s: %s" % (PREFIX, name, error))
     section = Section(given, "", mistakes)
     read: dict[str, Any] = {}
     for name in given:

@@ -29,8 +29,6 @@ MINIMUM = PREFIX + "minimum_in_service"
 SERVICES = "graceful_shutdown_services"
 WINDOWS = ("redeploy_early_between", "handle_os_upgrades_approve_between")
 """The variables that are lists of times of the week, and no part of the policy."""
-LISTS = (PREFIX + "policies", PREFIX + "approve_between")
-"""The variables of the policy that are lists."""
 NETWORKS = ("load_balancer_removal_addresses", "load_balancer_removal_excluded_addresses")
 """The variables that are lists of addresses and networks."""
 PORTS = "load_balancer_removal_ports"
@@ -116,7 +114,7 @@ def _mistakes_of(
         # A survey hands over an empty text where nothing was answered.
         if value is None or (is_empty and name in own):
             continue
-        kind = "list" if name in LISTS else specs[name].get("type")
+        kind = specs[name].get("type")
         try:
             values[name] = typed(value, kind) if isinstance(value, str) and kind in ("list", "dict") else value
         except ValueError as error:

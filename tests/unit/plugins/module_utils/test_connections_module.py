@@ -4,41 +4,16 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.connections_module import run_drained
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 HEADER = "  sl  local_address rem_address   st\n"
-
-
-class EndedError(Exception):
-    """What a module ends with."""
-
-
-class Module:
-    """The module's call, and how it has ended."""
-
-    def __init__(self, check_mode: bool = False, **options: Any) -> None:
-        self.check_mode = check_mode
-        self.params = {
-            "ports": [80],
-            "addresses": [],
-            "excluded_addresses": [],
-            "delay": 0.0,
-            "timeout": 9.0,
-            **options,
-        }
-        self.result: dict[str, Any] = {}
-
-    def exit_json(self, **result: Any) -> None:
-        self.result = result
-        raise EndedError
-
-    def fail_json(self, **result: Any) -> None:
-        self.exit_json(failed=True, **result)
 
 
 class Kernel:
@@ -62,10 +37,9 @@ class Kernel:
         (self.proc / "tcp").write_text(HEADER + "".join(lines))
 
     def run(self, **options: Any) -> dict[str, Any]:
-        module = Module(**options)
-        with pytest.raises(EndedError):
-            run_drained(module, self.clock, self.sleep, str(self.proc))
-        return module.result
+        given = {"ports": [80], "addresses": [], "excluded_addresses": [], "delay": 0.0, "timeout": 9.0}
+        work = functools.partial(run_drained, clock=self.clock, sleep=self.sleep, proc=str(self.proc))
+        return called(work, **{**given, **options}).result
 
 
 REMOTE = "0409000A" if sys.byteorder == "little" else "0A000904"  # 10.0.9.4

@@ -9,33 +9,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils.own_directory_module import run_own_directory
-
-
-class EndedError(Exception):
-    """What a module ends with."""
-
-
-class Module:
-    """The module's call, and how it has ended."""
-
-    def __init__(self, path: Path, check_mode: bool, create: bool) -> None:
-        self.check_mode = check_mode
-        self.params = {"path": str(path), "create": create, "mode": "0700", "group_may_write": False}
-        self.result: dict[str, Any] = {}
-
-    def exit_json(self, **result: Any) -> None:
-        self.result = result
-        raise EndedError
-
-    def fail_json(self, **result: Any) -> None:
-        self.exit_json(failed=True, **result)
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 
 def run(path: Path, check_mode: bool = False, create: bool = True) -> dict[str, Any]:
-    module = Module(path, check_mode, create)
-    with pytest.raises(EndedError):
-        run_own_directory(module)
-    return module.result
+    params = {"path": str(path), "create": create, "mode": "0700", "group_may_write": False}
+    return called(run_own_directory, check_mode, **params).result
 
 
 def test_given_a_missing_directory_then_it_is_created_if_that_was_asked_for_and_not_in_check_mode(

@@ -11,56 +11,36 @@ from typing import Any
 
 import pytest
 from ansible_collections.foghorn.azure_events.plugins.module_utils import probe_file_module
+from ansible_collections.foghorn.azure_events.tests.unit.plugins.module_utils.stand_in import called
 
 URL = "http://127.0.0.1:8080/readyz"
-
-
-class EndedError(Exception):
-    """What a module ends with."""
-
-
-class Module:
-    """The module's call, and how it has ended."""
-
-    def __init__(self, check_mode: bool = False, **params: Any) -> None:
-        self.check_mode = check_mode
-        self.params = {"takes_out": "present", "url": URL, "url_timeout": 0.0, "noticed_within": 0.0, **params}
-        self.result: dict[str, Any] = {}
-
-    def exit_json(self, **result: Any) -> None:
-        self.result = result
-        raise EndedError
-
-    def fail_json(self, **result: Any) -> None:
-        self.exit_json(failed=True, **result)
 
 
 class Place:
     """Where the machine keeps its files."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, warnings: list[str]) -> None:
+        self._warnings = warnings
         self.marker = path / "out_of_rotation"
         self.record = path / "state" / "health_probe.json"
 
     def turn(self, rotation: str, **more: Any) -> dict[str, Any]:
-        paths: dict[str, Any] = {"path": str(self.marker), "record": str(self.record)}
-        module = Module(rotation=rotation, **paths, **more)
-        with pytest.raises(EndedError):
-            probe_file_module.run_probe_file(module)
+        given = {"takes_out": "present", "url": URL, "url_timeout": 0.0, "noticed_within": 0.0}
+        given |= {"path": str(self.marker), "record": str(self.record), "rotation": rotation}
+        module = called(probe_file_module.run_probe_file, **{**given, **more})
+        self._warnings += module.warnings
         return module.result
 
 
-@pytest.fixture(autouse=True)
-def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+@pytest.fixture
+def warnings() -> list[str]:
     """What modules have warned of."""
-    found: list[str] = []
-    monkeypatch.setattr(Module, "warn", lambda _module, text: found.append(text), raising=False)
-    return found
+    return []
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, warnings: list[str]) -> Place:
+    return Place(tmp_path, warnings)
 
 
 def answers(monkeypatch: pytest.MonkeyPatch, *statuses: int) -> None:

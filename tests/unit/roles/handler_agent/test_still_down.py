@@ -7,6 +7,7 @@ Runs on Python 3.6 and later.
 
 from typing import Any
 
+import pytest
 from foghorn_agent.decide.decisions import Work
 from rehearsal import UNIT_POLICY, Life, Rehearsal
 
@@ -38,7 +39,9 @@ def test_given_a_unit_that_runs_again_when_its_event_may_be_approved_then_it_is_
     assert rehearsal.unit_is_active
 
 
-def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_until_it_is_down() -> None:
+def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_until_it_is_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rehearsal = held()
     is_done = rehearsal.step_is_done
 
@@ -46,7 +49,7 @@ def test_given_a_unit_that_always_runs_again_then_its_event_is_not_approved_unti
         is_done(work)
         rehearsal.unit_is_active = True
 
-    setattr(rehearsal, "step_is_done", starts_again)  # noqa: B010 - mypy lets no method be assigned
+    monkeypatch.setattr(rehearsal, "step_is_done", starts_again)
     rehearsal.unit_is_active = True
     rehearsal.failing = set()
 
