@@ -359,12 +359,16 @@ class TestConnections:
     def test_given_a_passing_problem_then_the_request_is_repeated(self, scene: Scene, task: str) -> None:
         assert (scene[task]["vm_name"], scene[task]["events"]) == (task, [])
 
+    # The limit may cut the last try of the one that answers short.
     @pytest.mark.parametrize(
-        ("task", "outcome"), [("limping", "503 Service Unavailable"), ("silent", "no answer in time")]
+        ("task", "outcomes"),
+        [("limping", ("503 Service Unavailable", "no answer in time")), ("silent", ("no answer in time",))],
     )
-    def test_given_a_lasting_problem_then_the_time_limit_holds(self, scene: Scene, task: str, outcome: str) -> None:
+    def test_given_a_lasting_problem_then_the_time_limit_holds(
+        self, scene: Scene, task: str, outcomes: tuple[str, ...]
+    ) -> None:
         assert "had no usable answer within 1.5 s" in scene.error(task)
-        assert scene[task]["last_outcome"].startswith(outcome)
+        assert scene[task]["last_outcome"].startswith(outcomes)
         assert scene[task]["requests_tried"] >= 1
 
     def test_given_retry_after_beyond_the_limit_then_it_fails_at_once(self, scene: Scene) -> None:
